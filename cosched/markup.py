@@ -19,7 +19,7 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
     """Return an environment over templates/: all is escaped, nothing may be missing; filter `n` is a coordinate.
 
     Args:
-        finalize: what becomes of each value before it is escaped.
+        finalize: converts each value before it is escaped.
     """
     made = Environment(
         loader=FileSystemLoader(resources.templates()),

@@ -82,7 +82,7 @@ class CondorClient(WorkerProcess):
     """Asks HTCondor through a process that runs its library.
 
     Args:
-        settings: where HTCondor is, and how long it may take for an answer.
+        settings: address of HTCondor, and the longest time for an answer.
     """
 
     def __init__(self, settings: CondorSettings) -> None:

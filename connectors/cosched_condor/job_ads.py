@@ -48,7 +48,7 @@ class CondorProcess:
         finished: seconds since the epoch; None before its end.
         code: exit code, 128 + n for signal n.
         reason: HTCondor's words.
-        host: where it runs or ran, names joined by commas for a parallel job; empty where that is not known.
+        host: the host, or for a parallel job the hosts joined by commas; empty if unknown.
     """
 
     state: JobState = JobState.UNKNOWN

@@ -171,7 +171,7 @@ def check_user_option(name: str, value: str) -> None:
 
     Args:
         name: long name of the option.
-        value: what was given; empty for an option without value.
+        value: the given value; empty for an option without one.
 
     Raises:
         UserError: says what to do.

@@ -43,7 +43,7 @@ class ArrayShape:
         options: of sbatch, but for those that differ between the attempts.
         application: their tasks' application.
         has_deadline: whether their tasks have deadlines. These may differ: else few would share an array.
-        owner: whose job the array is; empty where it is the daemon's own.
+        owner: the array's owner; empty for the daemon's own user.
     """
 
     options: tuple[str, ...]
@@ -56,7 +56,7 @@ def array_arguments(shape: ArrayShape, array: str, folder: Path, launches: Seque
     """Return sbatch's options for an array.
 
     Args:
-        shape: what `array_shape` returns for each of its attempts.
+        shape: the result of `array_shape`, equal for all of its attempts.
         array: its UUID.
         folder: its folder.
         launches: its attempts.

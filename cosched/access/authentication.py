@@ -44,7 +44,7 @@ class AccessSettings:
     Attributes:
         administrators: users of the unix socket and of the proxy with this role.
         operators: likewise.
-        proxies: those that are trusted to name users.
+        proxies: the proxies that are trusted to name users.
         proxy_header: the header in which they do, in lower case.
         session: the time from a login to its end.
         longest_token: the longest time for which a token may be valid.

@@ -122,7 +122,7 @@ class Principal:
         scopes: the uses of the credential.
         how: the proof of identity.
         credential: identifier of the token or session; empty for others.
-        source: what gives the role.
+        source: the origin of the role.
     """
 
     name: str

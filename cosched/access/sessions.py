@@ -26,7 +26,7 @@ class Login:
     Attributes:
         user: of the session.
         role: of the user at login; the session has never a higher one.
-        source: what gives the user's role.
+        source: the origin of the user's role.
         credential: identifier of the token or session that made the link; the session ends with it. Empty for none.
     """
 

@@ -79,7 +79,7 @@ class TokenGrant:
         role: of the user at most.
         scopes: the uses of the token.
         note: of its maker, for people.
-        source: what gives the user's role.
+        source: the origin of the user's role.
     """
 
     user: str

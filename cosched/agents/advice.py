@@ -98,9 +98,9 @@ class Advice:
 
     Attributes:
         present: how it is done.
-        present_outlook: what that led to.
+        present_outlook: the outlook with it.
         best: the best that was tried; `present` where nothing was clearly better.
-        best_outlook: what that led to.
+        best_outlook: the outlook with it.
         tried: how many ways.
         tasks: how many tasks each of them met.
     """

@@ -58,12 +58,12 @@ class DomainDescription:
     Attributes:
         domain: its name.
         version: of cosched.
-        connector: by which it drives its resource manager.
+        connector: the connector to its resource manager.
         time: now, seconds since the epoch.
         hosts: all of them.
         tasks: count of tasks of all users, by state.
         applications: name and description of each in the catalogue.
-        faults: what does not work, in sentences.
+        faults: sentences on everything that does not work.
     """
 
     domain: str

@@ -35,7 +35,7 @@ class FeedEvent:
         kind: "task", "plan", "hosts" or "reservation".
         key: of several with the same kind and key only the last one matters.
         document: makes what is told, only when somebody is told.
-        owner: who may know of it, beside operators; None for everybody.
+        owner: the user who may know of it, beside operators; None for everybody.
     """
 
     kind: str

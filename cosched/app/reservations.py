@@ -89,10 +89,10 @@ def new_reservation(
     """Make the wanted reservation.
 
     Args:
-        request: as it came.
-        owner: who asks.
+        request: the request as received.
+        owner: the user who asks.
         now: seconds since the epoch.
-        hosts: that the domain has.
+        hosts: all hosts of the domain.
         there: how many reservations there are.
 
     Raises:

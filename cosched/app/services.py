@@ -37,7 +37,7 @@ class DomainServices:
         neighbours: neighbouring domains and our agent.
         models: catalogue and model library.
         history: runs, log, accuracy of predictions, earlier plans.
-        feed: what happens, for followers of the event stream.
+        feed: live events, for followers of the event stream.
         recordings: of the core's events.
     """
 

@@ -64,7 +64,7 @@ class TaskService:
         """Return part of what a process of a task wrote; None where nothing is kept.
 
         Args:
-            principal: whose request it is.
+            principal: the user who asks.
             task_id: the task.
             stream: "out" or "err".
             rank: of the process.

@@ -39,7 +39,7 @@ def check_predecessors(
     Args:
         tasks: the new ones.
         find: the task of an identifier as it stands, None where there is none.
-        principal: whose tasks they may come after; None where that has been looked at.
+        principal: the user whose tasks may be predecessors; None if that was checked.
 
     Raises:
         UserError: so it is; says which.
@@ -82,7 +82,7 @@ class DomainState:
         time: now, seconds since the epoch.
         hosts: how many there are, up or not; 0 while the manager has not said.
         classes: resource models of the hosts as the manager names them; empty where it does not.
-        corrections: what runs have taught of the models, by `Task.correction`.
+        corrections: learnt corrections of the models, by `Task.correction`.
         accepts_late: whether what will be late here is offered to neighbouring domains.
     """
 

@@ -38,7 +38,7 @@ def recorded_bytes(server: str, config: Path | None) -> bytes:
 
     Args:
         server: its address; empty: the one of the configuration, or its folder where nobody answers there.
-        config: whose folder is to be read; None: a daemon is asked first.
+        config: the configuration that names the folder; None: ask a daemon first.
 
     Raises:
         UserError: nothing is recorded, or the user is no administrator.

@@ -92,7 +92,7 @@ class _Story:
         events: how many were replayed.
         recorder: version of cosched that recorded.
         known: whether the task asked for was met.
-        differs: where the replay went another way than recorded, one line; empty while it does not.
+        differs: the first difference from the recording, one line; empty while there is none.
     """
 
     def __init__(self, task: str) -> None:

@@ -79,7 +79,7 @@ class Launch:
     Attributes:
         attempt: UUID, written durably before submission; travels in the native job.
         task: identifier of the task.
-        name: what people call it; printable, checked by `cosched.connector.values`.
+        name: a name for people; printable, checked by `cosched.connector.values`.
         command: argument vector; passed to the operating system as it is, never through a shell.
         hosts: the pinned hosts, in rank order; empty for a task that passes through and lets the manager choose.
         count: number of processes; `len(hosts)` when pinned.
@@ -147,7 +147,7 @@ class JobReport:
         finished: when the last of its processes ended; None before that.
         exit_code: the first code that is not 0 in rank order, 128 + n for signal n; None before the end.
         reason: the manager's words for hold, removal, eviction or failure.
-        hosts: where it runs or ran, where the manager chose and says; empty for a job that was pinned.
+        hosts: the hosts that the manager chose, if it names them; empty for a pinned job.
     """
 
     attempt: str

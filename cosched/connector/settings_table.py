@@ -42,7 +42,7 @@ def setting(
 
     Args:
         read: returns the value of a key, a method of `SettingsTable` or a function like one.
-        limits: what `read` is called with after the table and the key, such as the default.
+        limits: further arguments of `read`, after the table and the key, such as the default.
         named: the same, by name.
     """
     declared: _Value = field(metadata={"read": lambda table, key: read(table, key, *limits, **named)})

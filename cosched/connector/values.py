@@ -35,7 +35,7 @@ def safe(value: str, what: str) -> SafeValue:
 
     Args:
         value: the text.
-        what: what it is, for the error ("task name").
+        what: name of the value, for the error ("task name").
 
     Raises:
         UserError: control or format characters, `$`, quotes, backslashes or backticks, a leading `-`, or too long.

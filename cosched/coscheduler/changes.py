@@ -159,7 +159,7 @@ class LocateAttempt(Decision):
     may be fenced and has been.
 
     Attributes:
-        fence: it is written down that this attempt must not run.
+        fence: whether it is recorded that this attempt must not run.
     """
 
     attempt: str
@@ -198,7 +198,7 @@ class Outcome:
     `first | second` joins the outcomes of two events, in this order.
 
     Attributes:
-        events: what the core handled: the event, and what an agent made of it.
+        events: the events that the core handled: the first one, and those that an agent added.
     """
 
     changes: Changes = field(default_factory=Changes)

@@ -73,10 +73,10 @@ class Coscheduler:
     """State of a domain and what to do next.
 
     Attributes:
-        settings: what the administrator set.
+        settings: the administrator's settings.
         domain: the hosts.
         reservations: hosts that are kept for others.
-        planning_view: what waits as a problem, and where it is planned to run.
+        planning_view: the waiting tasks as a problem, and their planned places.
         last_search: the last answer of the search; None before the first.
         last_improvement: when an answer last made the plan better, epoch seconds, and what became better.
     """

@@ -189,7 +189,7 @@ class PeerReported:
     """A forwarded task's state in its domain; times are of our clock, epoch seconds.
 
     Attributes:
-        where: that domain, which may be further on than the one it was handed to; empty where that is not known.
+        where: the domain, which may be beyond the one that it was handed to; empty if unknown.
     """
 
     time: float
@@ -239,10 +239,10 @@ class SavedState:
     """Records of a former process, as its database kept them.
 
     Attributes:
-        tasks: those that have not ended.
+        tasks: all tasks that have not ended.
         attempts: their live attempts.
         completed: tasks that ended well, oldest first: their run times taught corrections.
-        reservations: those that are not over.
+        reservations: all reservations that have not ended.
         handovers: all hand-overs of live tasks, ended ones too.
         guests: unsettled ones.
         ended: tasks of guests that have ended, by identifier.

@@ -32,14 +32,14 @@ class TaskExplanation:
     """The answer for one task. Times are epoch seconds, durations seconds.
 
     Attributes:
-        waits_for: what stands between the task and its start (or end), one sentence each; the nearest first.
+        waits_for: obstacles to the task's start (or end), one sentence each; the nearest first.
         planned_start: when the current plan starts it; None where nothing is planned (not possible now, no profile).
         planned_end: when it is predicted to end.
         end_low: before when a run in twenty ends that starts as planned; None where no uncertainty is known.
         end_high: after when one ends, likewise.
-        planned_hosts: where.
+        planned_hosts: its hosts in the plan.
         slack: deadline minus planned end; negative when late; None without a deadline or plan.
-        would_change: what would make it end earlier, one sentence each.
+        would_change: changes that would make it end earlier, one sentence each.
     """
 
     task: str

@@ -92,7 +92,7 @@ class TaskDocument:
         deadline: seconds from sending.
         application: name in catalogues, whose command runs with these parameters; empty: `command` runs as it is.
         prepare: runs on each host before `command`; empty for none.
-        native: where it comes from a user's own file: it runs only beside the manager that this names.
+        native: the job in a user's own file, if there is one; it runs only beside the manager named there.
     """
 
     name: str
@@ -227,7 +227,7 @@ class Guest:
         task: its identifier here.
         hops: how many more domains it may pass.
         visited: domains that have had it, this one not counted.
-        document: as it came: by this it can be handed on.
+        document: the document as received, to be handed on.
         created: epoch seconds.
     """
 

@@ -39,7 +39,7 @@ class LearntCorrections:
     """Corrections by `Task.correction`, and the hand-over.
 
     Attributes:
-        corrections: what each application's runs on a class of hosts have taught.
+        corrections: the correction of each application on each class of hosts.
         handover: time from a decision to the start of its job.
     """
 

@@ -114,7 +114,7 @@ class _Frame:
 
     Attributes:
         waiting: the queue, in planned order.
-        tasks: those of the queue that can run on these hosts.
+        tasks: the tasks of the queue that can run on these hosts.
         seconds: (classes, m, widest), their times.
         deadline: (m,) epoch seconds, infinite for none.
     """
@@ -181,7 +181,7 @@ class ProblemBuilder:
             hosts: names of the usable hosts.
             free: when each taken host is expected to be free, epoch seconds.
             now: epoch seconds.
-            assumptions: what to reckon with beside the profiles.
+            assumptions: everything else that a plan must reckon with.
             classes: of the hosts, empty where not known; None: they are alike.
 
         Returns:

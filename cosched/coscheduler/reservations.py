@@ -30,8 +30,8 @@ class Reservation:
         hosts: by name, at least one.
         begin: epoch seconds.
         end: epoch seconds, later than `begin`.
-        name: what it is for; may be empty.
-        owner: who made it.
+        name: its purpose; may be empty.
+        owner: the user who made it.
         created: when, epoch seconds.
         released: when it was given up, epoch seconds; None where it was not.
     """

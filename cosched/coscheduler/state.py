@@ -122,7 +122,7 @@ class CoreState:
     Attributes:
         hosts: the domain's hosts.
         reservations: hosts that are kept for others.
-        corrections: what runs have taught.
+        corrections: learnt corrections.
         tasks: live tasks by identifier.
         attempts: live attempts by UUID; a task has at most one.
         tasks_by_owner: number of live tasks by owner.

@@ -109,7 +109,7 @@ class TaskStatus:
         actual: measured run time of the attempt that completed.
         attempts: how many attempts were made so far.
         hosts: of the last attempt; empty before that and for a task without a profile.
-        held: it may not start before its origin's word.
+        held: whether it waits for its origin's permission to start.
         peer: domain that has it, or in which it ended; empty: this one.
     """
 

@@ -21,7 +21,7 @@ class TaskQueue:
     """The waiting tasks, and which of them may leave.
 
     Attributes:
-        plan: those with a profile, in the order and with the host counts of the current plan.
+        plan: tasks with a profile, in the order and with the host counts of the current plan.
         problems: makes problems of these tasks.
         held_back: tasks that are not tried again before an epoch time.
         start_requests: held task → how many times its origin was asked to let it start.

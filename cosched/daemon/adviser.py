@@ -66,7 +66,7 @@ class NetworkSurvey:
 
     Attributes:
         peers: usable neighbours by name.
-        entries: what is known of the domains' services.
+        entries: the known services of the domains.
         hosts: number of our own.
     """
 
@@ -176,7 +176,7 @@ class Adviser(threading.Thread):
     The agent and its negotiations never wait for it.
 
     Attributes:
-        latest: what was advised last; None before that.
+        latest: the last advice; None before the first.
         fault: why there is no newer advice; empty where there is none the matter.
     """
 

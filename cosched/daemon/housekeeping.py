@@ -34,7 +34,7 @@ class Housekeeping(threading.Thread):
         """Set up.
 
         Args:
-            store: whose old records go.
+            store: the store to delete old records from.
             keep_days: days for which records are kept; 0 for ever.
             now: returns seconds since the epoch.
             sweeps: called every hour, too; may raise SystemFault.

@@ -131,7 +131,7 @@ class ResourceManager:
 
         Args:
             connector: the domain's resource manager.
-            post: where events go.
+            post: takes events.
             clock: for their times.
             live: returns the UUIDs of the live attempts that the manager has been given.
             times: when to look again.
@@ -197,7 +197,7 @@ class ResourceManager:
 
         Args:
             uuid: the attempt.
-            fence: it is written down that it must not run.
+            fence: whether it is recorded that it must not run.
         """
         with self._locating_guard:
             begun = uuid in self._locating

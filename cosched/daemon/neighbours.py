@@ -177,7 +177,7 @@ class AgentNetwork:
     """Everything that talks to neighbours: started and stopped as one part of the daemon.
 
     Attributes:
-        neighbours: as the services see them.
+        neighbours: access to the neighbours, for the services.
     """
 
     def __init__(self, agent: AgentParts, directory: PeerDirectory, server: PeerServer, neighbours: Neighbours) -> None:
@@ -232,7 +232,7 @@ def make_agent_network(
         configuration: of the daemon; [agent] listen is set.
         parts: of the domain.
         directory: has the neighbours.
-        outputs: what tasks wrote.
+        outputs: reads the output of tasks.
         state: returns what a task is measured against.
 
     Raises:

@@ -83,7 +83,7 @@ def host_names(listen: Iterable[ListenAddress], names: Iterable[str] = ()) -> fr
     """Return the names by which clients may call the server on its ports.
 
     Args:
-        listen: where it listens.
+        listen: the addresses that the server listens at.
         names: more of them, by which users know it.
     """
     hosts = {f"[{each.host}]" if ":" in each.host else each.host for each in listen if each.host}
@@ -150,7 +150,7 @@ class WebServer:
         """Set up.
 
         Args:
-            app: what is served.
+            app: the application to serve.
             listening: sockets, ours from now on.
             tls: for the ports among them.
 

@@ -31,7 +31,7 @@ class Application:
 
     Attributes:
         name: of the application object.
-        file: where it was read from.
+        file: the file that it was read from.
         root: the object and what it includes.
     """
 

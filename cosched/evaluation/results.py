@@ -30,7 +30,7 @@ class PathPart(NamedTuple):
         kind: COMPUTE, SEND, RECEIVE or TRANSFER.
         times: how often it is on the path.
         seconds: all its time there; the parts of a path add up to the run time.
-        latency: what of it does not depend on a message's size; 0 for COMPUTE.
+        latency: the part that does not depend on a message's size; 0 for COMPUTE.
     """
 
     file: str
@@ -74,7 +74,7 @@ class Evaluation:
 
     Attributes:
         seconds: predicted run time.
-        processors: where each processor's time went, processor 1 first.
+        processors: the parts of each processor's time, processor 1 first.
         bytes_sent: bytes on the network.
         messages: number of messages.
         unreceived: messages that no processor received; a sign of a wrong template.

@@ -44,7 +44,7 @@ class Linker:
     """Reads files once, joins their objects and collects every fault.
 
     Attributes:
-        faults: what was found so far, in the order found.
+        faults: the faults found so far, in order.
     """
 
     def __init__(self, library: Sequence[Path]) -> None:

@@ -33,7 +33,7 @@ class Correction:
     and twice too short cancel.
 
     Attributes:
-        factor: what a raw prediction is multiplied by; 1 before the first run.
+        factor: multiplies a raw prediction; 1 before the first run.
         runs: how many runs it was learned from.
         variance: mean square of log(actual / corrected prediction), each run against what the runs before it had
             taught; 0 before the second run, as the first only says where the others are expected.

@@ -169,7 +169,7 @@ class CatalogueEntry(BaseModel):
     """One entry of the catalogue.
 
     Attributes:
-        name: by which users ask for it.
+        name: the name that users submit it by.
         description: one line for people.
         model: name or path of its PSL model; empty: its tasks pass through to the resource manager.
         command: argument vector; `{parameter}` in an argument is replaced by the parameter's value, never by a shell.

@@ -23,8 +23,8 @@ class LibraryFile:
 
     Attributes:
         kind: "applications", "templates" or "hardware".
-        name: by which models refer to it.
-        path: where it is.
+        name: the name that models refer to it by.
+        path: its file.
         title: the first line of its first comment; empty without one.
     """
 

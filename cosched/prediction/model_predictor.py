@@ -53,7 +53,7 @@ class ModelPredictor:
         """Return the predicted run time on 1, 2, … hosts.
 
         Args:
-            application: whose model is evaluated.
+            application: the application whose model is evaluated.
             values: of its parameters, checked.
             hardware: name or path of the resource model.
             hosts: how many there are; counts beyond what the application can use are left out.

@@ -38,10 +38,10 @@ class Profile:
     Attributes:
         seconds: run time in seconds on 1, 2, … hosts, as expected: half of the runs take longer; infinite where that
             count cannot be used.
-        source: who predicted.
+        source: the origin of the prediction.
         hardware: name of the resource model it was evaluated on; empty for the user's own figures.
-        low: what a run in twenty undercuts, in seconds on 1, 2, … hosts; None where no uncertainty is known.
-        high: what a run in twenty exceeds, likewise; None together with `low`.
+        low: times that one run in twenty stays below, seconds on 1, 2, … hosts; None if unknown.
+        high: times that one run in twenty exceeds, likewise; None together with `low`.
         classes: the profile on hosts of each class alone, its `hardware` the name of the class; empty where one profile
             holds for all hosts. The times above are then those of the slowest class that is reckoned with.
     """
@@ -160,7 +160,7 @@ def quantile_times(seconds: Sequence[float], spread: Spread, share: float) -> li
 
     Args:
         seconds: as expected, on 1, 2, … hosts.
-        spread: what `Profile.with_spread` takes.
+        spread: argument of `Profile.with_spread`.
         share: above 0 and below 1.
     """
     deviations = _NORMAL.inv_cdf(share)

@@ -47,7 +47,7 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
     are machines as quick as all their hosts together; any would do for a bound.
 
     Args:
-        problem: what is scheduled.
+        problem: the problem to schedule.
         lower: its `lower_bound`, where that is known.
     """
     lower = lower_bound(problem) if lower is None else lower
@@ -161,7 +161,7 @@ def _area(
     """Return the smallest time by which the necessary work of all tasks fits.
 
     Args:
-        problem: what is scheduled.
+        problem: the problem to schedule.
         areas: (m, W) host-seconds that each way needs, or what they cost.
         earliest_end: (m, W) when each task could end in each way if it were alone.
         prices: (N,) of a second of each host, where not all are 1.

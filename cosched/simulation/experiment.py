@@ -143,7 +143,7 @@ class ExperimentOption:
     """A number for `--set`; whole where its default is.
 
     Attributes:
-        default: as the paper has it, where it says.
+        default: the paper's value, if it gives one.
         help: one line.
         least: the smallest value that makes sense.
         most: the largest.
@@ -187,7 +187,7 @@ class Experiment:
         """Return every option's value.
 
         Args:
-            given: what the user set, as text.
+            given: the user's settings, as text.
 
         Raises:
             UserError: an option is unknown, or its value is no number within its bounds.

@@ -109,7 +109,7 @@ class GridTask:
     Attributes:
         name: unique in the grid.
         kernel: name of the program.
-        domain: that it is submitted to.
+        domain: the domain that it is submitted to.
         submitted: seconds.
         deadline: seconds.
     """

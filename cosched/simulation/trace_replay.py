@@ -150,7 +150,7 @@ def replay_trace(
     Args:
         trace: at least one record.
         policy: one of `ONLINE_POLICIES`; those for one host take jobs that can run on one processor.
-        conditions: what is assumed.
+        conditions: the assumptions of the replay.
         jobs: only so many from the start; 0 for all.
         processors: of the machine; 0 for the trace's own.
 

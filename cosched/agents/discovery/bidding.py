@@ -55,7 +55,7 @@ class _ForwardedRequest:
 
     Attributes:
         peer: the neighbour that asked us.
-        request: as it came.
+        request: the request as received.
         task: that it describes; None: it cannot run here.
         best: the best bid so far.
         until: when that is answered at the latest, epoch seconds.

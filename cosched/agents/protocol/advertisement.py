@@ -70,7 +70,7 @@ class AdvertisedService:
     """A domain's service, as it stood `age` seconds ago.
 
     Attributes:
-        domain: whose it is.
+        domain: name of the domain.
         age: seconds since the domain made it; times inside count from then.
         distance: hops from who tells of it; 0: its own.
         classes: its hosts.

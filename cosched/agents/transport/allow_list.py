@@ -28,7 +28,7 @@ class PeerEntry(BaseModel):
         name: of its domain.
         address: "host:port" at which its agent listens.
         certificate: PEM; it alone proves that a connection is this neighbour's.
-        role: what it is to us.
+        role: its role as our neighbour.
         paused: nothing new is exchanged with it.
     """
 

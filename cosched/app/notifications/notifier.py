@@ -65,9 +65,9 @@ class NotificationSettings:
     """An administrator's settings of notices.
 
     Attributes:
-        targets: who may be told.
-        secret: that web hooks are signed with.
-        server: that takes mail; None where there is none.
+        targets: the addresses that are allowed.
+        secret: the key that signs web hooks.
+        server: the mail server; None if there is none.
         sender: address that mail comes from.
         patience: seconds after which a notice that nobody takes is given up.
         pause: seconds between looks into the outbox.
@@ -96,7 +96,7 @@ class Notifier(threading.Thread):
 
         Args:
             store: has the outbox, and the tasks.
-            settings: what the administrator set.
+            settings: the administrator's settings.
             domain: its name, for people.
             late: returns notices of live tasks that are planned to end after their deadlines.
             now: seconds since the epoch.

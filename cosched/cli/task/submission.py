@@ -119,7 +119,7 @@ def name_and_value(word: str, option: str) -> tuple[str, str]:
 
     Args:
         word: as typed.
-        option: where it stands, for the error.
+        option: the option that it belongs to, for the error.
 
     Raises:
         UserError: it is something else.
@@ -149,7 +149,7 @@ def task_array(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] 
     """Return the tasks that come of one request; each finds its place among them in TASK_INDEX, from 0.
 
     Args:
-        request: what they have in common.
+        request: their common fields.
         count: how many of each.
         lines: words of each task, arguments after a command's or NAME=VALUE for an application; None for no words.
 
@@ -210,7 +210,7 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
 
     Args:
         path: the file.
-        options: as typed; what they say wins over the file.
+        options: as typed; they override the file.
         now: seconds since the epoch.
 
     Raises:

@@ -24,8 +24,8 @@ class ReplayedEvent:
         number: of the event in the recording, from 1.
         recorded: the event as it was recorded.
         recorder: version of cosched that recorded it.
-        core: as it is after the event, until the next one.
-        outcome: what came of it now; None where the core failed.
+        core: the core after the event, until the next one.
+        outcome: its outcome in this replay; None if the core failed.
         failure: of the core on this event; None where it did not fail.
     """
 

@@ -50,7 +50,7 @@ class AttemptsSnapshot:
         failures: submits in a row that the manager did not answer.
         lost: task → attempts whose hosts were lost.
         cancel_requests: attempt being cancelled → when the manager was asked last.
-        limits: what is known of the manager's limit, by owner.
+        limits: the known limits of the manager, by owner.
     """
 
     paused_until: float = 0.0
@@ -66,7 +66,7 @@ class CoreSnapshot:
 
     Attributes:
         claimed: host that others have → since when, epoch seconds.
-        corrections: what runs have taught, by `Task.correction`.
+        corrections: learnt corrections, by `Task.correction`.
         latency: time from a decision to the start of its job, as learnt.
         neighbours: the last word about them.
         dispatched_at: when the core last looked at what may leave, epoch seconds.

@@ -38,7 +38,7 @@ class ConfigurationValue:
 
     Attributes:
         key: with dots, e.g. "planning.seed".
-        value: as JSON knows it.
+        value: the value, of a JSON type.
         origin: "default", "FILE" or "environment VARIABLE".
     """
 
@@ -82,7 +82,7 @@ class _Layer:
 
     Attributes:
         values: section → key → value, as TOML has them.
-        place: where it is written, for people.
+        place: the file or variable that has it, for people.
         path: the file, where it is one.
         names: how single keys are called there, where `place` alone does not say it.
     """

@@ -39,7 +39,7 @@ def critical_path(
     Args:
         passages: of a program on one number of hosts.
         last: the processor that ends last, from 0.
-        prices: what the steps cost.
+        prices: the costs of the steps.
         places: of the application's steps.
     """
     total: _Path = defaultdict(lambda: np.zeros(3))
@@ -108,7 +108,7 @@ def account(course: Clocks, prices: Prices, places: Sequence[Site], events: Sequ
 
     Args:
         course: at its end, with its passages.
-        prices: what the steps cost.
+        prices: the costs of the steps.
         places: of the application's steps.
         events: the trace, where it is wanted.
     """

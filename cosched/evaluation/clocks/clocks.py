@@ -173,7 +173,7 @@ class Clocks:
 
     Args:
         hosts: processors of each number of hosts, shape (counts,).
-        budget: what is carried out comes off it.
+        budget: the budget of steps, reduced by those carried out.
         places: of the application's steps.
         remember: keep the passages.
 

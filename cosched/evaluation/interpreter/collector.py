@@ -76,7 +76,7 @@ class Collector:
     Args:
         most: steps that it and those inside it may hold.
         lanes: how many there are.
-        rows: where the steps are kept, shared with the collector around this one.
+        rows: the steps, shared with the collector around this one.
 
     Attributes:
         pending: steps of a single lane that were added one by one, after all the others.

@@ -58,7 +58,7 @@ class ProgramRun:
         expand: carry the turns of a loop out at once where they allow it; faults then name no place.
 
     Attributes:
-        known: what objects did: the same object with the same variables does the same again.
+        known: results of objects: the same object with the same variables gives the same result.
     """
 
     __slots__ = ("budget", "expand", "known", "most_steps")
@@ -78,7 +78,7 @@ class ObjectRun:
         lanes: the numbers of hosts.
         processors: how many processors the first of them has.
         depth: of nested calls.
-        program: what the object has done so far: its own segments and those of the objects it called.
+        program: the segments so far, of the object and of the objects that it called.
         templates: its own segments, without the amounts that are filled in later.
     """
 

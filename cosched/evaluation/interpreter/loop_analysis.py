@@ -27,10 +27,10 @@ class CountedLoop(NamedTuple):
         name: of the variable that counts.
         start: its first value.
         shift: None where the condition has none.
-        end: where it stops.
+        end: the bound of the counting variable plus `shift`.
         closed: whether `end` itself is reached: `<=` and not `<`.
-        stride: what it grows by.
-        written: what its turns assign, the counting variable among it.
+        stride: the increment.
+        written: the variables that its turns assign, the counting variable included.
     """
 
     name: str

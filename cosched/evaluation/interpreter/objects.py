@@ -42,7 +42,7 @@ class CompiledObject:
 
     Args:
         linked: the object and what it includes.
-        hardware: whose costs are compiled in.
+        hardware: the hardware whose costs are compiled in.
         sites: numbers the steps of all of them.
         others: objects compiled so far; an object that two others include is compiled once.
     """

@@ -166,7 +166,7 @@ def program(
 
     Args:
         application: as given.
-        hardware: whose costs are used.
+        hardware: the hardware whose costs are used.
         hosts: numbers of hosts, shape (counts,); not empty. Their processors are numbered through.
         initial: variables of the application before `init`, for each of them.
         steps: as for `cosched.evaluation.profile`; a step that is recorded takes ten of them.

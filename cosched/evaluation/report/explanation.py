@@ -144,7 +144,7 @@ def costlier_hardware(
 
     Args:
         hardware: to vary.
-        opcodes: those that matter.
+        opcodes: the operations that matter.
         groups: the message groups that matter.
         factor: e.g. 1.1.
         memory: whether the costs of memory matter. The sizes of caches are left as they are.
@@ -247,7 +247,7 @@ class Sensitivity:
     Attributes:
         name: of a parameter, or of a cost of the hardware: "clc AFDG", "memory L2, per byte".
         value: as it is; None for a cost of the hardware.
-        changed: what it is changed to, about a tenth more; None for a cost of the hardware, which is a tenth more.
+        changed: the changed value, about a tenth more; None for a cost of the hardware, which is a tenth more.
         seconds: the run time then.
         elasticity: percent of run time for a percent of it: 1 for what the run time is proportional to.
     """

@@ -50,8 +50,8 @@ class Prediction:
         parameters: values of the parameters that are not swept; None where one has no value of its own.
         swept: values of the parameters that are, in the order given; empty without a sweep.
         seconds: expected run time, shape (*lengths of `swept`, counts); infinite where a number cannot be used.
-        low: what a run in twenty undercuts, likewise; None where the model states no error.
-        high: what a run in twenty exceeds; None together with `low`.
+        low: times that one run in twenty stays below; None if the model states no error.
+        high: times that one run in twenty exceeds; None together with `low`.
     """
 
     application: str

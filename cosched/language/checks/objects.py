@@ -211,7 +211,7 @@ class Findings:
     """The faults of one source, up to a bound.
 
     Attributes:
-        source: that is checked.
+        source: the source that is checked.
         faults: in the order found.
     """
 

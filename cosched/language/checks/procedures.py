@@ -82,8 +82,8 @@ class ProcedureChecker:
     """Checks the body of one procedure.
 
     Attributes:
-        procedure: whose body it is.
-        scope: what it sees.
+        procedure: the procedure with this body.
+        scope: the names that it sees.
         dimensions: of what it sees.
         includes: names of the objects that an exec procedure may call.
         fixed: variables that it may not assign.

@@ -27,7 +27,7 @@ class ErrorRecovery:
     """Skip unreadable statements and keep those before and after them.
 
     Attributes:
-        text: that is parsed.
+        text: the text that is parsed.
         lost: start and end of each piece of the text that is not in the tree.
     """
 

@@ -29,7 +29,7 @@ def build_tree(tree: Tree[Any], source: Source, lost: frozenset[str] = frozenset
     """Return the objects or configurations of a parsed file.
 
     Args:
-        tree: what lark made of the text, from either grammar.
+        tree: lark's tree of the text, from either grammar.
         source: recorded in each object.
         lost: words of what could not be read; recorded in each object.
     """

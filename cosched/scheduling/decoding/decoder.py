@@ -55,7 +55,7 @@ def decode(problem: Problem, plan: Plan, *, in_order: bool = False) -> Schedule:
     """Return the schedule that a plan stands for.
 
     Args:
-        problem: what is scheduled.
+        problem: the problem to schedule.
         plan: order and host counts; tasks left out of the order are left out of the schedule.
         in_order: no task starts before the one ahead of it has started (strict first come, first served).
 

@@ -73,7 +73,7 @@ class WorkloadTrace:
     Attributes:
         records: in order of submission.
         left_out: jobs whose run time or number of processors is not known or zero: they never ran.
-        header: what the comments at the top say, by name.
+        header: the fields in the comments at the top, by name.
     """
 
     records: tuple[RecordedJob, ...]

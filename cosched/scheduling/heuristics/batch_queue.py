@@ -62,7 +62,7 @@ def conservative(problem: Problem, counts: NDArray[np.int64]) -> Plan:
     """Return the plan that gives each task, in order of arrival, the earliest hole that fits.
 
     Args:
-        problem: what is scheduled.
+        problem: the problem to schedule.
         counts: (m,) hosts of each task.
     """
     seconds = _seconds(problem, counts)

@@ -69,7 +69,7 @@ def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS, lister: _Lis
     deadline where there are any.
 
     Args:
-        problem: what is scheduled.
+        problem: the problem to schedule.
         most: try at most so many thresholds, those with the smallest max(longest run time, area ÷ hosts).
         lister: does what `list_scheduling.list_order` does.
     """

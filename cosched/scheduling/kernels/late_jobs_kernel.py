@@ -199,7 +199,7 @@ def anneal(
         state: of the random numbers.
         problem: see `tabulate_late_jobs`.
         tolerance: see `evaluate_from`.
-        temperature: where a missed deadline costs 1.
+        temperature: in units of a missed deadline's cost.
         steps: how many.
         plan: changed.
         trial: any reading of this problem; of no use afterwards.

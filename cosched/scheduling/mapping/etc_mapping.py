@@ -86,7 +86,7 @@ def mapped_schedule(problem: Problem, machine: _Machines, order: _Machines) -> S
     """Return the schedule that runs each task on its machine in the given order, without gaps.
 
     Args:
-        problem: what is scheduled.
+        problem: the problem to schedule.
         machine: (m,) index of each task's host.
         order: (m,) the tasks, those of a machine in the order in which they run there.
     """

@@ -42,7 +42,7 @@ class SearchProgress(NamedTuple):
         generations: of the search so far.
         evaluations: plans that were compared so far.
         figures: of the plan.
-        why: what is better than in the one before, one line; empty for the first.
+        why: the improvement over the one before, one line; empty for the first.
     """
 
     elapsed: float

@@ -78,12 +78,12 @@ class Policy(ABC):
 
     Attributes:
         name: of the policy, as users write it.
-        summary: what it does, in a line.
+        summary: its method, in a line.
         searched: a search beside the domain improves the domain's plan.
-        online: it can run a domain as tasks come and go.
+        online: whether it can run a domain as tasks come and go.
         served: an administrator may set it for a domain; the others run simulated ones.
-        compiled: it needs machine code.
-        one_host: it places independent tasks on one host each.
+        compiled: whether it needs machine code.
+        one_host: whether it places independent tasks on one host each.
     """
 
     name: ClassVar[PolicyName]
@@ -133,7 +133,7 @@ def planned_at_once(problem: Problem, limit: Limit, make: Callable[[], tuple[Sch
     """Time a policy without a search.
 
     Args:
-        problem: what is scheduled.
+        problem: the problem to schedule.
         limit: has the clock.
         make: returns the schedule and the number of plans compared.
     """

@@ -34,7 +34,7 @@ def assign_classes(problem: Problem, thresholds: int) -> Plan | None:
     """Return a plan in which every task runs on hosts of one class.
 
     Args:
-        problem: what is scheduled.
+        problem: the problem to schedule.
         thresholds: see `initial_population.initial_plans`.
 
     Returns:

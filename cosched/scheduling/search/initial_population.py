@@ -62,7 +62,7 @@ def initial_plans(problem: Problem, thresholds: int) -> list[Plan]:
     """Return the plans of every heuristic, those of the two-phase method first.
 
     Args:
-        problem: what is scheduled.
+        problem: the problem to schedule.
         thresholds: how many of the two-phase method; the plans of the likeliest are there also with their ends level,
             where hosts are identical and no task has a release or predecessors.
     """

@@ -57,7 +57,7 @@ class LateJobSearch:
         """Start from an order of all tasks.
 
         Args:
-            problem: one that a scout is of use to.
+            problem: a problem of identical hosts that stay, without dependencies.
             tables: of the problem.
             bound: of the makespan, in seconds.
             state: of the random numbers.
