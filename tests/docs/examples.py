@@ -22,7 +22,7 @@ import json
 import os
 import re
 import subprocess
-import sys
+import time
 import tomllib
 from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
@@ -31,6 +31,7 @@ from unittest import mock
 
 from cosched.evaluation import load, load_hardware, profile
 from cosched.language import check_files, default_library
+from tests.testbed.nursery import forked_daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -210,13 +211,15 @@ def _toml(text: str) -> None:
 
 @contextmanager
 def _serving(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(folder / "cosched.toml")]
-    variables = {**os.environ, **environment}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=variables) as daemon:
-        assert daemon.stderr is not None
-        try:
-            assert any("serving" in line for line in daemon.stderr)
-            yield
-        finally:
-            daemon.terminate()
-            daemon.communicate(timeout=60)
+    log = folder / "daemon.log"
+    daemon = forked_daemon(folder / "cosched.toml", log, {**os.environ, **environment})
+    until = time.monotonic() + 60
+    try:
+        while not log.exists() or "serving" not in log.read_text(encoding="utf-8"):
+            assert daemon.poll() is None, log.read_text(encoding="utf-8")
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        yield
+    finally:
+        daemon.terminate()
+        daemon.wait(60)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from demo.site import Process
 
-__all__ = ["QuickSite"]
+__all__ = ["QuickSite", "forked_daemon"]
 
 _MODULES = [
     "tests.testbed.nursery",
@@ -63,14 +63,19 @@ class QuickSite(Site):
         quick_python()
 
     def _spawn(self) -> Process:
-        return _Forked(self.config, self.log)
+        return forked_daemon(self.config, self.log, os.environ)
+
+
+def forked_daemon(config: Path, log: Path, environment: Mapping[str, str]) -> Process:
+    """Start `cosched serve` with a configuration file; what it says is added to the log."""
+    return _Forked(config, log, environment)
 
 
 class _Forked:
     """A forked daemon, to be handled like `subprocess.Popen`."""
 
-    def __init__(self, config: Path, log: Path) -> None:
-        arguments = (str(config), str(log), str(quick_python()), dict(os.environ))
+    def __init__(self, config: Path, log: Path, environment: Mapping[str, str]) -> None:
+        arguments = (str(config), str(log), str(quick_python()), dict(environment))
         self._process = _context().Process(target=_serve, args=arguments, name="daemon")
         self._process.start()
         self.pid = self._process.pid or 0
