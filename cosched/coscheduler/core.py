@@ -255,9 +255,10 @@ class Coscheduler:
             self.reservations.put(reservation)
         for task in saved.completed:
             self._corrections.learn_run_time(task)
-        for task in sorted(self.tasks.values(), key=lambda task: task.number):
-            if self.attempt_of(task.id) is None and task.status.state is TaskState.QUEUED:
-                self._queue.add(task)  # others without an attempt are with another domain
+        in_order = sorted(self.tasks.values(), key=lambda task: task.number)
+        waiting = [task for task in in_order if task.status.state is TaskState.QUEUED]
+        # Others without an attempt are with another domain.
+        self._queue.add_all(task for task in waiting if self.attempt_of(task.id) is None)
         self._lifecycle.find_all(event.time)
 
     def _accept(self, task: Task) -> None:
@@ -290,7 +291,9 @@ class Coscheduler:
             return False
         if event.time >= self._dispatched_at + _ARRIVAL_WINDOW:
             return False
-        return event.task.id in self.plan.tasks and not self._queue.staged(event.task, event.time)
+        task = self.tasks.get(event.task.id)
+        planned = task is not None and task.status.state is TaskState.QUEUED and task.profile is not None
+        return planned and not self._queue.staged(event.task, event.time)
 
     def _observe(self, event: HostsObserved) -> None:
         if self.domain.observe(event.hosts, event.time):

@@ -56,6 +56,16 @@ class TaskQueue:
         else:
             self.plan = self.plan.with_task(task.id, len(self.plan.tasks) - overtaken)
 
+    def add_all(self, tasks: Iterable[Task]) -> None:
+        """Put tasks at the end in this order, as `add` would one by one."""
+        planned = []
+        for task in tasks:
+            if task.profile is None:
+                self.add(task)
+            else:
+                planned.append(task.id)
+        self.plan = self.plan.with_tasks(planned)
+
     def add_again(self, task: Task) -> None:
         """Put a task that had begun at the front; it has been through staging before."""
         if task.in_transit:

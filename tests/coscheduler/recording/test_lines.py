@@ -106,10 +106,10 @@ def test_a_quiet_event_is_short() -> None:
     assert len(RecordingWriter().handled(event, core.handle(event))) < 90
 
 
-def test_a_recording_of_before_plans_were_values_replays_to_the_same_outcomes() -> None:
+def test_a_recording_of_before_plans_were_values_replays_to_the_same_decisions() -> None:
     """Its events have `order`, `counts` and `classes`, its snapshots host counts and classes by task."""
     earlier = (Path(__file__).parent / "earlier_forms.jsonl").read_bytes().splitlines(keepends=True)
     events = replayed(earlier)
     assert [each.number for each in events if each.decided] == [5, 7, 8]
-    assert all(each.same for each in events)
+    assert all(each.decided == each.recorded.decided for each in events)
     assert events[5].core.plan == TaskPlan(("3", "1", "2"), (1, 1, 1), ("slow", "fast", ""))
