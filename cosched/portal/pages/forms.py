@@ -37,6 +37,8 @@ PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
 
 _FORM = "%Y-%m-%dT%H:%M:%S"
+# What a user's own file says when its job is submitted once more; the form says the rest.
+_OF_THE_FILE = ("application", "command", "parameters", "model", "prepare", "after", "native")
 
 
 def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
@@ -110,19 +112,8 @@ def resubmit_request(
     Raises:
         UserError: a field that cannot be read.
     """
-    form = read_request({**fields, "application": "", "command": "", "prepare": ""}, zone)
-    return replace(
-        request_like_task(task, 0.0, catalogued=catalogued),
-        deadline=form.deadline,
-        hosts=form.hosts,
-        profile=form.profile,
-        name=form.name,
-        environment=form.environment,
-        directory=form.directory,
-        best_effort=form.best_effort,
-        time_limit=form.time_limit,
-        notify=form.notify,
-    )
+    earlier = request_like_task(task, 0.0, catalogued=catalogued)
+    return replace(read_request(fields, zone), **{name: getattr(earlier, name) for name in _OF_THE_FILE})
 
 
 def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
