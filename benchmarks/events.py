@@ -1,7 +1,8 @@
 """What the core takes for an event with a long queue, on 16 to 256 hosts: `python -m benchmarks.events`.
 
-Hosts are alike or of two classes, the second half as quick as the first. A new task arrives while all hosts are busy,
-and while one is idle that nobody may leave for yet. Processor time, without the garbage collector, whose runs depend on
+Hosts are alike or of two classes, the second half as quick as the first. The tasks of the queue arrive together; then
+a new task arrives while all hosts are busy, and while one is idle that nobody may leave for yet; then somebody asks
+when one more would end. Processor time, without the garbage collector, whose runs depend on
 what else a process holds.
 """
 
@@ -23,6 +24,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted
 from cosched.coscheduler.task import Task, TaskSpec
+from cosched.coscheduler.what_if import predict_placement
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _POOLS = ((16, 1), (64, 1), (256, 1), (64, 2), (256, 2))  # hosts, classes
 _ARRIVALS = 40
+_QUESTIONS = 5
 _STAGING = 1e6  # seconds that a new task waits for the search at most: none leaves here
 
 
@@ -41,17 +44,15 @@ def main() -> None:
     print(f"one more task behind {waiting}, ms of the core each: median and longest")
     gc.disable()
     for hosts, classes in _POOLS:
-        rows = [_arrivals(hosts, classes, waiting, idle) for idle in (0, 1)]
-        texts = [
-            f"{name}  {median(took):5.2f} {max(took):6.2f}"
-            for name, took in zip(("all hosts busy", "one idle"), rows, strict=True)
-        ]
+        (together, busy, asked), (_, idle, _) = (_arrivals(hosts, classes, waiting, idle) for idle in (0, 1))
+        rows = {"together": together, "all hosts busy": busy, "one idle": idle, "asked": asked}
+        texts = [f"{name}  {median(took):5.2f} {max(took):6.2f}" for name, took in rows.items()]
         name = f"{hosts:5} hosts" + (f", {classes} classes" if classes > 1 else "")
         print(f"{name:25}" + "   ".join(texts))
 
 
-def _arrivals(hosts: int, classes: int, waiting: int, idle: int) -> list[float]:
-    """Return how many ms the core takes for each of some tasks, a second apart."""
+def _arrivals(hosts: int, classes: int, waiting: int, idle: int) -> tuple[list[float], list[float], list[float]]:
+    """Return how many ms the core takes: for each task of the queue, for tasks a second apart, and for forecasts."""
     draw, core = np.random.default_rng(1), Coscheduler(CoreSettings(str(UUID(int=hosts)), staging=_STAGING))
     core.handle(HostsObserved(0.0, tuple(Host(f"host{number:03}", str(number % classes)) for number in range(hosts))))
     for number in range(hosts - idle):  # long before all others: it has been through staging
@@ -66,7 +67,12 @@ def _arrivals(hosts: int, classes: int, waiting: int, idle: int) -> list[float]:
         began = time.thread_time()
         core.handle(TaskSubmitted(now, task))
         took.append(1e3 * (time.thread_time() - began))
-    return took[waiting + 1 :]  # the first makes up for those that came together
+    asked, one = [], replace(task, id="asked", number=task.number + 1)
+    for _ in range(_QUESTIONS):
+        began = time.thread_time()
+        predict_placement(core, one, now)
+        asked.append(1e3 * (time.thread_time() - began))
+    return took[:waiting], took[waiting + 1 :], asked  # the first makes up for those that came together
 
 
 def _profile(seconds: Sequence[float], classes: int, slowdown: float = 2.0) -> Profile:

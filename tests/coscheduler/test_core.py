@@ -6,7 +6,6 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -269,22 +268,6 @@ def test_a_task_without_a_profile_passes_straight_through() -> None:
     core = Coscheduler(settings(staging=100.0))  # not even hosts are known
     (attempt,) = dispatched(submit(core, a_task(1, None, count=3)))
     assert (attempt.hosts, attempt.count, attempt.predicted) == ((), 3, None)
-
-
-def test_a_crowd_that_arrives_together_costs_no_more_for_each_than_a_few_do() -> None:
-    """The plan was decoded for each: a request of a thousand tasks kept the daemon from everything for ten seconds."""
-
-    def seconds_for_each(tasks: int) -> float:
-        core = a_core(staging=1.0)
-        began = process_time()
-        for number in range(1, tasks + 1):
-            submit(core, a_task(number), 0.0001 * number)
-        spent = process_time() - began
-        assert len(dispatched(core.handle(Tick(1.2)))) == 4  # one on each host
-        return spent / tasks
-
-    few, many = (min(seconds_for_each(tasks) for _ in range(3)) for tasks in (50, 800))
-    assert many < 4 * few
 
 
 def test_a_task_that_is_due_leaves_while_others_keep_arriving() -> None:

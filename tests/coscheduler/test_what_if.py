@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,18 +124,3 @@ def test_no_other_number_of_hosts_would_end_sooner_behind_the_queue(
         other = predict_placement(core, a_task(99, (math.inf,) * (count - 1) + (seconds[count - 1],)), NOW)
         assert other is not None
         assert spot.end <= other.end
-
-
-def test_more_hosts_cost_little_where_a_long_queue_waits() -> None:
-    """The thread that owns the core waits for it: an eighth of a second with a thousand tasks and 16 hosts."""
-
-    def seconds(hosts: int) -> float:
-        core = a_core(hosts, *(a_task(number, (100.0,) * hosts, NOW + 9999) for number in range(1, 101)))
-        asked = a_task(999, (10.0,) * hosts, NOW + 100)
-        predict_placement(core, asked, NOW)  # what it keeps of the queue is made once
-        began = process_time()
-        assert predict_placement(core, asked, NOW) is not None
-        return process_time() - began
-
-    few, many = (min(seconds(hosts) for _ in range(3)) for hosts in (2, 32))
-    assert many < 5 * few  # gone through for each number of hosts it would be over 16 times
