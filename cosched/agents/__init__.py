@@ -4,7 +4,7 @@
 clock, no I/O and no randomness, so the daemon, a simulation and the fault tests drive the same code:
 
     core = Coscheduler(settings)                                  # CoreSettings(instance=a UUID of this domain's own)
-    agent = Agent(AgentSettings(name, instance), LocalDomain(core, hardware), knowledge, life=1)
+    agent = Agent(AgentSettings(name, instance), DomainView(core, hardware), knowledge, life=1)
     broker = Broker(core, agent)
     broker.handle(PeersChanged(time, (Peer("b"), Peer("head", Role.UPPER))))     # once, and at every change
 
@@ -26,7 +26,7 @@ those that are taken in; a task's identifier is its number.
 A task's state tells where it is: FORWARDED, with `Task.peer` the neighbour that has it; in that domain it is a task of
 its own, with `Task.origin` the neighbour that sent it. `Handover.why` says why it went there.
 
-Start reading at `agent.py`, then `handing.py` and `hosting.py`.
+Start reading at `agent.py`, then `handover/outgoing.py` and `handover/incoming.py`.
 """
 
 from cosched.agents.agent import Agent
