@@ -28,6 +28,7 @@ _NOUNS = {
     "token": "Manage tokens with which programs prove who they are.",
     "account": "Manage local accounts, for sites without a login of their own.",
     "audit": "Show who changed what.",
+    "database": "Back up, restore and check the daemon's database.",
     "config": "Show the configuration in force.",
 }
 # command → help; its module has `command`.

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["DaemonLocks"]
+__all__ = ["AlreadyRunningError", "DaemonLocks"]
+
+
+class AlreadyRunningError(SystemFault):
+    """Another daemon has the state folder or the database."""
 
 
 class DaemonLocks:
@@ -29,7 +33,8 @@ class DaemonLocks:
 
         Raises:
             UserError: the URL cannot be used.
-            SystemFault: another daemon has one of them, or its file cannot be made.
+            AlreadyRunningError: another daemon has one of them.
+            SystemFault: a lock's file cannot be made.
         """
         self._held: list[int] = []
         self._take(lambda: _state_file(state), f"{state}", "set another [domain] state")
@@ -44,16 +49,20 @@ class DaemonLocks:
 
     def _take(self, file: Callable[[], Path], name: str, remedy: str) -> None:
         try:
-            lock = os.open(file(), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            place = file()
+            lock = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._held.append(lock)
+            if os.geteuid() == 0:  # root may restore a database whose daemon runs as another user
+                owner = place.parent.stat()
+                os.fchown(lock, owner.st_uid, owner.st_gid)
         except OSError as error:
             self.release()
             raise SystemFault(f"{name} cannot be used ({error.strerror}): correct it, or {remedy}") from error
-        self._held.append(lock)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self.release()
-            raise SystemFault(f"another cosched runs with {name}: stop it, or {remedy}") from error
+            raise AlreadyRunningError(f"another cosched runs with {name}: stop it, or {remedy}") from error
 
 
 def _state_file(state: Path) -> Path:

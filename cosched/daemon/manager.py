@@ -104,11 +104,14 @@ class ManagerTimes:
         grace: after which an attempt that neither queue nor history knows counts as lost.
         watch: between looks at the hosts.
         status: between questions for the status of all live attempts; events tell sooner.
+        silence: after which a submitted attempt without any event is asked for: beside a restored database it may have
+            ended before.
     """
 
     grace: float
     watch: float = 1.0
     status: float = 60.0
+    silence: float = 5.0
 
 
 class ResourceManager:
@@ -147,6 +150,7 @@ class ResourceManager:
         self._locating_guard = threading.Lock()
         self._lookups = AttemptLookups(self._connector, self._pending_lookups)
         self._missing: dict[str, float] = {}  # attempt → monotonic time of the first look in a row that found nothing
+        self._silent: dict[str, float] = {}  # attempt → monotonic time of its submission, until it is heard of
         self._hosts: tuple[Host, ...] = ()
         self._looking = threading.Lock()
         self._warned: dict[str, str] = {}  # verb → its last fault, while it lasts
@@ -225,6 +229,7 @@ class ResourceManager:
                 refused = isinstance(outcome, ConnectorError) and outcome.refused
                 self._post(SubmitFailed(self._clock.now(), launch.attempt, str(outcome), transient, refused))
             else:
+                self._silent[launch.attempt] = time.monotonic()
                 self._post(AttemptSubmitted(self._clock.now(), launch.attempt, outcome))
 
     def _cancel(self, uuid: str) -> None:
@@ -290,6 +295,7 @@ class ResourceManager:
                     with contextlib.suppress(CoschedError):  # the watch says so; these reports come only once
                         self._look_at_hosts()  # before the core sends the task to the same host again
                 for report in reports:
+                    self._silent.pop(report.attempt, None)
                     self._post(JobReported(self._clock.now(), report))
             except CoschedError as error:
                 self._warn("events", error)
@@ -302,13 +308,24 @@ class ResourceManager:
                 self._look_at_hosts()
                 if time.monotonic() >= asked + self._times.status:
                     asked = time.monotonic()
-                    for report in self._connector.status(self._live()):
-                        self._post(JobReported(self._clock.now(), report))
+                    self._ask_for(self._live())
+                if silent := self._silent_attempts():
+                    self._ask_for(silent)
+                    for uuid in silent:  # once: the question for all live attempts follows
+                        self._silent.pop(uuid, None)
             except CoschedError as error:
                 if self.fault != str(error):
                     _log.warning("hosts", fault=str(error))
                 self.fault = str(error)
             self._stopped.wait(self._times.watch)
+
+    def _ask_for(self, attempts: Sequence[str]) -> None:
+        for report in self._connector.status(attempts):
+            self._post(JobReported(self._clock.now(), report))
+
+    def _silent_attempts(self) -> list[str]:
+        until = time.monotonic() - self._times.silence
+        return [uuid for uuid, since in self._silent.copy().items() if since <= until]
 
     def _look_at_hosts(self) -> None:
         with self._looking:

@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
-__all__ = ["RefusedError", "StoreFault", "database_errors", "database_file", "label", "open_engine"]
+__all__ = [
+    "RefusedError",
+    "StoreFault",
+    "database_errors",
+    "database_file",
+    "label",
+    "newest_version",
+    "open_engine",
+]
 
 
 class StoreFault(SystemFault):
@@ -39,7 +47,7 @@ _ADVICE = (
     ("readonly database", "is read-only: give the user of the daemon the right to write the file and its folder"),
     ("unable to open database", "cannot be opened: create its folder and let the daemon's user write it"),
     ("not a database", "is not an SQLite database: move the file away or name another in [database] url"),
-    ("malformed", "is damaged: restore it from a backup"),
+    ("malformed", "is damaged: restore a backup with cosched database restore FILE"),
     ("disk i/o error", "cannot be read or written: look at the disk and the system's log"),
 )
 
@@ -171,12 +179,17 @@ def _begin(connection: Connection) -> None:
 
 
 def _is_current(connection: Connection) -> bool:
-    """Return whether the last migration has been run, whose number its file's name begins with."""
+    """Return whether the last migration has been run."""
     if not inspect(connection).has_table("alembic_version"):
         return False
-    newest = max(path.name for path in (Path(__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
     found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all()
-    return found == [newest.partition("_")[0]]
+    return found == [newest_version()]
+
+
+def newest_version() -> str:
+    """Return the version of this program's tables: the number that its last migration's file begins with."""
+    newest = max(path.name for path in (Path(__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
+    return newest.partition("_")[0]
 
 
 def _migrate(connection: Connection, name: str) -> None:

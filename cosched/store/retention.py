@@ -16,11 +16,11 @@ from cosched.store import tables
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Executable
+    from sqlalchemy import ColumnElement, Executable, Select
 
     from cosched.store.store import Store
 
-__all__ = ["prune"]
+__all__ = ["ended_before", "prune"]
 
 _FINAL = [str(state) for state in TaskState if state.final]
 _LIVE = [str(state) for state in AttemptState if state.live]
@@ -37,7 +37,7 @@ def prune(store: Store, before: float, limit: int = 500) -> int:
     Raises:
         StoreFault: nothing was deleted.
     """
-    gone = _ended(store, before, limit)
+    gone = [str(row["id"]) for row in store.read(ended_before(before).limit(limit))]
     tasks = tables.tasks.c.id
     statements: list[Executable] = [
         delete(table).where(column.in_(gone))
@@ -65,7 +65,8 @@ def prune(store: Store, before: float, limit: int = 500) -> int:
     return len(gone)
 
 
-def _ended(store: Store, before: float, limit: int) -> list[str]:
+def ended_before(time: float) -> Select[tuple[str]]:
+    """Return the question for tasks that may be deleted, those that ended before a time, the first to end first."""
     tasks, attempts = tables.tasks.c, tables.attempts.c
     busy = select(attempts.task).where(attempts.state.in_(_LIVE))
     given, taken = tables.handovers.c, tables.guests.c
@@ -77,12 +78,12 @@ def _ended(store: Store, before: float, limit: int) -> list[str]:
     newest = select(func.max(tasks.number)).scalar_subquery()
     query = select(tasks.id).where(
         tasks.state.in_(_FINAL),
-        tasks.finished < before,
+        tasks.finished < time,
         tasks.number != newest,
         tasks.id.not_in(busy),
         tasks.id.not_in(shared),
     )
-    return [str(row["id"]) for row in store.read(query.order_by(tasks.finished).limit(limit))]
+    return query.order_by(tasks.finished)
 
 
 def _keys(store: Store, before: float, gone: set[str]) -> list[tuple[str, str]]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 import threading
 import time
 import uuid
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.api.documents import HostView, TaskRequest
+from cosched.cli.main import run
 from cosched.client import Client
 from cosched.errors import SystemFault
 from cosched.simulation.kernels import KERNELS
@@ -147,19 +147,27 @@ def test_kills_at_random_moments_lose_no_task_and_run_none_twice(
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("connector", CONNECTORS)
-def test_a_restored_backup_gives_nobody_the_jobs_of_others(connector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_restored_backup_runs_nothing_twice_and_gives_nobody_the_jobs_of_others(
+    connector: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Numbers come again; the next task with one passed for completed, and showed another user's output."""
     with a_site(connector, monkeypatch) as site:
-        database = site.folder / "state" / "cosched.db"
-        with closing(sqlite3.connect(database)) as live, closing(sqlite3.connect(site.folder / "backup.db")) as kept:
-            live.backup(kept)
+        backup = str(site.folder / "backup.db")
+        with site.client() as client:
+            requests = [TaskRequest(application=KERNELS[number % len(KERNELS)], hosts="8-16") for number in range(4)]
+            known = [task.id for task in client.submit_all(requests)]
+        assert run(["database", "backup", backup, "--config", str(site.config)]) == 0  # some run, some wait
         lost = _echo(site, "hers")
+        with site.client() as client:
+            client.wait(known, timeout=120)
+        assert run(["database", "restore", backup, "--config", str(site.config)]) == 1  # the daemon runs
         site.kill()
-        for left in database.parent.glob("cosched.db*"):
-            left.unlink()
-        (site.folder / "backup.db").rename(database)
+        assert run(["database", "restore", backup, "--config", str(site.config)]) == 0
         site.start()
         assert _echo(site, "his") == lost
+        with site.client() as client:
+            assert {task.state for task in client.wait(known, timeout=120)} == {"completed"}
+        assert not faults(read(site.journal), known)
 
 
 def _echo(site: Site, word: str) -> str:

@@ -29,7 +29,21 @@ if TYPE_CHECKING:
 
 __all__ = ["quick_command", "quick_popen", "quick_python"]
 
-_NOUNS = ("account", "audit", "config", "domain", "host", "library", "model", "peer", "plan", "portal", "task", "token")
+_NOUNS = (
+    "account",
+    "audit",
+    "config",
+    "database",
+    "domain",
+    "host",
+    "library",
+    "model",
+    "peer",
+    "plan",
+    "portal",
+    "task",
+    "token",
+)
 _COMMAND = ("cosched.client", "cosched.daemon.config", *(f"cosched.cli.{noun}" for noun in _NOUNS))
 _HELPERS = (
     "cosched.daemon.planner",

@@ -1,0 +1,143 @@
+"""`cosched database`: back up, restore and check the daemon's database."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cosched.api.times import format_optional_time
+from cosched.cli.output import JsonOption, console, emit_json, print_table
+from cosched.errors import SystemFault, UserError
+
+if TYPE_CHECKING:
+    from cosched.daemon.config.sections import Configuration
+    from cosched.store.inspection import DatabaseReport
+
+__all__ = ["app"]
+
+app = typer.Typer()
+
+_DAY = 86400.0
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", help="The daemon's configuration; else the usual places.", show_default=False)
+]
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="The copy to make, readable by its owner alone.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    config: ConfigOption = None,
+) -> None:
+    """Copy the database as it is now, also while the daemon runs, and check the copy."""
+    from cosched.store.backup import back_up
+
+    report = back_up(_database(_configuration(config)), file, overwrite=force)
+    console.print(f"{file}: {_summary(report)}; checked.", markup=False)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="A copy made by `cosched database backup`.")],
+    config: ConfigOption = None,
+) -> None:
+    """Put a backup in the database's place while no daemon runs; the replaced database is kept."""
+    from cosched.daemon.locks import AlreadyRunningError, DaemonLocks
+    from cosched.store import backup as backups
+    from cosched.store.inspection import inspect_database
+
+    configuration = _configuration(config)
+    database = _database(configuration)
+    try:
+        locks = DaemonLocks(configuration.domain.state, configuration.database.url)
+    except AlreadyRunningError as error:
+        raise UserError(f"a daemon uses {database}: stop it, restore the backup, then start it again") from error
+    try:
+        kept = backups.restore(file, database)
+        report = inspect_database(database)
+    finally:
+        locks.release()
+    lines = [f"{database}: {_summary(report)}; restored from {file}."]
+    if kept is not None:
+        lines.append(f"The replaced database is kept as {kept}.")
+    lines += [
+        "Tasks submitted since the backup are unknown: their jobs go on without cosched, and others get their numbers.",
+        "Tasks that ended since wait again until the daemon has found their jobs; none of these runs twice here.",
+        "Tokens, accounts and reservations are as they were then: revoke and change again what was changed since.",
+    ]
+    if configuration.agent.listen:
+        lines.append("Tasks that went to a neighbour since run here once more: cancel those that have run there.")
+    console.print("\n".join(lines), markup=False)
+
+
+@app.command()
+def check(config: ConfigOption = None, json: JsonOption = False) -> None:
+    """Say whether the database is whole and what is in it, also while the daemon runs; exit code 2 if it is not."""
+    from cosched.store.inspection import inspect_database
+
+    configuration = _configuration(config)
+    days = configuration.database.keep_days
+    before = time.time() - days * _DAY if days else None
+    report = inspect_database(_database(configuration), before)
+    faults = report.faults()
+    if json:
+        emit_json({**asdict(report), "faults": faults})
+    else:
+        print_table(("SUBJECT", "FOUND"), _rows(report, before))
+    if faults:
+        raise SystemFault("; ".join(faults))
+
+
+def _configuration(config: Path | None) -> "Configuration":
+    from cosched.daemon.config.loading import load_configuration
+
+    return load_configuration(config)
+
+
+def _database(configuration: "Configuration") -> Path:
+    from cosched.store.database import database_file
+
+    file = database_file(configuration.database.url)
+    if file is None:
+        raise UserError("[database] url names no file: these commands are for SQLite")
+    return file
+
+
+def _summary(report: "DatabaseReport") -> str:
+    tasks = sum(report.tasks.values())
+    until = format_optional_time(report.last_change)
+    return f"{tasks} {'task' if tasks == 1 else 'tasks'}{f', the last change at {until}' if until else ''}"
+
+
+def _rows(report: "DatabaseReport", before: float | None) -> list[tuple[str, str]]:
+    version = f"{report.version} of {report.newest}" if report.version != report.newest else report.version
+    older = ", migrated at the daemon's next start" if report.version and report.version < report.newest else ""
+    rows = [
+        ("database", report.file),
+        ("size", f"{_megabytes(report.bytes)}, and {_megabytes(report.wal)} of changes in its WAL"),
+        ("journal", report.journal),
+        ("version", f"{version}{older}"),
+        ("integrity", "ok" if not report.damage else "; ".join(report.damage)),
+    ]
+    if report.damage:
+        return rows
+    states = ", ".join(f"{count} {state}" for state, count in report.tasks.items())
+    counts = [(name.replace("_", " "), str(count)) for name, count in report.rows.items() if name != "tasks"]
+    return [
+        *rows,
+        ("references", "ok" if not report.dangling else f"{report.dangling} to missing rows"),
+        ("last change", format_optional_time(report.last_change) or "none"),
+        ("tasks", f"{report.rows.get('tasks', 0)}{f': {states}' if states else ''}"),
+        ("live attempts", str(report.live_attempts)),
+        *counts,
+        ("retention", "all is kept" if before is None else f"{report.due} tasks are due to be deleted"),
+    ]
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"

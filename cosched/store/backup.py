@@ -1,0 +1,136 @@
+"""Backups of a database: copied while a daemon uses it, checked before they count, and put back in its place.
+
+Start at `back_up` and `restore`.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from cosched.errors import SystemFault, UserError
+from cosched.store.database import StoreFault
+from cosched.store.inspection import DatabaseReport, inspect_database, read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["back_up", "restore"]
+
+
+def back_up(database: Path, file: Path, *, overwrite: bool = False) -> DatabaseReport:
+    """Copy a database as it is at one moment, for its user alone, and check the copy.
+
+    Args:
+        database: may be in use.
+        file: the copy; it is there whole or not at all.
+        overwrite: replace a file of this name.
+
+    Raises:
+        UserError: the file is there already, or is the database itself.
+        SystemFault: the database is damaged, or the file cannot be written.
+    """
+    if _same(file, database):
+        raise UserError(f"{file} is the database itself: name another file")
+    if file.exists() and not overwrite:
+        raise UserError(f"{file} is there already: name another file, or replace it with --force")
+    with _new_file(file) as part:
+        report = _checked_copy(database, part)
+        part.replace(file)
+    return report
+
+
+def restore(file: Path, database: Path) -> Path | None:
+    """Put a backup in a database's place; whoever calls it has the daemon's locks.
+
+    Returns:
+        the name under which the replaced database is kept; None where there was none.
+
+    Raises:
+        UserError: the file is no backup that this cosched can use; nothing was changed.
+        SystemFault: the database's folder cannot be written.
+    """
+    if _same(file, database):
+        raise UserError(f"{file} is the database itself: name a backup of it")
+    with _new_file(database) as part:
+        _give_to_owner(part, database if database.exists() else database.parent)
+        try:
+            report = _checked_copy(file, part)
+        except StoreFault as fault:
+            raise UserError(f"{fault}; nothing was restored") from fault
+        if report.faults():
+            raise UserError(f"{'; '.join(report.faults())}; nothing was restored")
+        kept = _set_aside(database)
+        part.replace(database)
+    return kept
+
+
+def _same(file: Path, database: Path) -> bool:
+    return file.exists() and database.exists() and file.samefile(database)
+
+
+def _give_to_owner(file: Path, other: Path) -> None:
+    """Give a file that root makes to the owner of another one."""
+    if os.geteuid() == 0:
+        owner = other.stat()
+        os.chown(file, owner.st_uid, owner.st_gid)
+
+
+def _set_aside(database: Path) -> Path | None:
+    """Give a database and its WAL a dated name; return it."""
+    if not database.exists():
+        return None
+    kept = database.with_name(f"{database.name}.replaced-{time.strftime('%Y%m%dT%H%M%S')}")
+    if kept.exists():
+        raise SystemFault(f"{kept} is there already: try again in a second")
+    for suffix in ("-wal", ""):  # where this is cut short the database is seen to miss its WAL
+        beside = database.with_name(database.name + suffix)
+        if beside.exists():
+            beside.rename(kept.with_name(kept.name + suffix))
+    database.with_name(f"{database.name}-shm").unlink(missing_ok=True)
+    return kept
+
+
+def _checked_copy(source: Path, target: Path) -> DatabaseReport:
+    """Copy a database into one file, in one step: no change meanwhile starts it anew.
+
+    Raises:
+        StoreFault: the source cannot be read, or the copy is damaged.
+    """
+    if not source.is_file():
+        raise StoreFault(f"there is no database {source}: name another file")
+    try:
+        with closing(read_only(source)) as old, closing(sqlite3.connect(target)) as new:
+            old.backup(new)
+            new.execute("PRAGMA journal_mode=DELETE").close()  # what is copied on needs no file beside it
+    except sqlite3.Error as error:
+        raise StoreFault(f"{source} cannot be copied to {target} ({error}): look at both files and disks") from error
+    report = inspect_database(target)
+    if report.damage:
+        raise StoreFault(f"{source} is damaged ({report.damage[0]}): use another backup")
+    return report
+
+
+@contextmanager
+def _new_file(place: Path) -> Iterator[Path]:
+    """Give a new, private file beside a place, to which the block renames it; it is gone if the block fails.
+
+    Raises:
+        SystemFault: the folder cannot be written.
+    """
+    part = place.with_name(f".{place.name}.{os.getpid()}.part")
+    try:
+        os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        try:
+            yield part
+        finally:
+            part.unlink(missing_ok=True)
+        folder = os.open(place.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+    except OSError as error:
+        raise SystemFault(f"{place} cannot be written ({error.strerror}): look at its folder and disk") from error
