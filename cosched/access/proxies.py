@@ -89,15 +89,21 @@ class TrustedProxies:
     def forwarded(self, evidence: RequestEvidence) -> bool:
         """Return whether one of the proxies forwarded the request."""
         if evidence.peer is not None:
-            return evidence.peer in self.uids
+            return self.at(evidence.peer)
+        given = evidence.headers.get(_HEADER, "")
+        if self.secret and not hmac.compare_digest(given.encode(), self.secret.encode()):
+            return False
+        return self.at(evidence.address)
+
+    def at(self, sender: str | int) -> bool:
+        """Return whether one of the proxies has this IP address or user id."""
+        if isinstance(sender, int):
+            return sender in self.uids
         if not self.networks:
             return False
         try:
-            address = ipaddress.ip_address(evidence.address)
+            address = ipaddress.ip_address(sender)
         except ValueError:
-            return False
-        given = evidence.headers.get(_HEADER, "")
-        if self.secret and not hmac.compare_digest(given.encode(), self.secret.encode()):
             return False
         return any(address in network for network in self.networks)
 

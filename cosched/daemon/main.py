@@ -47,9 +47,9 @@ from cosched.daemon.peer_directory import PeerDirectory
 from cosched.daemon.planner import SearchAllowance
 from cosched.daemon.predictors import ModelProcesses
 from cosched.daemon.recorder import Recorder, RecordingFiles
-from cosched.daemon.runtime_tuning import tune_runtime
+from cosched.daemon.runtime_tuning import raise_file_limit, tune_runtime
 from cosched.daemon.search import SearchProcess
-from cosched.daemon.server import web_server
+from cosched.daemon.web.server import web_server
 from cosched.errors import SystemFault
 from cosched.prediction.catalogue import Catalogue
 from cosched.scheduling.objective.weights import Weights
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cosched.daemon.config.sections import Configuration
-    from cosched.daemon.server import WebServer
+    from cosched.daemon.web.server import WebServer
 
 __all__ = ["Daemon", "core_settings", "notification_settings"]
 
@@ -171,6 +171,7 @@ class Daemon:
         Raises:
             SystemFault: cosched ended by its own mistake.
         """
+        raise_file_limit()
         # A signal handler may put into a SimpleQueue whatever the main thread is doing; an Event it may deadlock on.
         ended: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._engine.subscribe_failure(partial(ended.put, None))

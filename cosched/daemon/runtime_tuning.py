@@ -1,11 +1,12 @@
-"""Tuning of the interpreter: many threads answer, and none may delay the others."""
+"""Tuning of the process: many threads answer, none may delay the others, and there are files for all connections."""
 
 from __future__ import annotations
 
 import gc
+import resource
 import sys
 
-__all__ = ["tune_runtime"]
+__all__ = ["raise_file_limit", "tune_runtime"]
 
 # Seconds for which a thread that computes keeps the interpreter while others want it. An answer passes through several
 # threads: at Python's own 5 ms each of them waited so long behind a thread that compares plans.
@@ -13,6 +14,17 @@ _SWITCH_SECONDS = 0.001
 # New objects between two looks for cycles among them, and such looks between two at what lived through them. Handling
 # a thousand tasks makes objects by the ten thousand, hardly a cycle among them.
 _YOUNG, _LOOKS, _LONG_LOOKS = 20_000, 20, 50
+
+# Files that are enough for all connections, workers and jobs of the local connector, which inherit the limit.
+_FILES = 65_536
+
+
+def raise_file_limit() -> None:
+    """Let the process open as many files as the system allows it, up to a sensible number."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def tune_runtime() -> None:

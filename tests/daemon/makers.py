@@ -36,7 +36,8 @@ from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
 from cosched.daemon.inbox import Inbox
 from cosched.daemon.recorder import Recorder, RecordingFiles
-from cosched.daemon.server import WebServer, open_socket
+from cosched.daemon.web.server import WebServer
+from cosched.daemon.web.sockets import open_socket
 from cosched.errors import UserError
 from cosched.portal.application import build_application
 from cosched.prediction.catalogue import Catalogue

@@ -21,3 +21,20 @@ assert Knot.gone > 50_000, Knot.gone
 
 def test_threads_take_short_turns_and_cycles_are_still_found() -> None:
     subprocess.run([sys.executable, "-c", _CODE], check=True, timeout=60)
+
+
+_FILES = """
+import resource
+from cosched.daemon.runtime_tuning import raise_file_limit
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+hard = min(900, hard) if hard != resource.RLIM_INFINITY else 900
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+raise_file_limit()
+assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+raise_file_limit()
+assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+"""
+
+
+def test_as_many_files_as_the_system_allows_may_be_open() -> None:
+    subprocess.run([sys.executable, "-c", _FILES], check=True, timeout=60)

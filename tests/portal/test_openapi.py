@@ -16,7 +16,8 @@ import pytest
 from cosched.access import Role, Scope
 from cosched.access.tokens import TokenGrant
 from cosched.addresses import parse_listen_address
-from cosched.daemon.server import WebServer, open_socket
+from cosched.daemon.web.server import WebServer
+from cosched.daemon.web.sockets import open_socket
 from cosched.portal.application import build_application
 from tests.daemon.makers import access_to, daemon
 

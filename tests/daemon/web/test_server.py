@@ -8,21 +8,19 @@ import socket
 import ssl
 import stat
 import threading
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from fastapi import FastAPI, Request
 
 from cosched.addresses import ListenAddress, parse_listen_address
 from cosched.daemon.config.loading import load_configuration
-from cosched.daemon.server import TlsFiles, WebServer, host_names, open_socket, open_sockets, web_server
-from cosched.errors import SystemFault, UserError
+from cosched.daemon.web.server import TlsFiles, WebServer, web_server
+from cosched.daemon.web.sockets import open_socket, open_sockets
+from cosched.errors import UserError
 from tests.daemon.makers import daemon
+from tests.daemon.web.certificates import certificate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,48 +60,8 @@ def test_a_server_stopped_as_it_starts_leaves_no_socket_open() -> None:
     gc.collect()  # a socket that nobody closed is a warning, and so an error, of this test
 
 
-def test_a_socket_left_over_by_a_dead_daemon_is_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "cosched.sock"
-    with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(str(path))
-    open_socket(ListenAddress(path=str(path))).close()
-
-
-def test_a_socket_that_is_in_use_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "cosched.sock"
-    first = open_socket(ListenAddress(path=str(path)))
-    with pytest.raises(SystemFault, match="another cosched listens on unix:"):
-        open_socket(ListenAddress(path=str(path)))
-    assert path.exists()
-    first.close()
-
-
-def test_what_stands_in_the_way_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("precious")
-    with pytest.raises(SystemFault, match="exists and is no socket: move it away"):
-        open_socket(ListenAddress(path=str(tmp_path / "file")))
-    with pytest.raises(SystemFault, match="cannot listen on unix:"):
-        open_socket(ListenAddress(path=str(tmp_path / "file" / "x.sock")))
-    assert (tmp_path / "file").read_text() == "precious"
-
-
-def test_a_port_in_use_is_named() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(SystemFault, match=f"cannot listen on 127.0.0.1:{port}"):
-            open_socket(ListenAddress(host="127.0.0.1", port=port))
-
-
-def test_names_that_clients_may_use() -> None:
-    names = host_names(
-        [ListenAddress(path="/x"), ListenAddress(host="127.0.0.1", port=1), ListenAddress(host="::2", port=1)],
-        ["Here.example"],
-    )
-    assert names == {"localhost", "127.0.0.1", "[::1]", "[::2]", "here.example"}
-
-
 def test_a_server_that_ends_by_itself_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.daemon.server._START_AGAIN", 0.01)
+    monkeypatch.setattr("cosched.daemon.web.server._START_AGAIN", 0.01)
     listening = open_socket(parse_listen_address("127.0.0.1:0"))
     server = WebServer(hello(), [listening])
     address = f"http://{server.addresses[0]}/hello"
@@ -134,29 +92,6 @@ def test_the_user_at_the_other_end_of_the_socket_is_known(tmp_path: Path) -> Non
 
 async def peer(request: Request) -> int | None:
     return request.state.peer  # type: ignore[no-any-return]  # Any
-
-
-def certificate(folder: Path) -> TlsFiles:
-    """A certificate of this machine that nobody vouches for."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    (folder / "key.pem").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return TlsFiles(folder / "cert.pem", folder / "key.pem")
 
 
 def test_ports_speak_tls_where_there_is_a_certificate(tmp_path: Path) -> None:

@@ -1,0 +1,240 @@
+"""One HTTP connection: uvicorn's protocol, bounded in what a client may send and how long it may take."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from cosched.access.principals import peer_uid
+from cosched.api.problems import PROBLEM_MEDIA_TYPE
+from cosched.daemon.web.connections import address_group
+
+if TYPE_CHECKING:
+    import socket
+
+    import uvicorn
+
+    from cosched.daemon.web.connections import ConnectionPlaces
+
+__all__ = ["Connection", "refusal_bytes"]
+
+_LARGEST_HEAD = 64 << 10  # bytes
+_BODY_RATE = 64 << 10  # bytes of a body for each of which a second more is given
+_FLUSH = 5.0  # seconds in which a client may still take a refusal
+
+
+class Connection(HttpToolsProtocol):
+    """Tell the application the user at a unix socket's other end (`request.state.peer`), and bound uvicorn's protocol.
+
+    The parser would take a head without end into memory and wait for ever for its rest, and of requests sent before
+    the last was answered only the newest would learn that the client has gone: an event stream among them would never
+    end.
+    """
+
+    def __init__(self, server: uvicorn.Server, places: ConnectionPlaces, accepted: socket.socket) -> None:
+        """Set up.
+
+        Args:
+            server: uvicorn's, with configuration and state.
+            places: where this connection's is freed in the end.
+            accepted: the connection itself; `open` takes it over.
+
+        Raises:
+            OSError: it has ended already.
+        """
+        peer = peer_uid(accepted)
+        super().__init__(config=server.config, server_state=server.server_state, app_state={"peer": peer})
+        address = accepted.getpeername()[0] if peer is None else peer
+        self.owner = address_group(address) if isinstance(address, str) else f"user id {address}"
+        self.unbound = places.unbound(address)
+        self.waiting: float | None = self.loop.time()
+        self._places = places
+        self._limits = places.limits
+        self._accepted = accepted
+        self._opening: asyncio.Task[None] | None = None
+        self._made = self._ended = False  # whether it has begun, and whether it is to end
+        self._unread = 0  # bytes since the last head, or part of a body, was whole
+        self._earlier: tuple[RequestResponseCycle, ...] = ()  # requests before the newest whose answers are under way
+        self._requests = 0
+        self._body_of = 0  # the number of the request whose body is awaited
+        self._body_bytes = 0
+        self._owed: tuple[str, int] | None = None  # the part of a request that its client owes, by the request's number
+        self._since = 0.0  # when that was first owed
+        self._timer: asyncio.TimerHandle | None = None
+        self._unsent = 0  # bytes of answers that the client had not taken at the last look
+        self._stall: asyncio.TimerHandle | None = None
+
+    async def open(self) -> None:
+        """Begin, over TLS with a handshake that has as much time as a head."""
+        if self._ended:
+            return
+        tls = self.config.ssl
+        times = {} if tls is None else {"ssl_handshake_timeout": self._limits.head}
+        self._opening = asyncio.current_task()
+        try:
+            await self.loop.connect_accepted_socket(lambda: self, self._accepted, ssl=tls, **times)
+        except (OSError, asyncio.CancelledError):
+            self._places.release(self)  # the client went, or sent no TLS
+
+    def end(self) -> None:
+        """End the connection at once, for another one."""
+        self._ended = True
+        if self._made:
+            self.transport.abort()
+        elif self._opening is None:
+            self._accepted.close()
+        elif self.config.ssl is not None:
+            self._opening.cancel()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's own is so
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._made = True
+        if self._ended:
+            transport.abort()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Free the place, and tell all requests under way."""
+        for timer in (self._timer, self._stall):
+            if timer is not None:
+                timer.cancel()
+        self._places.release(self)
+        super().connection_lost(exc)
+        self._disconnect(*self._earlier)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came, and refuse a head without end."""
+        self._unread += len(data)
+        super().data_received(data)
+        if self._unread > _LARGEST_HEAD and not self.transport.is_closing():
+            self.send_400_response("The head of the request is too large.")
+        self._watch()
+
+    def on_headers_complete(self) -> None:
+        """Begin a request."""
+        self._unread = self._body_bytes = 0
+        self._requests += 1
+        self._body_of = self._requests
+        if self.cycle is not None:
+            self._earlier = tuple(each for each in (*self._earlier, self.cycle) if not each.response_complete)
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        self._unread = 0
+        self._body_bytes += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a request; its client owes nothing now."""
+        self._unread = self._body_of = 0
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()
+        self._watch()
+
+    def pause_writing(self) -> None:
+        """Begin to wait until the client takes its answer."""
+        super().pause_writing()
+        self._watch_taking()
+        self._note_waiting()
+
+    def resume_writing(self) -> None:
+        """Go on with an answer."""
+        super().resume_writing()
+        self._note_waiting()
+
+    def _watch(self) -> None:
+        """Limit the time for what the client owes now: a head, a body or nothing."""
+        owed: tuple[str, int] | None = None
+        if self._body_of:
+            owed = ("body", self._body_of)
+        elif self.cycle is None or self.cycle.response_complete:
+            owed = ("head", self._requests)
+        if owed == self._owed:
+            return
+        self._owed, self._since = owed, self.loop.time()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if owed is not None:
+            patience = self._limits.head if owed[0] == "head" else self._limits.body
+            self._timer = self.loop.call_later(patience, self._overdue)
+        self._note_waiting()
+
+    def _note_waiting(self) -> None:
+        if self._owed is not None:
+            self.waiting = self._since
+        else:
+            self.waiting = self.loop.time() if self.flow.write_paused else None
+
+    def _overdue(self) -> None:
+        """Refuse the part of a request that has not come in time."""
+        left = self._more_time()
+        if left > 0:
+            self._timer = self.loop.call_later(left, self._overdue)
+        elif self.transport.is_closing() or not self._answerable():
+            self.transport.abort()
+        else:
+            part = "head" if not self._body_of else "body"
+            self.transport.write(
+                refusal_bytes(HTTPStatus.REQUEST_TIMEOUT, f"the {part} of the request did not arrive in time: send it")
+            )
+            self.transport.close()
+            self._disconnect(*self._earlier, self.cycle)
+            self._timer = self.loop.call_later(_FLUSH, self.transport.abort)
+
+    def _more_time(self) -> float:
+        """Return the seconds for which a client is not late yet."""
+        if self._body_of:
+            if self.flow.read_paused:  # it is we who do not read
+                return self._limits.body
+            return self._since + self._limits.body + self._body_bytes / _BODY_RATE - self.loop.time()
+        if self.transport.get_write_buffer_size():  # it still takes the last answer
+            self._watch_taking()
+            return self._limits.head
+        return 0.0
+
+    def _answerable(self) -> bool:
+        """Return whether a request has begun to come, and no answer."""
+        if not self._body_of:
+            return self._unread > 0
+        return not any(each.response_started for each in (*self._earlier, self.cycle) if each is not None)
+
+    def _watch_taking(self) -> None:
+        """Begin to look whether the client takes what was written."""
+        if self._stall is None:
+            self._unsent = self.transport.get_write_buffer_size()
+            self._stall = self.loop.call_later(self._limits.stalled, self._look_at_taking)
+
+    def _look_at_taking(self) -> None:
+        self._stall = None
+        left = self.transport.get_write_buffer_size()
+        if left >= self._unsent > 0:
+            self.transport.abort()
+        elif left:
+            self._watch_taking()
+
+    def _disconnect(self, *cycles: RequestResponseCycle | None) -> None:
+        for cycle in cycles:
+            if cycle is not None:
+                cycle.disconnected = True
+                cycle.message_event.set()
+
+
+def refusal_bytes(status: HTTPStatus, detail: str) -> bytes:
+    """Return a whole answer, a problem document, after which the connection ends."""
+    document = {"type": "about:blank", "title": status.phrase, "status": status.value, "detail": detail}
+    body = json.dumps(document).encode()
+    head = (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: {PROBLEM_MEDIA_TYPE}\r\n"
+        f"content-length: {len(body)}\r\nretry-after: 1\r\nconnection: close\r\n\r\n"
+    )
+    return head.encode() + body
