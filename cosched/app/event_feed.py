@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from cosched.api.problems import QuotaError
 from cosched.app.views import task_view
 from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved
+from cosched.errors import SystemFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -47,25 +49,22 @@ class FeedEvent:
 class EventFeed:
     """The events of one daemon, numbered; `publish` and `close` may be called from any thread."""
 
-    def __init__(self, kept: int = 4096, places: int = 500) -> None:
+    def __init__(self, kept: int = 4096, places: int = 200, places_each: int = 20) -> None:
         """Set up.
 
         Args:
             kept: how many of the last events a follower that comes again may still get.
-            places: how many followers there may be.
+            places: how many followers there may be; each holds a connection.
+            places_each: how many followers of one user.
         """
         self._places = places
+        self._places_each = places_each
         self._life = secrets.token_hex(4)  # numbers begin anew with every daemon
         self._guard = threading.Lock()
         self._number = 0
         self._kept: deque[tuple[int, FeedEvent]] = deque(maxlen=kept)
         self._followers: set[FeedFollower] = set()
         self._closed = False
-
-    @property
-    def full(self) -> bool:
-        """True when there is room for no more followers."""
-        return len(self._followers) >= self._places
 
     @property
     def closed(self) -> bool:
@@ -89,11 +88,25 @@ class EventFeed:
         self._closed = True
         self._wake()
 
-    def follow(self, last: str = "") -> FeedFollower:
-        """Begin to follow, on the event loop, after the event with the identifier `last`."""
+    def follow(self, user: str, last: str = "") -> FeedFollower:
+        """Begin to follow for a user, on the event loop, after the event with the identifier `last`.
+
+        Raises:
+            QuotaError: the user has as many followers as one may have.
+            SystemFault: all of them together are as many as may be.
+        """
+        if sum(each.user == user for each in self._followers) >= self._places_each:
+            raise QuotaError(
+                f"you follow the events {self._places_each} times already: close a page or a program that follows them"
+            )
+        if len(self._followers) >= self._places:
+            raise SystemFault(
+                f"{self._places} pages and programs follow the events already: try again in a while, or ask for what "
+                "you want to know every few seconds"
+            )
         life, _, number = last.partition("-")
         known = life == self._life and number.isdecimal() and len(number) < 20 and int(number) <= self._number
-        follower = FeedFollower(self, int(number) if known else self._number, resumed=known)
+        follower = FeedFollower(self, user, int(number) if known else self._number, last=last, resumed=known)
         self._followers.add(follower)
         return follower
 
@@ -120,11 +133,15 @@ class FeedFollower:
     """A follower of the feed; a context manager, used on one event loop.
 
     Attributes:
-        resumed: whether it goes on from where it was before.
+        user: the user who follows.
+        last: identifier of the last event of an earlier stream, as its client has it; empty without one.
+        resumed: whether it goes on from there.
     """
 
-    def __init__(self, feed: EventFeed, number: int, *, resumed: bool) -> None:
+    def __init__(self, feed: EventFeed, user: str, number: int, *, last: str, resumed: bool) -> None:
         self._feed = feed
+        self.user = user
+        self.last = last
         self._number = number
         self._loop = asyncio.get_running_loop()
         self._fresh = asyncio.Event()

@@ -37,7 +37,7 @@ def test_what_was_not_given_out_names_nobody() -> None:
 def test_only_a_digest_is_kept_and_a_restart_knows_it() -> None:
     kept = MemoryCredentials()
     text, row = tokens(kept).create(TokenGrant("ann", Role.USER, {Scope.READ}), 10.0, 20.0)
-    assert text.rpartition("_")[2] not in repr(kept.tokens())
+    assert text.split("_", 2)[2] not in repr(kept.tokens())
     after = tokens(kept)
     assert after.principal(text, 15.0) is not None
     after.revoke(row.id)

@@ -3,11 +3,15 @@ from __future__ import annotations
 import asyncio
 import threading
 
+import pytest
+
+from cosched.api.problems import QuotaError
 from cosched.app.event_feed import EventFeed, FeedEvent, feed_events
 from cosched.connector.interface import Host
 from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved, Tick
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task_plan import TaskPlan
+from cosched.errors import SystemFault
 from tests.tasks import make_task
 
 
@@ -23,7 +27,7 @@ def test_followers_hear_the_last_word_of_each() -> None:
     async def follow() -> None:
         feed = EventFeed()
         feed.publish([task("0", "before")])
-        with feed.follow() as follower:
+        with feed.follow("me") as follower:
             assert follower.take() == ([], False)
             feed.publish([task("1", "a"), task("2", "b")])
             feed.publish([task("1", "c")])
@@ -38,7 +42,7 @@ def test_followers_hear_the_last_word_of_each() -> None:
 def test_another_thread_wakes_followers() -> None:
     async def follow() -> None:
         feed = EventFeed()
-        with feed.follow() as follower:
+        with feed.follow("me") as follower:
             follower.take()
             other = threading.Thread(target=feed.publish, args=([task("1", "a")],))
             other.start()
@@ -52,32 +56,45 @@ def test_another_thread_wakes_followers() -> None:
 def test_a_follower_that_was_cut_off_goes_on_where_it_was() -> None:
     async def follow() -> None:
         feed = EventFeed(kept=3)
-        with feed.follow() as follower:
+        with feed.follow("me") as follower:
             last = follower.identifier
         feed.publish([task("1", "a"), task("2", "b")])
-        with feed.follow(last) as again:
+        with feed.follow("me", last) as again:
             found, lost = again.take()
             assert (again.resumed, words(found), lost) == (True, ["a", "b"], False)
         feed.publish([task("3"), task("4")])
-        with feed.follow(last) as late:
+        with feed.follow("me", last) as late:
             assert late.take()[1]
         for wrong in ("", "x-1", last.partition("-")[0] + "-99", last + "x"):
-            with feed.follow(wrong) as new:
+            with feed.follow("me", wrong) as new:
                 assert not new.resumed
 
     asyncio.run(follow())
 
 
-def test_a_feed_has_an_end_and_bounds() -> None:
+def test_a_feed_has_an_end() -> None:
     async def follow() -> None:
-        feed = EventFeed(places=1)
-        with feed.follow() as follower:
+        feed = EventFeed()
+        with feed.follow("me") as follower:
             follower.take()
-            assert feed.full
             feed.close()
             assert await follower.wait(5)
             assert feed.closed
-        assert not feed.full
+
+    asyncio.run(follow())
+
+
+def test_a_user_has_so_many_followers_and_all_together_have_so_many() -> None:
+    async def follow() -> None:
+        feed = EventFeed(places=3, places_each=2)
+        with feed.follow("ann"), feed.follow("ann") as second:
+            with pytest.raises(QuotaError, match="you follow the events 2 times already: close a page"):
+                feed.follow("ann")
+            feed.follow("bob")
+            with pytest.raises(SystemFault, match="3 pages and programs follow the events already: try again"):
+                feed.follow("carol")
+            feed.leave(second)
+            feed.follow("ann")
 
     asyncio.run(follow())
 

@@ -154,7 +154,7 @@ def test_two_users_may_choose_the_same_key(here: Daemon) -> None:
 
 def test_followers_hear_of_what_is_on_disk(here: Daemon) -> None:
     async def follow() -> list[tuple[str, str | None, str]]:
-        with here.services.feed.follow() as follower:
+        with here.services.feed.follow("me") as follower:
             follower.take()
             await asyncio.to_thread(here.services.submissions.submit, ME, [HALVING], "", "")
             assert await follower.wait(30)

@@ -14,14 +14,12 @@ import json
 import time
 from collections.abc import AsyncIterator
 from dataclasses import asdict, is_dataclass
-from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import Header, Query
+from fastapi import Depends, Header, Query
 from fastapi.responses import StreamingResponse
 
 from cosched.access.principals import Principal
-from cosched.api.problems import RequestError
 from cosched.app.event_feed import EventFeed, FeedEvent, FeedFollower
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.routes import api_router
@@ -45,6 +43,16 @@ _EVENT = {
 router = api_router("events")
 
 
+async def _follow(
+    services: Services,
+    principal: Reader,
+    last_event_id: Annotated[str, Header(description="Where a stream that was cut off goes on.")] = "",
+) -> AsyncIterator[FeedFollower]:
+    """Follow the feed until the response has ended."""
+    with services.feed.follow(principal.name, last_event_id) as follower:
+        yield follower
+
+
 @router.get(
     "/events",
     response_class=StreamingResponse,
@@ -53,42 +61,41 @@ router = api_router("events")
 async def events(
     services: Services,
     principal: Reader,
+    follower: Annotated[FeedFollower, Depends(_follow)],
     seconds: Annotated[int, Query(ge=0, le=_LONGEST, description="How long the stream lasts at most.")] = 600,
-    last_event_id: Annotated[str, Header(description="Where a stream that was cut off goes on.")] = "",
 ) -> StreamingResponse:
     """Follow what happens, as server-sent events; reconnect when the stream ends, as browsers do by themselves."""
-    if services.feed.full:
-        raise RequestError(HTTPStatus.SERVICE_UNAVAILABLE, "too many follow already: ask again in a while")
     return StreamingResponse(
-        event_stream(services.feed, principal, seconds, last_event_id),
+        event_stream(services.feed, follower, principal, seconds),
         media_type="text/event-stream",
         headers={"X-Accel-Buffering": "no"},
     )
 
 
-async def event_stream(feed: EventFeed, principal: Principal, seconds: float, last: str = "") -> AsyncIterator[str]:
+async def event_stream(
+    feed: EventFeed, follower: FeedFollower, principal: Principal, seconds: float
+) -> AsyncIterator[str]:
     """Yield the frames of one stream.
 
     Args:
         feed: what happens.
+        follower: of the feed.
         principal: who follows; told only what concerns them.
         seconds: how long at most. A stream does not outlive its credential for long.
-        last: identifier of the last event of an earlier stream.
     """
     until = time.monotonic() + seconds
-    with feed.follow(last) as follower:
-        if not follower.resumed:
-            yield _frame("reset" if last else "ready", {}, follower.identifier)
-        while not feed.closed:
-            left = until - time.monotonic()
-            if await follower.wait(max(min(left, _KEEP_ALIVE), 0.0)):
-                for frame in _frames(follower, principal):
-                    yield frame
-            elif left > 0:
-                yield ":\n\n"
-            if left <= 0:
-                return
-            await asyncio.sleep(min(_GATHER, max(left, 0.0)))
+    if not follower.resumed:
+        yield _frame("reset" if follower.last else "ready", {}, follower.identifier)
+    while not feed.closed:
+        left = until - time.monotonic()
+        if await follower.wait(max(min(left, _KEEP_ALIVE), 0.0)):
+            for frame in _frames(follower, principal):
+                yield frame
+        elif left > 0:
+            yield ":\n\n"
+        if left <= 0:
+            return
+        await asyncio.sleep(min(_GATHER, max(left, 0.0)))
 
 
 def _frames(follower: FeedFollower, principal: Principal) -> list[str]:

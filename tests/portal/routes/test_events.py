@@ -2,16 +2,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
+
+import httpx2
 
 from cosched.access import Principal, Role
 from cosched.app.event_feed import EventFeed, FeedEvent
 from cosched.portal.routes import events
 from cosched.portal.routes.events import event_stream
+from tests.daemon.makers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import pytest
 
@@ -31,12 +36,13 @@ def heard(
     async def follow() -> list[str]:
         told = feed or EventFeed()
         frames = []
-        async for frame in event_stream(told, principal, 60, last):
-            frames.append(frame)
-            if frame.startswith("id") and ("ready" in frame or "reset" in frame):
-                say(told)
-            elif "last" in frame:
-                told.close()
+        with told.follow(principal.name, last) as follower:
+            async for frame in event_stream(told, follower, principal, 60):
+                frames.append(frame)
+                if frame.startswith("id") and ("ready" in frame or "reset" in frame):
+                    say(told)
+                elif "last" in frame:
+                    told.close()
         return frames
 
     return asyncio.run(follow())
@@ -70,8 +76,25 @@ def test_a_stream_ends_by_itself_and_is_never_silent(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(events, "time", SimpleNamespace(monotonic=lambda: 0.05 * next(looks)))
 
     async def follow() -> list[str]:
-        return [frame async for frame in event_stream(EventFeed(), ME, 0.2)]
+        feed = EventFeed()
+        with feed.follow("me") as follower:
+            return [frame async for frame in event_stream(feed, follower, ME, 0.2)]
 
     frames = asyncio.run(follow())
     assert kinds(frames) == ["ready"]
     assert frames[1:] == [":\n\n"] * 2  # 0.1 and 0.05 s before its end
+
+
+def test_streams_of_a_user_are_counted_and_give_their_places_back(tmp_path: Path) -> None:
+    with serving(tmp_path) as (_, address), ExitStack() as stack:
+        transport = httpx2.HTTPTransport(uds=address.removeprefix("unix:"), limits=httpx2.Limits())
+        client = stack.enter_context(httpx2.Client(transport=transport, base_url="http://x/api/v1", timeout=30))
+        streams = ExitStack()
+        answer = streams.enter_context(client.stream("GET", "/events"))
+        while answer.status_code == 200:
+            answer = streams.enter_context(client.stream("GET", "/events"))
+        assert answer.status_code == 429
+        assert "close a page or a program" in json.loads(answer.read())["detail"]
+        streams.close()
+        while client.get("/events", params={"seconds": 0}).status_code == 429:
+            pass
