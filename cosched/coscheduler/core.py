@@ -44,7 +44,6 @@ from cosched.coscheduler.task import TaskState
 from cosched.coscheduler.task_plan import TaskPlan
 from cosched.coscheduler.task_queue import TaskQueue
 from cosched.scheduling.bounds import lower_bound
-from cosched.scheduling.heuristics.insertion import insert_by_deadline
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.objective.comparison import PlanFigures, describe_difference
 from cosched.scheduling.objective.objective import measure_plan, objective
@@ -92,7 +91,9 @@ class Coscheduler:
         self._state = CoreState()
         self.domain, self.reservations = self._state.hosts, self._state.reservations
         self._queue = TaskQueue(
-            settings.staging, lambda task, time: bool(self.predecessors(task)) or self.owner_is_limited(task, time)
+            settings.staging,
+            lambda task, time: bool(self.predecessors(task)) or self.owner_is_limited(task, time),
+            by_deadline=self._policy.searched,
         )
         self._corrections = self._state.corrections
         self._lifecycle = AttemptLifecycle(settings, self._state, self._queue)
@@ -198,9 +199,7 @@ class Coscheduler:
 
         Other policies plan what waits in order of arrival.
         """
-        if task.spec.deadline is None or not self._policy.searched:
-            return 0
-        return insert_by_deadline(reversed(self.plan.tasks), task.spec.deadline, self._due, task.spec.after)
+        return self._queue.overtaken_by(task)
 
     def staged(self, task: Task, time: float) -> bool:
         """Return whether the search has looked at a waiting task, or had its time to."""
@@ -239,7 +238,7 @@ class Coscheduler:
         self.domain.load(snapshot.hosts, snapshot.claimed)
         for reservation in snapshot.reservations:
             self.reservations.put(reservation)
-        self._queue.load(snapshot.queue)
+        self._queue.load(snapshot.queue, self.tasks)
         self._lifecycle.load(snapshot.manager)
         self._corrections.load(snapshot.corrections, snapshot.latency)
         self._neighbours, self._dispatched_at = snapshot.neighbours, snapshot.dispatched_at
@@ -266,7 +265,7 @@ class Coscheduler:
         if task.id not in self.tasks:
             self._state.put(task)
             self._state.replan()
-            self._queue.add(task, self.overtaken_by(task))
+            self._queue.add(task)
 
     def _note_number(self, *numbers: int) -> None:
         self._last_number = max(self._last_number, *numbers)
@@ -275,25 +274,17 @@ class Coscheduler:
         if event.task in self.tasks:
             self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
 
-    def _due(self, task: str) -> float:
-        deadline = self.tasks[task].spec.deadline
-        return math.inf if deadline is None else deadline
-
     def _may_wait(self, event: Event) -> bool:
         """Return whether nothing can leave by this event, so that the plan need not be decoded.
 
         Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
         for leaves no sooner by a look shortly after the last one.
         """
-        if isinstance(event, NeighboursChanged | Restored):
-            return True
-        if not isinstance(event, TaskSubmitted) or not self._policy.searched:
+        if not isinstance(event, TaskSubmitted):
+            return isinstance(event, NeighboursChanged | Restored)
+        if not self._policy.searched or event.time >= self._dispatched_at + _ARRIVAL_WINDOW:
             return False
-        if event.time >= self._dispatched_at + _ARRIVAL_WINDOW:
-            return False
-        task = self.tasks.get(event.task.id)
-        planned = task is not None and task.status.state is TaskState.QUEUED and task.profile is not None
-        return planned and not self._queue.staged(event.task, event.time)
+        return event.task.id in self._queue.planned and not self._queue.staged(event.task, event.time)
 
     def _observe(self, event: HostsObserved) -> None:
         if self.domain.observe(event.hosts, event.time):
@@ -362,7 +353,7 @@ class Coscheduler:
         return max(_MOST_UNMODELLED - len(self._state.unmodelled_submitting), 0)
 
     def _departures(self, time: float) -> list[ImmediateStart]:
-        if not self.plan.tasks:
+        if not self._queue.planned:
             return []
         taken = self.planning_view.taken(time)
         idle = [host for host in self.domain.up() if host not in taken]

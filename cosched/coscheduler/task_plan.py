@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,15 +16,13 @@ from cosched.scheduling.host_counts import best_seconds, narrowed, runnable, sin
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem
 
 __all__ = ["TaskPlan", "initial_host_counts"]
-
-_Item = TypeVar("_Item")
 
 
 def initial_host_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -96,34 +94,6 @@ class TaskPlan:
         classes = dict(zip(self.tasks, self.classes, strict=True)) if self.classes else {}
         return Plan(order, chosen, _class_indices(problem, chosen, classes))
 
-    def with_task(self, task: str, place: int) -> TaskPlan:
-        """Return the plan with one more task at a place; its host count is chosen later."""
-        return TaskPlan(
-            _with_item(self.tasks, place, task),
-            _with_item(self.counts, place, 0),
-            _with_item(self.classes, place, "") if self.classes else (),
-        )
-
-    def with_tasks(self, tasks: Sequence[str]) -> TaskPlan:
-        """Return the plan with more tasks at the end; their host counts are chosen later."""
-        more = len(tasks)
-        return TaskPlan(
-            (*self.tasks, *tasks), self.counts + (0,) * more, self.classes + ("",) * more if self.classes else ()
-        )
-
-    def without_task(self, task: str) -> TaskPlan:
-        """Return the plan without a task; one that is not in it is fine."""
-        try:
-            place = self.tasks.index(task)
-        except ValueError:
-            return self
-        behind = place + 1
-        return TaskPlan(
-            self.tasks[:place] + self.tasks[behind:],
-            self.counts[:place] + self.counts[behind:],
-            self.classes[:place] + self.classes[behind:],
-        )
-
     def with_counts(self, counts: Mapping[str, int]) -> TaskPlan:
         """Return the plan with other host counts for some of its tasks."""
         known = zip(self.tasks, self.counts, strict=True)
@@ -139,12 +109,6 @@ class TaskPlan:
         counts |= {task: count for task, count in mine.items() if task not in wanted}
         classes = dict(zip(proposed.tasks, proposed.classes, strict=True)) if proposed.classes else {}
         return TaskPlan(tuple(counts), tuple(counts.values()), tuple(classes.get(task, "") for task in counts))
-
-
-def _with_item(items: tuple[_Item, ...], place: int, item: _Item) -> tuple[_Item, ...]:
-    """Return the items with one more; at the end by one copy, for thousands of tasks may come together."""
-    new = (item,)
-    return items[:place] + new + items[place:]
 
 
 def _class_indices(problem: Problem, counts: NDArray[np.int64], classes: Mapping[str, str]) -> NDArray[np.int64]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.problem_builder import ProblemBuilder
 from cosched.coscheduler.recording.snapshot import QueueSnapshot
 from cosched.coscheduler.task_plan import TaskPlan
+from cosched.scheduling.heuristics.insertion import DeadlineOrder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from cosched.coscheduler.task import Task
 
@@ -21,7 +23,6 @@ class TaskQueue:
     """The waiting tasks, and which of them may leave.
 
     Attributes:
-        plan: tasks with a profile, in the order and with the host counts of the current plan.
         problems: makes problems of these tasks.
         held_back: tasks that are not tried again before an epoch time.
         start_requests: held task → how many times its origin was asked to let it start.
@@ -29,15 +30,27 @@ class TaskQueue:
         in_transit: tasks of other domains that wait for one that takes them, and never leave here.
     """
 
-    def __init__(self, staging: float, waits: Callable[[str, float], bool] = lambda _task, _time: False) -> None:
+    def __init__(
+        self,
+        staging: float,
+        waits: Callable[[str, float], bool] = lambda _task, _time: False,
+        *,
+        by_deadline: bool = True,
+    ) -> None:
         """Set up.
 
         Args:
             staging: seconds that a task waits for the search at most.
             waits: whether a task may not leave at a time for reasons that others know.
+            by_deadline: whether new tasks are inserted by deadline, else at the end.
         """
         self._waits = waits
-        self.plan = TaskPlan()
+        self._by_deadline = by_deadline
+        # The plan in parts that a task can change: its value is made when it is asked for.
+        self._order: DeadlineOrder[str] = DeadlineOrder({})
+        self._counts: dict[str, int] = {}
+        self._classes: dict[str, str] = {}  # tasks without a class are left out
+        self._plan: TaskPlan | None = None  # since the last change
         self.problems = ProblemBuilder()
         self.held_back: dict[str, float] = {}
         self.start_requests: dict[str, int] = {}
@@ -47,24 +60,46 @@ class TaskQueue:
         self._unmodelled: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
         self._searched: set[str] = set()  # tasks that a settled plan of the search has covered
 
-    def add(self, task: Task, overtaken: int = 0) -> None:
-        """Put a new task at the end, or before the last `overtaken` ones of the plan."""
+    @property
+    def plan(self) -> TaskPlan:
+        """Tasks with a profile, in the order and with the host counts of the current plan."""
+        if self._plan is None:
+            tasks = self._order.tasks()
+            classes = tuple(self._classes.get(task, "") for task in tasks) if self._classes else ()
+            self._plan = TaskPlan(tasks, tuple(map(self._counts.__getitem__, tasks)), classes)
+        return self._plan
+
+    @property
+    def planned(self) -> Collection[str]:
+        """Tasks of the plan in no order: to look one up, no plan is made."""
+        return self._counts
+
+    def overtaken_by(self, task: Task) -> int:
+        """Return how many tasks of the plan a new one overtakes where it is inserted."""
+        return self._order.overtaken_by(self._due(task), task.spec.after)
+
+    def add(self, task: Task) -> None:
+        """Put a new task into the plan by its deadline, or at the end."""
         if task.in_transit:
             self.in_transit[task.id] = None
         elif task.profile is None:
             self._unmodelled[task.id] = None
         else:
-            self.plan = self.plan.with_task(task.id, len(self.plan.tasks) - overtaken)
+            self._order.insert(task.id, self._due(task), task.spec.after)
+            self._counts[task.id] = 0
+            self._plan = None
 
     def add_all(self, tasks: Iterable[Task]) -> None:
-        """Put tasks at the end in this order, as `add` would one by one."""
-        planned = []
+        """Put tasks at the end in this order."""
+        planned = {}
         for task in tasks:
             if task.profile is None:
                 self.add(task)
             else:
-                planned.append(task.id)
-        self.plan = self.plan.with_tasks(planned)
+                planned[task.id] = self._due(task)
+        self._order = self._order.extended(planned)
+        self._counts |= dict.fromkeys(planned, 0)
+        self._plan = None
 
     def add_again(self, task: Task) -> None:
         """Put a task that had begun at the front; it has been through staging before."""
@@ -73,7 +108,9 @@ class TaskQueue:
         elif task.profile is None:
             self._unmodelled = {task.id: None, **self._unmodelled}
         else:
-            self.plan = self.plan.with_task(task.id, 0)
+            self._order.insert_first(task.id, self._due(task))
+            self._counts[task.id] = 0
+            self._plan = None
             self._searched.add(task.id)
 
     def snapshot(self) -> QueueSnapshot:
@@ -88,9 +125,10 @@ class TaskQueue:
             tuple(sorted(self._searched)),
         )
 
-    def load(self, snapshot: QueueSnapshot) -> None:
-        """Go on from a snapshot."""
-        self.plan = snapshot.plan
+    def load(self, snapshot: QueueSnapshot, tasks: Mapping[str, Task]) -> None:
+        """Go on from a snapshot; `tasks` are all live ones."""
+        self._order = DeadlineOrder({name: self._due(tasks[name]) for name in snapshot.plan.tasks})
+        self._follow(snapshot.plan)
         self.held_back, self.start_requests, self.offered_to_neighbours = (
             dict(snapshot.held_back),
             dict(snapshot.start_requests),
@@ -101,11 +139,14 @@ class TaskQueue:
 
     def adopt(self, plan: TaskPlan) -> None:
         """Make a plan the current one; waiting tasks that it does not name keep behind."""
-        self.plan = self.plan.replanned(plan)
+        self._follow(self.plan.replanned(plan))
 
     def remove(self, task: str) -> None:
         """Take a task out that leaves or has ended."""
-        self.plan = self.plan.without_task(task)
+        if self._counts.pop(task, None) is not None:
+            self._order.remove(task)
+            self._classes.pop(task, None)
+            self._plan = None
         self.problems.forget(task)
         self._unmodelled.pop(task, None)
         self.in_transit.pop(task, None)
@@ -120,7 +161,7 @@ class TaskQueue:
 
     def searched(self, tasks: Iterable[str]) -> None:
         """Note that the search has looked at these tasks: their staging is over."""
-        self._searched |= set(self.plan.tasks).intersection(tasks)
+        self._searched |= self._counts.keys() & set(tasks)
 
     def unmodelled(self, time: float, most: int) -> list[str]:
         """Return the first tasks without a profile that may leave now, so many at most."""
@@ -133,3 +174,14 @@ class TaskQueue:
     def staged(self, task: Task, time: float) -> bool:
         """Return whether the task has waited long enough for the search."""
         return task.id in self._searched or time >= task.submitted + self._staging
+
+    def _follow(self, plan: TaskPlan) -> None:
+        """Take over a plan of the tasks that wait."""
+        if plan.tasks != self._order.tasks():
+            self._order = self._order.reordered(plan.tasks)
+        self._counts = dict(zip(plan.tasks, plan.counts, strict=True))
+        self._classes = {task: each for task, each in zip(plan.tasks, plan.classes, strict=False) if each}
+        self._plan = plan
+
+    def _due(self, task: Task) -> float:
+        return task.spec.deadline if task.spec.deadline is not None and self._by_deadline else math.inf

@@ -27,22 +27,6 @@ def test_a_proposed_plan_of_the_same_tasks_is_taken_as_it_is() -> None:
     assert PLAN.replanned(proposed) is proposed
 
 
-def test_a_new_task_has_its_place_and_neither_count_nor_class() -> None:
-    assert PLAN.with_task("4", 1) == TaskPlan(("1", "4", "2", "3"), (1, 0, 2, 3), ("slow", "", "", "fast"))
-    assert TaskPlan().with_task("1", 0) == TaskPlan(("1",), (0,))
-
-
-def test_several_new_tasks_go_to_the_end() -> None:
-    assert PLAN.with_tasks(["5", "4"]).tasks == ("1", "2", "3", "5", "4")
-    assert PLAN.with_tasks(["5", "4"]).classes == ("slow", "", "fast", "", "")
-    assert TaskPlan().with_tasks(["2", "1"]) == TaskPlan(("2", "1"), (0, 0))
-
-
-def test_a_task_that_leaves_takes_its_count_and_class_along() -> None:
-    assert PLAN.without_task("2") == TaskPlan(("1", "3"), (1, 3), ("slow", "fast"))
-    assert PLAN.without_task("gone") is PLAN
-
-
 def test_counts_change_for_named_tasks_alone() -> None:
     assert PLAN.with_counts({"2": 5, "gone": 7}).counts == (1, 5, 3)
 
