@@ -3,6 +3,8 @@
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +24,12 @@ __all__ = ["app"]
 app = typer.Typer()
 
 _DAY = 86400.0
+
+_FORGOTTEN = (
+    "Tasks submitted since then are unknown: their jobs go on without cosched, and others get their numbers.",
+    "Tasks that ended since then wait again until the daemon has found their jobs; none of these runs twice here.",
+    "Tokens, accounts and reservations are as they were then: revoke and change again what was changed since.",
+)
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", help="The daemon's configuration; else the usual places.", show_default=False)
@@ -47,29 +55,18 @@ def restore(
     config: ConfigOption = None,
 ) -> None:
     """Put a backup in the database's place while no daemon runs; the replaced database is kept."""
-    from cosched.daemon.locks import AlreadyRunningError, DaemonLocks
     from cosched.store import backup as backups
     from cosched.store.inspection import inspect_database
 
     configuration = _configuration(config)
     database = _database(configuration)
-    try:
-        locks = DaemonLocks(configuration.domain.state, configuration.database.url)
-    except AlreadyRunningError as error:
-        raise UserError(f"a daemon uses {database}: stop it, restore the backup, then start it again") from error
-    try:
+    with _without_daemon(configuration, "stop it, restore the backup, then start it again"):
         kept = backups.restore(file, database)
         report = inspect_database(database)
-    finally:
-        locks.release()
     lines = [f"{database}: {_summary(report)}; restored from {file}."]
     if kept is not None:
         lines.append(f"The replaced database is kept as {kept}.")
-    lines += [
-        "Tasks submitted since the backup are unknown: their jobs go on without cosched, and others get their numbers.",
-        "Tasks that ended since wait again until the daemon has found their jobs; none of these runs twice here.",
-        "Tokens, accounts and reservations are as they were then: revoke and change again what was changed since.",
-    ]
+    lines += _FORGOTTEN
     if configuration.agent.listen:
         lines.append("Tasks that went to a neighbour since run here once more: cancel those that have run there.")
     console.print("\n".join(lines), markup=False)
@@ -91,6 +88,41 @@ def check(config: ConfigOption = None, json: JsonOption = False) -> None:
         print_table(("SUBJECT", "FOUND"), _rows(report, before))
     if faults:
         raise SystemFault("; ".join(faults))
+
+
+@app.command("accept-loss")
+def accept_loss(config: ConfigOption = None) -> None:
+    """Let the daemon go on with a database that lacks changes; its files are copied before."""
+    from cosched.store import backup as backups
+    from cosched.store.last_commit import lost_changes
+
+    configuration = _configuration(config)
+    database = _database(configuration)
+    with _without_daemon(configuration, "it needs no loss accepted, for it works"):
+        lost = lost_changes(database)
+        if not lost:
+            console.print(f"{database} lacks nothing that is known; nothing was done.", markup=False)
+            return
+        kept = backups.accept_loss(database)
+    console.print(f"Accepted: {lost}.", markup=False)
+    if kept is not None:
+        console.print(f"The database is copied as it is now to {kept}, its WAL beside it.", markup=False)
+    console.print("\n".join(_FORGOTTEN), markup=False)
+
+
+@contextmanager
+def _without_daemon(configuration: "Configuration", otherwise: str) -> Iterator[None]:
+    """Keep daemons from the database inside the block."""
+    from cosched.daemon.locks import AlreadyRunningError, DaemonLocks
+
+    try:
+        locks = DaemonLocks(configuration.domain.state, configuration.database.url)
+    except AlreadyRunningError as error:
+        raise UserError(f"a daemon uses {_database(configuration)}: {otherwise}") from error
+    try:
+        yield
+    finally:
+        locks.release()
 
 
 def _configuration(config: Path | None) -> "Configuration":
@@ -123,6 +155,7 @@ def _rows(report: "DatabaseReport", before: float | None) -> list[tuple[str, str
         ("journal", report.journal),
         ("version", f"{version}{older}"),
         ("integrity", "ok" if not report.damage else "; ".join(report.damage)),
+        ("changes", report.lost or "complete, as far as is known"),
     ]
     if report.damage:
         return rows

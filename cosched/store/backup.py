@@ -6,20 +6,22 @@ Start at `back_up` and `restore`.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from cosched.errors import SystemFault, UserError
-from cosched.store.database import StoreFault
-from cosched.store.inspection import DatabaseReport, inspect_database, read_only
+from cosched.store.database import StoreFault, read_only
+from cosched.store.inspection import DatabaseReport, inspect_database
+from cosched.store.last_commit import accept_state, check_complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["back_up", "restore"]
+__all__ = ["accept_loss", "back_up", "restore"]
 
 
 def back_up(database: Path, file: Path, *, overwrite: bool = False) -> DatabaseReport:
@@ -32,12 +34,13 @@ def back_up(database: Path, file: Path, *, overwrite: bool = False) -> DatabaseR
 
     Raises:
         UserError: the file is there already, or is the database itself.
-        SystemFault: the database is damaged, or the file cannot be written.
+        SystemFault: the database is damaged or lacks changes, or the file cannot be written.
     """
     if _same(file, database):
         raise UserError(f"{file} is the database itself: name another file")
     if file.exists() and not overwrite:
         raise UserError(f"{file} is there already: name another file, or replace it with --force")
+    check_complete(database)
     with _new_file(file) as part:
         report = _checked_copy(database, part)
         part.replace(file)
@@ -66,7 +69,32 @@ def restore(file: Path, database: Path) -> Path | None:
             raise UserError(f"{'; '.join(report.faults())}; nothing was restored")
         kept = _set_aside(database)
         part.replace(database)
+        accept_state(database)
     return kept
+
+
+def accept_loss(database: Path) -> Path | None:
+    """Go on with a database that lacks changes; whoever calls it has the daemon's locks.
+
+    Returns:
+        the name of the copy of its files as they are now, for those who look for what is lost; None where there are
+        none.
+
+    Raises:
+        SystemFault: the database cannot be read, or its folder not be written.
+    """
+    kept = _kept_name(database)
+    files = [(database.with_name(database.name + suffix), kept + suffix) for suffix in ("", "-wal")]
+    copied = False
+    for file, name in files:
+        if file.exists():
+            with _new_file(file.with_name(name)) as part:
+                _give_to_owner(part, file)
+                shutil.copyfile(file, part)
+                part.replace(file.with_name(name))
+            copied = True
+    accept_state(database)
+    return database.with_name(kept) if copied else None
 
 
 def _same(file: Path, database: Path) -> bool:
@@ -84,15 +112,21 @@ def _set_aside(database: Path) -> Path | None:
     """Give a database and its WAL a dated name; return it."""
     if not database.exists():
         return None
-    kept = database.with_name(f"{database.name}.replaced-{time.strftime('%Y%m%dT%H%M%S')}")
-    if kept.exists():
-        raise SystemFault(f"{kept} is there already: try again in a second")
+    kept = database.with_name(_kept_name(database))
     for suffix in ("-wal", ""):  # where this is cut short the database is seen to miss its WAL
         beside = database.with_name(database.name + suffix)
         if beside.exists():
             beside.rename(kept.with_name(kept.name + suffix))
     database.with_name(f"{database.name}-shm").unlink(missing_ok=True)
     return kept
+
+
+def _kept_name(database: Path) -> str:
+    """Return a new, dated name for a database beside it."""
+    name = f"{database.name}.replaced-{time.strftime('%Y%m%dT%H%M%S')}"
+    if database.with_name(name).exists():
+        raise SystemFault(f"{database.with_name(name)} is there already: try again in a second")
+    return name
 
 
 def _checked_copy(source: Path, target: Path) -> DatabaseReport:

@@ -5,9 +5,11 @@ Start at `open_engine`; `database_errors` turns errors of the driver into advice
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from sqlalchemy import create_engine, event, inspect
 from sqlalchemy.engine import URL, make_url
@@ -16,7 +18,6 @@ from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError,
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Iterator
 
     from sqlalchemy import Connection, Engine
@@ -29,6 +30,7 @@ __all__ = [
     "label",
     "newest_version",
     "open_engine",
+    "read_only",
 ]
 
 
@@ -67,11 +69,11 @@ def database_errors(name: str) -> Iterator[None]:
             f"the database {name} refuses a change ({str(error.orig).splitlines()[0]}): "
             "see to it that no other cosched uses it"
         ) from error
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         raise StoreFault(f"the database {name} {_advice(error)}") from error
 
 
-def _advice(error: SQLAlchemyError) -> str:
+def _advice(error: Exception) -> str:
     cause = str(error.orig if isinstance(error, DBAPIError) else error).splitlines()[0]
     for part, advice in _ADVICE:
         if part in cause.lower():
@@ -176,6 +178,17 @@ def _begin(connection: Connection) -> None:
         return  # a single query is a transaction by itself
     # A writer that starts as a reader can meet a lock that no waiting resolves.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
+
+
+def read_only(file: Path) -> sqlite3.Connection:
+    """Open a database so that nothing of it changes: a connection that may write empties the WAL as it closes.
+
+    Raises:
+        sqlite3.Error: it cannot be opened.
+    """
+    connection = sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, isolation_level=None)
+    connection.execute("PRAGMA busy_timeout=5000").close()
+    return connection
 
 
 def _is_current(connection: Connection) -> bool:

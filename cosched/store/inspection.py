@@ -5,18 +5,17 @@ Start at `inspect_database`.
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from sqlalchemy import NullPool, create_engine, func, inspect, select
 from sqlalchemy.exc import DatabaseError
 
 from cosched.coscheduler.task import AttemptState
 from cosched.store import tables
-from cosched.store.database import StoreFault, database_errors, newest_version
+from cosched.store.database import StoreFault, database_errors, newest_version, read_only
+from cosched.store.last_commit import lost_changes
 from cosched.store.retention import ended_before
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-__all__ = ["DatabaseReport", "inspect_database", "read_only"]
+__all__ = ["DatabaseReport", "inspect_database"]
 
 _DAMAGES = 5  # reported at most
 _COUNTED = (tables.tasks, tables.attempts, tables.events, tables.audit, tables.accounts, tables.tokens)
@@ -43,6 +42,7 @@ class DatabaseReport:
         bytes: size of the file.
         wal: bytes of changes beside the file that are not in it yet.
         damage: what SQLite finds wrong.
+        lost: what it lacks of the changes that were made; empty for nothing.
         dangling: number of rows that refer to rows that are not there.
         rows: number of rows by table.
         tasks: number of tasks by state.
@@ -58,6 +58,7 @@ class DatabaseReport:
     bytes: int
     wal: int
     damage: tuple[str, ...] = ()
+    lost: str = ""
     dangling: int = 0
     rows: Mapping[str, int] = field(default_factory=dict)
     tasks: Mapping[str, int] = field(default_factory=dict)
@@ -70,6 +71,11 @@ class DatabaseReport:
         found = []
         if self.damage:
             found.append(f"{self.file} is damaged ({self.damage[0]}): restore a backup with cosched database restore")
+        if self.lost:
+            found.append(
+                f"{self.lost}: restore a backup with cosched database restore, or go on with cosched database "
+                "accept-loss"
+            )
         if self.dangling:
             found.append(
                 f"{self.file} has {self.dangling} rows that refer to missing ones: restore a backup with "
@@ -93,14 +99,17 @@ def inspect_database(file: Path, before: float | None = None) -> DatabaseReport:
     Raises:
         StoreFault: it cannot be read, or cosched did not make it.
     """
+    if not file.is_file():
+        raise StoreFault(f"there is no database {file}: name another file")
+    lost = lost_changes(file)
     with _opened(file) as connection:
         journal = str(connection.exec_driver_sql("PRAGMA journal_mode").scalar_one())
         damage = _damage(connection)
         if not damage and not inspect(connection).has_table(tables.instance.name):
-            raise StoreFault(f"{file} is no database of cosched: name another file")
+            raise StoreFault(lost or f"{file} is no database of cosched: name another file")
         version = "" if damage else str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar())
         size, wal = file.stat().st_size, _size(file.with_name(f"{file.name}-wal"))
-        known = DatabaseReport(str(file), version, newest_version(), journal, size, wal, damage)
+        known = DatabaseReport(str(file), version, newest_version(), journal, size, wal, damage, lost)
         return known if damage or version > known.newest else _counted(connection, known, before)
 
 
@@ -123,13 +132,8 @@ def _counted(connection: Connection, report: DatabaseReport, before: float | Non
     due = 0
     if before is not None:
         due = connection.execute(select(func.count()).select_from(ended_before(before).subquery())).scalar_one()
-    return DatabaseReport(
-        report.file,
-        report.version,
-        report.newest,
-        report.journal,
-        report.bytes,
-        report.wal,
+    return replace(
+        report,
         dangling=len(connection.exec_driver_sql("PRAGMA foreign_key_check").all()),
         rows={
             table.name: connection.execute(select(func.count()).select_from(table)).scalar_one() for table in _COUNTED
@@ -148,23 +152,10 @@ def _opened(file: Path) -> Iterator[Connection]:
     Raises:
         StoreFault: the database cannot be read.
     """
-    if not file.is_file():
-        raise StoreFault(f"there is no database {file}: name another file")
     engine = create_engine("sqlite://", creator=lambda: read_only(file), poolclass=NullPool)
     with database_errors(str(file)), engine.connect() as connection:
         connection.exec_driver_sql("BEGIN")
         yield connection
-
-
-def read_only(file: Path) -> sqlite3.Connection:
-    """Open a database so that nothing of it changes: a connection that may write empties the WAL as it closes.
-
-    Raises:
-        sqlite3.Error: it cannot be opened.
-    """
-    connection = sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, isolation_level=None)
-    connection.execute("PRAGMA busy_timeout=5000").close()
-    return connection
 
 
 def _size(file: Path) -> int:

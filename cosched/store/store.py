@@ -6,6 +6,7 @@ Start at `Store.commit`; `TaskSelection` says which tasks are asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from cosched.coscheduler.handovers import Handover
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.store import tables
-from cosched.store.database import database_errors, label, open_engine
+from cosched.store.database import database_errors, database_file, label, open_engine
+from cosched.store.last_commit import LastCommit, check_complete
 from cosched.store.rows import (
     HANDOVERS_OF,
     TableRow,
@@ -29,10 +31,10 @@ from cosched.store.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from _typeshed import DataclassInstance
-    from sqlalchemy import ColumnElement, Executable, RowMapping, Select
+    from sqlalchemy import ColumnElement, Connection, Executable, RowMapping, Select
 
     from cosched.coscheduler.changes import Changes
 
@@ -76,6 +78,7 @@ _LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
 _FINAL_TASKS = [str(state) for state in TaskState if state.final]
 _COUNTS_KEPT = 100  # selections whose counts are remembered until a task changes
 
+_COUNT = "UPDATE instance SET commits = commits + 1 RETURNING commits"
 # Statements that are executed most often are built once.
 _TASK = select(tables.tasks).where(tables.tasks.c.id == bindparam("task"))
 _TASK_AND_MORE = _TASK.add_columns(
@@ -127,16 +130,21 @@ class Store:
 
         Raises:
             UserError: the URL cannot be used.
-            StoreFault: the database cannot be opened, or a newer cosched wrote it.
+            StoreFault: the database cannot be opened, lacks changes, or a newer cosched wrote it.
         """
         self.name = label(url)
+        file = database_file(url)
+        if file is not None:
+            check_complete(file)
         self._engine = open_engine(url)
         self._writer = self._engine.execution_options(writes=True)
         self._reader = self._engine.execution_options(alone=True)
         self._counted: dict[TaskSelection | None, Mapping[TaskState, int]] = {}
         self.dialect = self._engine.dialect.name
         self._add_notices = insert_missing(self.dialect, tables.outbox)
-        self.instance = str(self.read(select(tables.instance))[0]["uuid"])
+        state = self.read(select(tables.instance))[0]
+        self.instance = str(state["uuid"])
+        self._last_commit = None if file is None else LastCommit(file, self.instance, state["commits"])
         self._statements: dict[str, Executable] = {  # for each field of `Changes`; what others refer to stands first
             "tasks": upsert(self.dialect, tables.tasks),
             "attempts": upsert(self.dialect, tables.attempts),
@@ -150,6 +158,8 @@ class Store:
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
+        if self._last_commit is not None:
+            self._last_commit.close()
 
     def last_number(self) -> int:
         """Return the highest task number ever given, 0 in an empty database."""
@@ -165,7 +175,7 @@ class Store:
         """
         written = [(statement, _rows(getattr(changes, kind))) for kind, statement in self._statements.items()]
         notices = [row_of(notice) for notice in end_notices(changes.tasks.values())]
-        with database_errors(self.name), self._writer.begin() as connection:
+        with self._transaction() as connection:
             for statement, rows in (*written, (self._add_notices, notices)):
                 if rows:
                     connection.execute(statement, rows)
@@ -296,9 +306,18 @@ class Store:
             RefusedError: as `commit`.
             StoreFault: nothing was written.
         """
-        with database_errors(self.name), self._writer.begin() as connection:
+        with self._transaction() as connection:
             for statement in statements:
                 connection.execute(statement)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        """Give a connection that writes; its changes are durable and counted at the end."""
+        with database_errors(self.name), self._writer.begin() as connection:
+            yield connection
+            number = connection.exec_driver_sql(_COUNT).scalar_one()
+        if self._last_commit is not None:
+            self._last_commit.note(number)
 
 
 def _rows(records: Mapping[Any, DataclassInstance] | Sequence[DataclassInstance]) -> list[dict[str, Any]]:

@@ -54,6 +54,7 @@ instance = Table(
     metadata,
     # One row, made with the database: what tells its attempts from those of any other.
     Column("uuid", String(36), primary_key=True),
+    Column("commits", Integer, nullable=False, server_default=text("0")),  # see cosched.store.last_commit
 )
 
 tasks = Table(

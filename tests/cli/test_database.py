@@ -39,7 +39,7 @@ def test_a_backup_is_made_and_restored(config: str, tmp_path: Path, capsys: pyte
     assert run(["database", "restore", kept, "--config", config]) == 0
     said = capsys.readouterr().out
     assert f"{tmp_path}/state/cosched.db.replaced-" in said
-    assert "Tasks submitted since the backup are unknown" in said
+    assert "Tasks submitted since then are unknown" in said
     assert "neighbour" not in said
 
 
@@ -53,6 +53,25 @@ def test_nothing_is_restored_under_a_running_daemon(
     assert "a daemon uses" in capsys.readouterr().err
     running.release()
     assert run(["database", "restore", kept, "--config", config]) == 0
+
+
+def test_what_a_database_lacks_is_told_and_accepted(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = tmp_path / "state" / "cosched.db"
+    assert run(["database", "accept-loss", "--config", config]) == 0
+    assert "nothing was done" in capsys.readouterr().out
+    older = database.read_bytes()
+    store = Store(f"sqlite:///{database}")
+    store.commit(changed([make_task(2, name="", application="")]))
+    store.close()
+    database.write_bytes(older)
+    assert run(["database", "check", "--config", config]) == 2
+    assert "lacks its last 1 change (" in capsys.readouterr().err
+    assert run(["database", "backup", str(tmp_path / "kept.db"), "--config", config]) == 2
+    assert run(["database", "accept-loss", "--config", config]) == 0
+    assert "Accepted: " in capsys.readouterr().out
+    assert run(["database", "check", "--config", config]) == 0
 
 
 def test_a_check_says_what_there_is_and_fails_on_a_fault(

@@ -170,6 +170,26 @@ def test_a_restored_backup_runs_nothing_twice_and_gives_nobody_the_jobs_of_other
         assert not faults(read(site.journal), known)
 
 
+def test_a_scrambled_wal_is_noticed_and_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite takes it for empty: tasks that had completed vanished, and nobody was told."""
+    with a_site("local", monkeypatch) as site:
+        kept = _echo(site, "hers")
+        site.kill()
+        wal = site.folder / "state" / "cosched.db-wal"
+        with wal.open("r+b") as file:
+            file.write(b"\xff" * 32)
+        scrambled = wal.read_bytes()
+        with pytest.raises(SystemFault, match=r"(?s)the database .*/cosched.db .*cosched database accept-loss"):
+            site.start()
+        assert wal.read_bytes() == scrambled
+        assert run(["database", "check", "--config", str(site.config)]) == 2
+        assert run(["database", "accept-loss", "--config", str(site.config)]) == 0
+        (copy,) = wal.parent.glob("cosched.db.replaced-*-wal")
+        assert copy.read_bytes() == scrambled
+        site.start()
+        assert _echo(site, "his") == kept  # its number comes again, its output does not
+
+
 def _echo(site: Site, word: str) -> str:
     """Run a task that writes a word, check that this is its output, and return its identifier."""
     with site.client() as client:

@@ -72,6 +72,7 @@ def test_a_database_of_an_older_version_is_migrated(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "cosched.db") as connection:
         connection.execute("DROP TABLE reservations")
         connection.execute("ALTER TABLE tokens DROP COLUMN source")
+        connection.execute("ALTER TABLE instance DROP COLUMN commits")
         connection.execute("UPDATE alembic_version SET version_num = '0009'")
     connection.close()
     engine = open_engine(url)
