@@ -1,10 +1,13 @@
 """The domain's status for people, and the state that tasks are measured against.
 
-Start at `DomainStatus`.
+Start at `DomainStatus`. Its `status` waits for neither core nor database: it says what is wrong where one is stuck.
 """
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NoAnswerError
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -14,10 +17,11 @@ from cosched.api.documents import Status
 from cosched.app.validation import DomainState
 from cosched.app.views import host_views, plan_view
 from cosched.coscheduler.events import HostsObserved, JobReported
+from cosched.errors import SystemFault
 from cosched.store.store import TaskSelection
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from cosched.access.principals import Principal
     from cosched.api.documents import HostView, PlanView
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from cosched.prediction.catalogue import Catalogue
     from cosched.store.store import Store
 
-__all__ = ["CurrentDomain", "DomainDescription", "DomainHealth", "DomainIdentity", "DomainStatus"]
+__all__ = ["CurrentDomain", "DomainDescription", "DomainHealth", "DomainIdentity", "DomainStatus", "TaskCounts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,10 @@ class DomainHealth(Protocol):
 
     def calls(self) -> Mapping[str, int]:
         """Return how often the resource manager was asked, by verb."""
+        ...
+
+    def silence(self) -> float:
+        """Return for how many seconds the core has taken up nothing."""
         ...
 
 
@@ -76,17 +84,86 @@ class DomainDescription:
     faults: tuple[str, ...]
 
 
+_SILENT = 2.0  # seconds without a sign of the core after which what is known of it is called old
+_KNOWN_OWNERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CountedTasks:
+    """Numbers of tasks by state.
+
+    Attributes:
+        counts: by state; empty where they are not known.
+        time: when they were counted.
+        fault: why that is not now; empty where it is.
+    """
+
+    counts: Mapping[str, int]
+    time: float
+    fault: str = ""
+
+
+class TaskCounts:
+    """Counts tasks, and remembers the last counts for when the database does not answer. Any thread may call it."""
+
+    def __init__(self, store: Store, now: Callable[[], float], patience: float = 1.0) -> None:
+        """Set up.
+
+        Args:
+            store: asked on threads of its own: a read that hangs must not stop who reports it.
+            now: returns seconds since the epoch.
+            patience: seconds to wait for the database.
+        """
+        self._store = store
+        self._now = now
+        self._patience = patience
+        self._threads = ThreadPoolExecutor(2, "counts")
+        self._guard = threading.Lock()
+        self._known: dict[str | None, CountedTasks] = {}
+
+    def counted(self, owner: str | None) -> CountedTasks:
+        """Return the numbers of an owner's tasks, None: of all, as they are or were last known."""
+        now = self._now()
+        selection = None if owner is None else TaskSelection(owner=owner)
+        answer = self._threads.submit(self._store.counts, selection)
+        try:
+            counts = {str(state): count for state, count in answer.result(self._patience).items()}
+        except (SystemFault, NoAnswerError) as error:
+            answer.cancel()
+            why = str(error) or "the database does not answer"
+            with self._guard:
+                known = self._known.get(owner, CountedTasks({}, now))
+            return replace(known, fault=why)
+        found = CountedTasks(counts, now)
+        with self._guard:
+            if len(self._known) >= _KNOWN_OWNERS:
+                self._known.clear()
+            self._known[owner] = found
+        return found
+
+
 class DomainStatus:
-    """Answers for hosts, plan and daemon. Methods may block; any thread may call them."""
+    """Answers for hosts, plan and daemon. Methods may block; any thread may call them.
+
+    Subscribe `on_change` to the core: it tells how many hosts there are.
+    """
 
     def __init__(
-        self, core: CoreClient, store: Store, catalogue: Catalogue, identity: DomainIdentity, health: DomainHealth
+        self, core: CoreClient, counts: TaskCounts, catalogue: Catalogue, identity: DomainIdentity, health: DomainHealth
     ) -> None:
         self._core = core
-        self._store = store
+        self._counts = counts
         self._catalogue = catalogue
         self._identity = identity
         self._health = health
+        self._hosts = (0, 0)  # up and down
+
+    def on_change(self, _tasks: Collection[object], events: Sequence[Event]) -> None:
+        """Note how many hosts there are; a listener to the core."""
+        for event in events:
+            if isinstance(event, HostsObserved):
+                up = sum(host.up for host in event.hosts)
+                self._hosts = (up, len(event.hosts) - up)
 
     def hosts(self, principal: Principal) -> list[HostView]:
         """Return all hosts of the domain."""
@@ -97,10 +174,13 @@ class DomainStatus:
         return self._core.ask(partial(plan_view, principal))
 
     def status(self, principal: Principal) -> Status:
-        """Return the daemon's state in short."""
-        time, hosts = self._core.ask(lambda core, time: (time, list(core.domain.hosts.values())))
-        up = sum(host.up for host in hosts)
-        counts = self._store.counts(None if principal.is_operator else TaskSelection(owner=principal.name))
+        """Return the daemon's state in short, within about a second even if core or database are stuck."""
+        time, silence, (up, down) = self._core.now(), self._health.silence(), self._hosts
+        counted = self._counts.counted(None if principal.is_operator else principal.name)
+        faults = list(self._health.faults())
+        if counted.fault:
+            faults.append(f"database: tasks cannot be counted ({counted.fault})")
+        as_of = time - silence if silence > _SILENT else time
         return Status(
             domain=self._identity.domain,
             version=__version__,
@@ -108,10 +188,11 @@ class DomainStatus:
             connector=self._identity.connector,
             policy=self._identity.policy,
             hosts_up=up,
-            hosts_down=len(hosts) - up,
-            tasks={str(state): count for state, count in counts.items()},
-            faults=tuple(self._health.faults()),
+            hosts_down=down,
+            tasks=dict(counted.counts),
+            faults=tuple(faults),
             calls=dict(self._health.calls()),
+            as_of=min(as_of, counted.time) if counted.fault else as_of,
         )
 
     def description(self, principal: Principal) -> DomainDescription:
@@ -122,7 +203,7 @@ class DomainStatus:
             connector=self._identity.connector,
             time=self._core.now(),
             hosts=tuple(self.hosts(principal)),
-            tasks={str(state): count for state, count in self._store.counts(None).items()},
+            tasks=dict(self._counts.counted(None).counts),
             applications=tuple((each.name, each.description) for each in self._catalogue.applications()),
             faults=tuple(self._health.faults()),
         )

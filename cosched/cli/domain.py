@@ -33,6 +33,7 @@ def status(server: ServerOption = "", json: JsonOption = False) -> None:
         f"domain:  {found.domain} ({found.connector}, policy {found.policy}, cosched {found.version})",
         f"hosts:   {found.hosts_up} up, {found.hosts_down} down",
         f"tasks:   {tasks}",
+        *([] if found.as_of in (None, found.time) else [f"as of:   {format_optional_time(found.as_of)}"]),
         *(f"fault:   {fault}" for fault in found.faults),
     ]
     sys.stdout.write("".join(f"{clean(line)}\n" for line in lines))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -47,6 +48,7 @@ class Inbox:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._items: queue.SimpleQueue[InboxItem | None] = queue.SimpleQueue()
+        self._taken = time.monotonic()
         self.store_fault = ""
 
     def now(self) -> float:
@@ -79,6 +81,7 @@ class Inbox:
             items.append(self._items.get(timeout=patience))
         while len(items) < most and not self._items.empty():
             items.append(self._items.get())
+        self._taken = time.monotonic()
         return [item for item in items if item is not None]
 
     def wake(self) -> None:
@@ -88,6 +91,10 @@ class Inbox:
     def empty(self) -> bool:
         """Return whether nothing waits to be taken."""
         return self._items.empty()
+
+    def silence(self) -> float:
+        """Return for how many seconds the engine has taken nothing; it looks several times a second."""
+        return time.monotonic() - self._taken
 
     def note_store_fault(self, fault: str) -> None:
         """Note why the database cannot be written; empty when it can. For the engine."""

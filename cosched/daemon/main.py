@@ -16,7 +16,7 @@ import structlog
 from cosched.agents.broker import Broker
 from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
-from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus
+from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus, TaskCounts
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
@@ -69,6 +69,7 @@ __all__ = ["Daemon", "core_settings", "notification_settings"]
 _log = structlog.get_logger("cosched.daemon")
 
 _LOOK = 1.0  # seconds after which a signal that woke nobody is noticed
+_STUCK = 10.0  # seconds without a sign of the core that are a fault
 _MODELS = 2.0  # seconds that evaluations may go on when the daemon ends; answers have five
 
 
@@ -132,6 +133,7 @@ class Daemon:
         for listener in (current.on_change, self._feed.on_change, self._plans.on_change):
             self._engine.subscribe(listener)
         services = self._services(current, outputs, recorder)
+        self._engine.subscribe(services.domain.on_change)
         self._web = web_server(configuration, services, store, clock)
         # In the order of their start; they are stopped from the last to the first.
         optional: list[_Part | None] = [
@@ -157,7 +159,7 @@ class Daemon:
             submissions=SubmissionService(client, store, parts.validator, state, waiting=configuration.access.waiting),
             tasks=TaskService(client, store, outputs, neighbours),
             reservations=ReservationService(client),
-            domain=DomainStatus(client, store, catalogue, _identity(configuration), self),
+            domain=DomainStatus(client, TaskCounts(store, client.now), catalogue, _identity(configuration), self),
             neighbours=neighbours,
             models=ModelQueries(catalogue, parts.predictor, configuration.models.folders),
             history=DomainHistory(client, store, self._plans),
@@ -213,6 +215,10 @@ class Daemon:
         """Return how often the resource manager was asked, by verb."""
         return self._manager.calls()
 
+    def silence(self) -> float:
+        """Return for how many seconds the core has taken up nothing."""
+        return self._parts.inbox.silence()
+
     def faults(self) -> list[str]:
         """Return what does not work, in sentences."""
         faults = []
@@ -224,6 +230,11 @@ class Daemon:
             faults += self._network.faults()
         if self._parts.inbox.store_fault:
             faults.append(f"database: {self._parts.inbox.store_fault}")
+        elif self.silence() > _STUCK:
+            faults.append(
+                f"core: nothing was handled for {self.silence():.0f} s; what is accepted is kept. If this lasts, save "
+                "the log and start cosched again: jobs go on"
+            )
         return faults
 
 

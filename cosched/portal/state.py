@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["PortalState", "portal_of"]
 
 _READERS = 4  # threads; more of them would only take the interpreter from one another
+_WATCHERS = 4
 _SUBMITTERS = 32  # threads; each waits until its tasks are on disk, and the store writes those of all in one commit
 
 
@@ -35,6 +36,7 @@ class PortalState:
         pages_address: returns the address of the pages; raises `UserError` where there is none.
         registry: has the metrics.
         readers: threads for reads of tasks, so that slow pages do not delay them.
+        watchers: threads for the status, which is asked for while all others wait for core or database.
         submitters: threads for submissions.
     """
 
@@ -43,6 +45,7 @@ class PortalState:
     pages_address: Callable[[], str]
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     readers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _READERS))
+    watchers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _WATCHERS))
     submitters: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _SUBMITTERS))
 
     @property

@@ -1,17 +1,27 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
+import httpx2
 import pytest
 
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
+from cosched.app.domain_status import TaskCounts
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported
-from tests.daemon.makers import Daemon, daemon
+from cosched.coscheduler.task import TaskState
+from cosched.store.database import StoreFault
+from tests.daemon.makers import Daemon, daemon, serving
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from cosched.store.store import Store
 
 
 ME = Principal("me", Role.USER)
@@ -50,3 +60,64 @@ def test_the_status_counts_and_names_what_does_not_work(here: Daemon) -> None:
     status = here.services.domain.status(ME)
     assert (status.hosts_up, status.hosts_down, status.tasks["queued"]) == (1, 1, 1)
     assert status.faults == ("the manager does not answer",)
+
+
+def test_the_status_answers_while_the_core_is_stuck_and_everybody_waits_for_it(tmp_path: Path) -> None:
+    with serving(tmp_path, hosts=3) as (here, address), ThreadPoolExecutor(60) as pool:
+        stuck, go_on = threading.Event(), threading.Event()
+
+        def block(_core: object, _time: float) -> None:
+            stuck.set()
+            go_on.wait(60)
+
+        here.inbox.ask(block)
+        assert stuck.wait(30)
+        transport = httpx2.HTTPTransport(uds=address.removeprefix("unix:"), limits=httpx2.Limits(max_connections=None))
+        with httpx2.Client(transport=transport, base_url="http://x", timeout=60) as client:
+            waiting = [pool.submit(client.get, "/api/v1/plan") for _ in range(60)]
+            while here.inbox.silence() < 2:
+                threading.Event().wait(0.1)
+            status = client.get("/api/v1/status").json()
+            ready = client.get("/readyz").status_code
+            figures = client.get("/metrics").text
+            assert not any(answer.done() for answer in waiting)
+            go_on.set()
+            assert {answer.result().status_code for answer in waiting} == {200}
+            after = client.get("/api/v1/status").json()
+        assert (status["hosts_up"], ready) == (3, 200)
+        assert status["as_of"] <= status["time"] - 2
+        assert after["as_of"] == after["time"]
+        assert 'cosched_hosts{state="up"} 3.0' in figures
+
+
+def counts_of(answer: Callable[[object], dict[TaskState, int]]) -> TaskCounts:
+    times = iter(range(100, 200))
+    return TaskCounts(cast("Store", SimpleNamespace(counts=answer)), lambda: float(next(times)), patience=0.05)
+
+
+def test_the_last_counts_are_given_while_the_database_fails() -> None:
+    answers: list[Any] = [{TaskState.QUEUED: 2}, StoreFault("the disk is full"), StoreFault("the disk is full")]
+
+    def answer(_selection: object) -> dict[TaskState, int]:
+        found = answers.pop(0)
+        if isinstance(found, StoreFault):
+            raise found
+        return cast("dict[TaskState, int]", found)
+
+    counts = counts_of(answer)
+    assert counts.counted("ann").counts == {"queued": 2}
+    old = counts.counted("ann")
+    assert (old.counts, old.time, old.fault) == ({"queued": 2}, 100.0, "the disk is full")
+    assert counts.counted("bob").counts == {}
+
+
+def test_a_database_that_does_not_answer_keeps_nobody_waiting() -> None:
+    go_on = threading.Event()
+
+    def hang(_selection: object) -> dict[TaskState, int]:
+        go_on.wait(60)
+        return {}
+
+    counts = counts_of(hang)
+    assert [counts.counted(None).fault for _ in range(3)] == ["the database does not answer"] * 3
+    go_on.set()

@@ -14,7 +14,7 @@ from cosched.access.authentication import AccessSettings, Authenticator
 from cosched.addresses import ListenAddress
 from cosched.agents.broker import Broker
 from cosched.app.core_access import CoreClient
-from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus
+from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus, TaskCounts
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
@@ -136,7 +136,11 @@ def catalogue(folder: Path) -> Catalogue:
 class Health:
     """What a daemon without a resource manager says of itself."""
 
+    inbox: Inbox
     broken: list[str] = field(default_factory=list)
+
+    def silence(self) -> float:
+        return self.inbox.silence()
 
     def faults(self) -> list[str]:
         return self.broken
@@ -170,19 +174,22 @@ def services_of(
     current, plans, feed = CurrentDomain(client), PlanHistory(core, PlanPoints(store)), EventFeed()
     for listener in (current.on_change, feed.on_change, plans.on_change):
         engine.subscribe(listener)
+    identity = DomainIdentity("here", "none", "genetic")
     validator, models = TaskValidator(applications, Halving(), "fast"), [resources.models()]
-    return DomainServices(
+    services = DomainServices(
         submissions=SubmissionService(
             client, store, validator, partial(submission_state, current, neighbours), waiting=waiting
         ),
         tasks=TaskService(client, store, outputs, neighbours),
         reservations=ReservationService(client),
-        domain=DomainStatus(client, store, applications, DomainIdentity("here", "none", "genetic"), health),
+        domain=DomainStatus(client, TaskCounts(store, client.now), applications, identity, health),
         neighbours=neighbours,
         models=ModelQueries(applications, ModelPredictor(models), models, longest=1e6),  # however busy the machine is
         history=DomainHistory(client, store, plans),
         feed=feed,
     )
+    engine.subscribe(services.domain.on_change)
+    return services
 
 
 @contextmanager
@@ -197,7 +204,7 @@ def daemon(
     manager = RecordingManager()
     recorder = Recorder(core, RecordingFiles(tmp_path / "recording", 10**6, 2))
     engine = engine_of(core, store, inbox, Effects(cast("Any", manager)), recorder)
-    health, outputs = Health(), TaskOutputs(store, manager.output)
+    health, outputs = Health(inbox), TaskOutputs(store, manager.output)
     services = services_of(
         engine, inbox, core, store, tmp_path, outputs=outputs, health=health, waiting=waiting, patience=patience
     )

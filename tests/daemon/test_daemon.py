@@ -3,12 +3,13 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -179,3 +180,19 @@ def test_planning_settings_reach_the_core(tmp_path: Path) -> None:
     config.write_text("[planning]\nquantile = 0.8\nmargin = 0.1\nstaging = '2s'\nseed = 7\n[objective]\nidle = 0.5\n")
     found = core_settings(load_configuration(config, {}), "instance")
     assert (found.quantile, found.margin, found.staging, found.seed, found.weights.idle) == (0.8, 0.1, 2.0, 7, 0.5)
+
+
+def test_the_status_names_a_database_that_cannot_be_written_while_submissions_wait(site: Site) -> None:
+    with closing(sqlite3.connect(site.folder / "state" / "cosched.db")) as other, site.client() as client:
+        before = client.status()
+        other.execute("BEGIN IMMEDIATE")
+        with ThreadPoolExecutor(1) as pool:
+            submitted = pool.submit(client.submit, TaskRequest(application="jacobi"))
+            with site.client() as watcher:
+                while not (found := watcher.status()).faults:
+                    assert not submitted.done(), "the status waited for the database"
+            other.rollback()
+            assert submitted.result().id
+        assert found.faults[0].startswith("database: ")
+        assert found.hosts_up == before.hosts_up
+        until(lambda: not client.status().faults)

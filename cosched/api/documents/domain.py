@@ -122,6 +122,7 @@ class Status:
     """The daemon in short: `faults` says in sentences what does not work; empty: all is well.
 
     `tasks` counts those that the principal may see, `calls` how often the manager was asked since the daemon began.
+    `as_of` is the time that hosts and tasks are of: now, or longer ago where core or database do not answer.
     """
 
     domain: str
@@ -134,6 +135,7 @@ class Status:
     tasks: dict[str, int]
     faults: tuple[str, ...]
     calls: dict[str, int] = field(default_factory=dict)
+    as_of: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,12 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
+from anyio import to_thread
 from fastapi import Request, Response
 
 from cosched.access.principals import Scope
 from cosched.api.documents import HostView, NetworkView, PeerView, PlanView, Status
-from cosched.portal.dependencies import AnyPrincipal, Services, needs
+from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
 
@@ -45,6 +46,7 @@ def plan(request: Request, services: Services, principal: AnyPrincipal) -> Respo
 
 
 @router.get("/status", response_model=Status, responses=NOT_MODIFIED)
-def status(request: Request, services: Services, principal: AnyPrincipal) -> Response:
-    """Show the daemon's state in short."""
-    return _STATUS.tagged(request, services.domain.status(principal))
+async def status(request: Request, portal: Portal, principal: AnyPrincipal) -> Response:
+    """Show the daemon's state in short; answers at once even if core or database do not."""
+    found = await to_thread.run_sync(portal.services.domain.status, principal, limiter=portal.watchers)
+    return _STATUS.tagged(request, found)

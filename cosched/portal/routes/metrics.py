@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from typing import Any
 
+from anyio import to_thread
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
@@ -15,8 +16,7 @@ from prometheus_client.registry import Collector
 
 from cosched.access.principals import Principal, Role, Scope
 from cosched.app.services import DomainServices
-from cosched.errors import CoschedError
-from cosched.portal.dependencies import Portal, Services, needs
+from cosched.portal.dependencies import Portal, needs
 
 __all__ = ["register_metrics", "router"]
 
@@ -40,18 +40,16 @@ async def _health() -> str:
 
 
 @router.get("/metrics", include_in_schema=False, dependencies=[needs(Scope.METRICS)])
-def metrics(portal: Portal) -> Response:
-    return Response(generate_latest(portal.registry), media_type=_MEDIA_TYPE)
+async def metrics(portal: Portal) -> Response:
+    text = await to_thread.run_sync(generate_latest, portal.registry, limiter=portal.watchers)
+    return Response(text, media_type=_MEDIA_TYPE)
 
 
 @router.get("/readyz", include_in_schema=False)
-def ready(services: Services) -> Response:
-    try:
-        faults = len(services.domain.status(_OURSELVES).faults)
-    except CoschedError:
-        faults = 1
-    words = "ready\n" if not faults else "not ready: see the faults in /api/v1/status\n"
-    status = HTTPStatus.OK if not faults else HTTPStatus.SERVICE_UNAVAILABLE
+async def ready(portal: Portal) -> Response:
+    found = await to_thread.run_sync(portal.services.domain.status, _OURSELVES, limiter=portal.watchers)
+    words = "ready\n" if not found.faults else "not ready: see the faults in /api/v1/status\n"
+    status = HTTPStatus.OK if not found.faults else HTTPStatus.SERVICE_UNAVAILABLE
     return Response(words, status, media_type="text/plain; charset=utf-8")
 
 
@@ -65,11 +63,20 @@ class _DomainCollector(Collector):
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        status, plan = self._services.domain.status(_OURSELVES), self._services.domain.plan(_OURSELVES)
+        status = self._services.domain.status(_OURSELVES)
         yield _labelled(GaugeMetricFamily, "cosched_tasks", "Tasks in the database.", "state", status.tasks)
         hosts = {"up": status.hosts_up, "down": status.hosts_down}
         yield _labelled(GaugeMetricFamily, "cosched_hosts", "Hosts of the domain.", "state", hosts)
         yield GaugeMetricFamily("cosched_faults", "What does not work.", len(status.faults))
+        yield _labelled(
+            CounterMetricFamily, "cosched_manager_calls", "Calls of the resource manager.", "verb", status.calls
+        )
+        if status.as_of is None or status.as_of == status.time:
+            yield from self._plan()
+
+    def _plan(self) -> Iterator[Metric]:
+        """Measure the plan; it is the core's, which may not answer."""
+        plan = self._services.domain.plan(_OURSELVES)
         yield GaugeMetricFamily("cosched_plan_makespan_seconds", "Seconds until all is done.", plan.makespan)
         gap = math.nan if plan.gap is None else plan.gap  # not known before the search has said it
         yield GaugeMetricFamily("cosched_plan_gap_ratio", "How far the plan is above its lower bound.", gap)
@@ -77,9 +84,6 @@ class _DomainCollector(Collector):
         yield GaugeMetricFamily("cosched_plan_late_tasks", "Tasks planned to end after their deadlines.", late)
         running = sum(spot.running for spot in plan.placements)
         yield GaugeMetricFamily("cosched_plan_running_tasks", "Tasks that hold hosts.", running)
-        yield _labelled(
-            CounterMetricFamily, "cosched_manager_calls", "Calls of the resource manager.", "verb", status.calls
-        )
 
 
 def _labelled(kind: Any, name: str, text: str, label: str, values: Any) -> Metric:
