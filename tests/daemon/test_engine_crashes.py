@@ -31,7 +31,8 @@ class Story:
         self.world = world
         self.lives = 0
         self._folder = folder
-        (folder / "cosched.db").unlink(missing_ok=True)  # of the story before
+        for file in folder.glob("cosched.db*"):  # of the story before
+            file.unlink()
         self._hears_all_again = hears_all_again
 
     def run(self, live: Callable[[Life], None]) -> None:
