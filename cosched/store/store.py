@@ -145,8 +145,10 @@ class Store:
         state = self.read(select(tables.instance))[0]
         self.instance = str(state["uuid"])
         self._last_commit = None if file is None else LastCommit(file, self.instance, state["commits"])
-        self._statements: dict[str, Executable] = {  # for each field of `Changes`; what others refer to stands first
-            "tasks": upsert(self.dialect, tables.tasks),
+        # A task with a higher number is new: inserted, never put over one that another writer has written.
+        self._newest = self.last_number()
+        self._add_tasks, self._put_tasks = insert(tables.tasks), upsert(self.dialect, tables.tasks)
+        self._statements: dict[str, Executable] = {  # for each other field of `Changes`
             "attempts": upsert(self.dialect, tables.attempts),
             "log": insert(tables.events),
             "handovers": upsert(self.dialect, tables.handovers),
@@ -173,14 +175,20 @@ class Store:
             RefusedError: nothing was written, nor ever will be: it contradicts what is there.
             StoreFault: nothing was written.
         """
-        written = [(statement, _rows(getattr(changes, kind))) for kind, statement in self._statements.items()]
-        notices = [row_of(notice) for notice in end_notices(changes.tasks.values())]
+        tasks = changes.tasks.values()
+        written = [  # what others refer to stands first
+            (self._add_tasks, [row_of(task) for task in tasks if task.number > self._newest]),
+            (self._put_tasks, [row_of(task) for task in tasks if task.number <= self._newest]),
+            *((statement, _rows(getattr(changes, kind))) for kind, statement in self._statements.items()),
+            (self._add_notices, [row_of(notice) for notice in end_notices(tasks)]),
+        ]
         with self._transaction() as connection:
-            for statement, rows in (*written, (self._add_notices, notices)):
+            for statement, rows in written:
                 if rows:
                     connection.execute(statement, rows)
-        if changes.tasks:
+        if tasks:
             self._counted = {}
+            self._newest = max(self._newest, *(task.number for task in tasks))
 
     def load(self) -> tuple[tuple[Task, ...], tuple[Attempt, ...]]:
         """Return all tasks that are not settled, by number, and all their attempts."""
