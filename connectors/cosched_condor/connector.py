@@ -16,7 +16,7 @@ from cosched_condor.job_events import JobEventSource, LogEvents, QueueEvents
 from cosched_condor.jobs import TRANSFER_SECONDS, OutputFetcher, SchedulerJobs
 from cosched_condor.machines import JobRequirements, OwnClusters, pool_hosts, slot_projection
 from cosched_condor.spool import CondorAttemptFolders
-from cosched_condor.submission import ClusterBatch, SubmitDescription, cluster_batches, describe, is_parallel
+from cosched_condor.submit_description import ClusterBatch, SubmitDescription, cluster_batches, describe, is_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,14 +13,7 @@ from cosched_slurm.commands import SlurmCommands
 from cosched_slurm.foreign_jobs import ForeignJobs
 from cosched_slurm.job_arrays import JobArrays, array_groups
 from cosched_slurm.job_events import JobWatch, merged_report
-from cosched_slurm.jobs import JobRecord, commented_uuid, job_records
-from cosched_slurm.nodes import busy_nodes, cluster_hosts
-from cosched_slurm.owners import OwnerAccount, owner_account
-from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
-from cosched_slurm.pyslurm_client import PyslurmClient
-from cosched_slurm.slurm_settings import SlurmSettings
-from cosched_slurm.spool import SlurmAttemptFolders
-from cosched_slurm.submission import (
+from cosched_slurm.job_script import (
     ArrayShape,
     array_arguments,
     array_shape,
@@ -29,6 +22,13 @@ from cosched_slurm.submission import (
     process_count,
     sbatch_arguments,
 )
+from cosched_slurm.jobs import JobRecord, commented_uuid, job_records
+from cosched_slurm.nodes import busy_nodes, cluster_hosts
+from cosched_slurm.owners import OwnerAccount, owner_account
+from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
+from cosched_slurm.pyslurm_client import PyslurmClient
+from cosched_slurm.slurm_settings import SlurmSettings
+from cosched_slurm.spool import SlurmAttemptFolders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Finds installed connectors: packages with an entry point in the group `cosched.connectors`."""
+"""Finds installed connectors: packages with an entry point in the group `cosched.connectors` (see pyproject.toml)."""
 
 from __future__ import annotations
 

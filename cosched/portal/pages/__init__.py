@@ -1,7 +1,8 @@
 """The portal's pages: HTML rendered here, kept up to date by the API's event stream and a small script.
 
 A page that changes while it is looked at is made of parts (blocks `part_…` of its template): when something happens the
-script asks for them anew with `?part=…`. Forms work without the script, too.
+script asks for them anew with `?part=…`. Forms work without the script, too. A new page is a module here, its template
+in templates/portal/, and its router in `_ROUTERS` of `portal/application.py`.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of dependencies when it takes them.

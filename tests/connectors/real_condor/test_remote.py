@@ -16,7 +16,7 @@ from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench, ConnectorContract
 from cosched.connector.userfiles import UserFileOrigin
 from cosched_condor import CondorConnector, userfile
-from cosched_condor.submission import describe
+from cosched_condor.submit_description import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

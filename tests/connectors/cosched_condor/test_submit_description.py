@@ -17,7 +17,7 @@ import htcondor2
 from cosched.connector import Launch, NativeDescription
 from cosched.errors import UserError
 from cosched_condor.condor_settings import CondorSettings
-from cosched_condor.submission import (
+from cosched_condor.submit_description import (
     SubmitDescription,
     cluster_batches,
     combined_expression,

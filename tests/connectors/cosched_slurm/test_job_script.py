@@ -10,10 +10,10 @@ import pytest
 
 from cosched.connector import Launch
 from cosched.errors import UserError
+from cosched_slurm.job_script import ArrayShape, array_arguments, array_shape, job_script, sbatch_arguments
 from cosched_slurm.jobs import commented_uuid
 from cosched_slurm.slurm_settings import SlurmSettings
 from cosched_slurm.spool import SlurmAttemptFolders
-from cosched_slurm.submission import ArrayShape, array_arguments, array_shape, job_script, sbatch_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
