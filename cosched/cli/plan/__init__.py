@@ -24,7 +24,7 @@ from cosched.scheduling.formats.tunable_file import is_tunable, tunable_from_doc
 from cosched.scheduling.objective.comparison import describe_difference
 from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.objective.weights import ObjectiveName
-from cosched.scheduling.policies import Policy, PolicyName, find_policy, refuse_misfit
+from cosched.scheduling.policies import POLICIES, Policy, PolicyName, find_policy, refuse_misfit
 from cosched.scheduling.policies import plan as make_plan
 from cosched.scheduling.schedule import check_schedule
 from cosched.scheduling.search.run import Limit
@@ -43,6 +43,14 @@ if TYPE_CHECKING:
 __all__ = ["command"]
 
 _STAND_IN = 0.3  # seconds that heuristics go on for where a search was asked for: an answer is wanted within a second
+
+
+def _tell_policies(wanted: bool) -> None:
+    """Print every policy with its method, and end."""
+    if wanted:
+        rows = [(name, policy.summary, "yes" if policy.served else "") for name, policy in POLICIES.items()]
+        print_table(("policy", "how it plans", "for domains"), rows)
+        raise typer.Exit
 
 
 def command(
@@ -68,6 +76,10 @@ def command(
     ] = False,
     json: JsonOption = False,
     gantt: Annotated[Path | None, typer.Option(help="Draw the schedule into this SVG file.")] = None,
+    _policies: Annotated[
+        bool,
+        typer.Option("--policies", help="Say what each policy does, and end.", is_eager=True, callback=_tell_policies),
+    ] = False,
 ) -> None:
     """Make a schedule for a queue given as a file."""
     if not 0 < quantile < 1:

@@ -12,6 +12,7 @@ from cosched.cli import plan
 from cosched.cli.plan import command
 from cosched.errors import SystemFault, UserError
 from cosched.scheduling import kernel_cache
+from cosched.scheduling.policies import POLICIES, PolicyName
 from cosched.scheduling.schedule import Assignment, Schedule
 from cosched.scheduling.search.run import SearchStatistics
 
@@ -275,3 +276,11 @@ def test_a_schedule_that_cannot_be_is_not_printed(problem: Path, monkeypatch: py
     assert isinstance(result.exception, SystemFault)
     assert "fft-1 and fft-2 are on host1 at the same time: choose another policy" in str(result.exception)
     assert result.stdout == ""
+
+
+def test_every_policy_is_listed_with_what_it_does() -> None:
+    listed = run("--policies").stdout.splitlines()
+    assert len(listed) == 1 + len(POLICIES)
+    easy = next(line for line in listed if line.startswith("easy "))
+    assert "backfilling" in easy
+    assert easy.endswith("yes") == POLICIES[PolicyName.EASY].served
