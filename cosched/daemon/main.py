@@ -113,7 +113,7 @@ class Daemon:
         """
         self._configuration = configuration
         self._locks = DaemonLocks(configuration.domain.state, configuration.database.url)
-        clock = Clock()
+        self._clock = clock = Clock()
         models = ModelProcesses(configuration.models.folders)
         notify = notification_settings(configuration)
         self._parts = parts = _domain_parts(configuration, clock, models, notify.targets)
@@ -235,6 +235,8 @@ class Daemon:
                 f"core: nothing was handled for {self.silence():.0f} s; what is accepted is kept. If this lasts, save "
                 "the log and start cosched again: jobs go on"
             )
+        if self._clock.fault:
+            faults.append(f"clock: {self._clock.fault}")
         return faults
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.cli.main import run
+from cosched.daemon.inbox import Inbox
 from tests.daemon.makers import serving
 
 if TYPE_CHECKING:
@@ -37,6 +38,15 @@ def test_the_domain_is_told_to_people(capsys: pytest.CaptureFixture[str]) -> Non
     assert "submitted" in said(capsys, "log")
     for empty in ("runs", "search", "accuracy"):
         assert len(said(capsys, empty).splitlines()) == 1  # the headings
+
+
+@pytest.mark.usefixtures("server")
+def test_a_status_that_is_not_of_now_says_of_when_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "as of:" not in said(capsys, "status")
+    monkeypatch.setattr(Inbox, "silence", lambda _: 60.0)
+    assert "as of:   2" in said(capsys, "status")
 
 
 @pytest.mark.usefixtures("server")

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from structlog.testing import capture_logs
 
 from cosched.daemon.clock import Clock
 
@@ -78,3 +79,19 @@ def test_a_step_forward_seen_by_many_threads_at_once_is_one_step(watches: Watche
         seen = list(pool.map(lambda _: clock.now(), range(4)))
     assert seen == pytest.approx([8600.0] * 4)
     assert clock.now() == pytest.approx(8600.0)
+
+
+def test_a_clock_that_jumped_forward_and_back_says_so_while_it_lasts(watches: Watches) -> None:
+    clock = Clock()
+    with capture_logs() as said:
+        watches.wall += 7200
+        clock.now()
+        assert clock.fault == ""
+        watches.wall -= 7200
+        for _ in range(3):
+            clock.now()
+        assert clock.fault.startswith("cosched's time is 2 h ahead of this machine's clock")
+        watches.wall += 7195
+        clock.now()
+        assert clock.fault == ""
+    assert [(line["log_level"], line.get("ahead")) for line in said] == [("warning", 7200), ("info", None)]

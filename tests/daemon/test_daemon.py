@@ -11,11 +11,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.api.documents import TaskRequest
+from cosched.client import Client
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import Restored
 from cosched.daemon.config.loading import load_configuration
@@ -173,6 +175,32 @@ def test_the_daemon_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, mon
             thread.join(20)
     left = [thread.name for thread in threading.enumerate()]
     assert not {"engine", "web", "manager-actions", "manager-events", "manager-hosts"}.intersection(left)
+
+
+def test_a_clock_that_jumped_forward_and_back_is_a_fault_while_it_lasts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "cosched.toml"
+    config.write_text(
+        f'[domain]\nstate = "{tmp_path}/state"\n[planning]\npolicy = "fcfs-maximum"\n'
+        f'[server]\nlisten = "unix:{tmp_path}/cosched.sock"\n[connector.local]\nspool = "{tmp_path}/spool"\n'
+    )
+    step = 0.0
+    fake = SimpleNamespace(time=lambda: time.time() + step, monotonic=time.monotonic)
+    monkeypatch.setattr("cosched.daemon.clock.time", fake)
+    daemon = Daemon(load_configuration(config, {}))
+    daemon.start()
+    try:
+        with Client(f"unix:{tmp_path}/cosched.sock") as client:
+            step = 7200.0
+            until(lambda: client.status().time > time.time() + 7000)
+            step = 0.0
+            (fault,) = client.status().faults
+            assert fault.startswith("clock: cosched's time is 2 h ahead of this machine's clock")
+            step = 7200.0
+            assert not client.status().faults
+    finally:
+        daemon.stop()
 
 
 def test_planning_settings_reach_the_core(tmp_path: Path) -> None:
