@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from cosched.errors import UserError
 
-__all__ = ["PROBLEM_MEDIA_TYPE", "ConflictError", "NotFoundError", "QuotaError", "RequestError"]
+__all__ = ["PROBLEM_MEDIA_TYPE", "BusyError", "ConflictError", "NotFoundError", "QuotaError", "RequestError"]
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 
@@ -21,6 +21,14 @@ class ConflictError(UserError):
 
 class QuotaError(UserError):
     """The user has as much as one user may have."""
+
+
+class BusyError(QuotaError):
+    """What the request needs is in use; `pause` says after how many seconds to try again."""
+
+    def __init__(self, message: str, pause: float) -> None:
+        super().__init__(message)
+        self.pause = pause
 
 
 class RequestError(UserError):

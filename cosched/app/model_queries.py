@@ -19,7 +19,7 @@ from cosched.evaluation.application import checked_parameters
 from cosched.prediction.model_library import ModelLibrary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from cosched.api.documents import ProfileView
@@ -78,8 +78,16 @@ class ModelQueries:
         except UserError as error:
             raise NotFoundError(str(error)) from error
 
-    def curves(self, name: str, values: Mapping[str, float], hosts: int) -> CurvesView:
+    def curves(
+        self, name: str, values: Mapping[str, float], hosts: int, check: Callable[[], None] = lambda: None
+    ) -> CurvesView:
         """Evaluate an application model on every hardware of the library.
+
+        Args:
+            name: of the model.
+            values: of its parameters.
+            hosts: up to how many.
+            check: called between hardware models; raises when the answer is not wanted any more.
 
         Raises:
             UserError: model or values are wrong, whatever the hardware.
@@ -88,11 +96,11 @@ class ModelQueries:
         if not self._evaluating.acquire(timeout=self._turn):
             raise SystemFault("a model is being evaluated for somebody else: try again in a moment")
         try:
-            return self._curves(name, values, hosts)
+            return self._curves(name, values, hosts, check)
         finally:
             self._evaluating.release()
 
-    def _curves(self, name: str, values: Mapping[str, float], hosts: int) -> CurvesView:
+    def _curves(self, name: str, values: Mapping[str, float], hosts: int, check: Callable[[], None]) -> CurvesView:
         model = evaluation.load(name, self._folders)
         checked_parameters(model, values)  # what is wrong on all hardware is said once
         until = time.monotonic() + self._longest  # the time of a process beside us is not that of this thread
@@ -101,6 +109,7 @@ class ModelQueries:
         for file in self._library.files():
             if file.kind != "hardware":
                 continue
+            check()
             if time.monotonic() > until:
                 faults[file.name] = "not evaluated, as the others took long: ask for fewer hosts or smaller parameters"
                 continue

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SubmissionService", "submission_state"]
 
+_MOST_FORESEEN = 100  # tasks of one dry run; each is predicted and placed by itself
+
 
 def submission_state(domain: CurrentDomain, neighbours: NeighbourAccess) -> DomainState:
     """Return what users' tasks are measured against: neighbours may meet deadlines that the domain cannot."""
@@ -99,10 +101,29 @@ class SubmissionService:
             for task in accepted
         ]
 
-    def foresee(self, principal: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
-        """Say what submitting these tasks would lead to, each for itself; store nothing."""
+    def foresee(
+        self, principal: Principal, requests: Sequence[TaskRequest], check: Callable[[], None] = lambda: None
+    ) -> list[Forecast]:
+        """Say what submitting these tasks would lead to, each for itself; store nothing.
+
+        Args:
+            principal: who asks.
+            requests: the tasks.
+            check: called between tasks; raises when the answer is not wanted any more.
+
+        Raises:
+            UserError: a request is at fault, or there are too many.
+        """
+        if len(requests) > _MOST_FORESEEN:
+            raise UserError(
+                f"a dry run has at most {_MOST_FORESEEN} tasks, not {len(requests)}: send some of them, or submit them"
+            )
         state = self._state()
-        return [self._forecast(task, state) for task in self._make(principal, requests, state)]
+        forecasts = []
+        for task in self._make(principal, requests, state, check):
+            check()
+            forecasts.append(self._forecast(task, state))
+        return forecasts
 
     def _check_quota(self, principal: Principal, more: int) -> None:
         if principal.is_operator:
@@ -113,9 +134,16 @@ class SubmissionService:
                 f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when some have ended"
             )
 
-    def _make(self, principal: Principal, requests: Sequence[TaskRequest], state: DomainState) -> list[Task]:
+    def _make(
+        self,
+        principal: Principal,
+        requests: Sequence[TaskRequest],
+        state: DomainState,
+        check: Callable[[], None] = lambda: None,
+    ) -> list[Task]:
         tasks = []
         for number, request in enumerate(requests, start=1):
+            check()
             try:
                 tasks.append(replace(self._validator.task(request, state), owner=principal.name))
             except UserError as error:

@@ -84,7 +84,7 @@ class _Part(Protocol):
 class _WebPart:
     """The web server, with the model processes that its answers wait for."""
 
-    def __init__(self, server: WebServer, models: ModelProcesses) -> None:
+    def __init__(self, server: WebServer, *models: ModelProcesses) -> None:
         self._server = server
         self._models = models
 
@@ -93,12 +93,16 @@ class _WebPart:
 
     def stop(self) -> None:
         """Answer open requests; give long evaluations up in time for their clients to be told."""
-        hurry = threading.Timer(_MODELS, self._models.close)
+        hurry = threading.Timer(_MODELS, self._close_models)
         hurry.start()
         self._server.stop()
         hurry.cancel()
         hurry.join()
-        self._models.close()
+        self._close_models()
+
+    def _close_models(self) -> None:
+        for each in self._models:
+            each.close()
 
 
 class Daemon:
@@ -115,6 +119,7 @@ class Daemon:
         self._locks = DaemonLocks(configuration.domain.state, configuration.database.url)
         self._clock = clock = Clock()
         models = ModelProcesses(configuration.models.folders)
+        self._curves = ModelProcesses(configuration.models.folders)  # no submission waits for what somebody looks at
         notify = notification_settings(configuration)
         self._parts = parts = _domain_parts(configuration, clock, models, notify.targets)
         store, client = parts.store, CoreClient(parts.inbox)
@@ -145,7 +150,7 @@ class Daemon:
             Notifier(store, notify, configuration.domain.name, partial(client.ask, late_notices), clock.now),
             search,
             network,
-            _WebPart(self._web, models),
+            _WebPart(self._web, models, self._curves),
         ]
         self._running = [part for part in optional if part is not None]
 
@@ -161,7 +166,7 @@ class Daemon:
             reservations=ReservationService(client),
             domain=DomainStatus(client, TaskCounts(store, client.now), catalogue, _identity(configuration), self),
             neighbours=neighbours,
-            models=ModelQueries(catalogue, parts.predictor, configuration.models.folders),
+            models=ModelQueries(catalogue, self._curves, configuration.models.folders),
             history=DomainHistory(client, store, self._plans),
             feed=self._feed,
             recordings=RecordingService(None if recorder is None else recorder.blocks),

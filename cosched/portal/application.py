@@ -16,6 +16,7 @@ from starlette.routing import compile_path
 
 from cosched.access.authentication import COOKIE
 from cosched.errors import CoschedError
+from cosched.portal.computations import Computations
 from cosched.portal.middleware.guard import RequestGuard
 from cosched.portal.middleware.headers import SecureHeaders
 from cosched.portal.middleware.identity import IdentityMiddleware
@@ -130,7 +131,8 @@ def build_application(
     app = DescribedApplication(
         title="cosched", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None
     )
-    app.state.portal = portal = PortalState(services, access, pages_address)
+    computations = Computations(lambda: services.feed.closed)
+    app.state.portal = portal = PortalState(services, access, pages_address, computations)
     # The last one added sees a request first: headers go on every answer, those of the guard among them.
     app.add_middleware(IdentityMiddleware, gate=access)
     app.add_middleware(RequestGuard, largest_body=_LARGEST_BODY, host_names=host_names)

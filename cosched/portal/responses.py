@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -12,7 +13,7 @@ from pydantic import TypeAdapter
 
 from cosched.access.accounts import AccountTakenError, NoAccountError
 from cosched.access.principals import ForbiddenError
-from cosched.api.problems import PROBLEM_MEDIA_TYPE, ConflictError, NotFoundError, QuotaError, RequestError
+from cosched.api.problems import PROBLEM_MEDIA_TYPE, BusyError, ConflictError, NotFoundError, QuotaError, RequestError
 from cosched.errors import CoschedError, SystemFault
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def problem_response(status: HTTPStatus, detail: str, headers: Mapping[str, str]
 def error_response(_request: Request, error: Exception) -> JSONResponse:
     """Return the response to an error that cosched raised on purpose."""
     assert isinstance(error, CoschedError)
-    return problem_response(_status_of(error), str(error))
+    headers = {"Retry-After": str(math.ceil(error.pause))} if isinstance(error, BusyError) else None
+    return problem_response(_status_of(error), str(error), headers)
 
 
 def _status_of(error: CoschedError) -> HTTPStatus:

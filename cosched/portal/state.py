@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from cosched.access.authentication import Authenticator
     from cosched.app.services import DomainServices
+    from cosched.portal.computations import Computations
 
 __all__ = ["PortalState", "portal_of"]
 
@@ -34,6 +35,7 @@ class PortalState:
         services: of the domain.
         access: says who asks, and keeps the audit log.
         pages_address: returns the address of the pages; raises `UserError` where there is none.
+        computations: threads for predictions that are not submitted.
         registry: has the metrics.
         readers: threads for reads of tasks, so that slow pages do not delay them.
         watchers: threads for the status, which is asked for while all others wait for core or database.
@@ -43,6 +45,7 @@ class PortalState:
     services: DomainServices
     access: Authenticator
     pages_address: Callable[[], str]
+    computations: Computations
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     readers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _READERS))
     watchers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _WATCHERS))

@@ -55,6 +55,15 @@ def test_time_that_another_process_takes_counts(tmp_path: Path) -> None:
     assert any("took long" in fault for fault in curves.faults.values())
 
 
+def test_curves_that_nobody_waits_for_end_between_hardware_models(models: ModelQueries) -> None:
+    def check() -> None:
+        raise SystemFault("gone")
+
+    with pytest.raises(SystemFault, match="gone"):
+        models.curves("jacobi_measured", {}, 2, check)
+    assert models.curves("jacobi_measured", {}, 2).profiles
+
+
 def test_models_are_evaluated_one_at_a_time(tmp_path: Path) -> None:
     predictor = SlowPredictor(60.0)
     models = ModelQueries(catalogue(tmp_path), predictor, [resources.models()], turn=0.01)

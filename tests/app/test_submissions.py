@@ -106,6 +106,23 @@ def begun(accept: Callable[..., Future[Any]]) -> Callable[..., Future[Any]]:
     return accepted
 
 
+def test_a_dry_run_of_many_tasks_is_refused(here: Daemon) -> None:
+    assert len(here.services.submissions.foresee(ME, [HALVING] * 100)) == 100
+    with pytest.raises(UserError, match="at most 100 tasks, not 101"):
+        here.services.submissions.foresee(ME, [HALVING] * 101)
+
+
+def test_a_dry_run_that_nobody_waits_for_ends_between_tasks(here: Daemon) -> None:
+    left = iter(range(3))
+
+    def check() -> None:
+        if next(left, None) is None:
+            raise SystemFault("gone")
+
+    with pytest.raises(SystemFault, match="gone"):
+        here.services.submissions.foresee(ME, [HALVING] * 100, check)
+
+
 def test_a_forecast_stores_nothing(here: Daemon) -> None:
     (forecast,) = here.services.submissions.foresee(ME, [HALVING])
     assert forecast.planned_start is not None

@@ -34,7 +34,7 @@ from cosched.store import TaskSelection
 from tests.access.memory import Trusting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cosched.access import Principal
 
@@ -135,7 +135,9 @@ class Recorder:
         self._ask("submit", list(requests), key, digest)
         return [TaskView(**VIEW) for _ in requests]
 
-    def foresee(self, principal: Principal, requests: Sequence[TaskRequest]) -> list[Forecast]:
+    def foresee(
+        self, principal: Principal, requests: Sequence[TaskRequest], check: Callable[[], None] = lambda: None
+    ) -> list[Forecast]:
         self._ask("foresee", list(requests))
         nothing = dict.fromkeys(item.name for item in fields(Forecast)) | {"application": "sweep3d", "name": "n"}
         return [Forecast(**(nothing | {"planned_hosts": ()})) for _ in requests]  # type: ignore[arg-type]  # None fits the rest

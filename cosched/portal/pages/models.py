@@ -3,18 +3,21 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import math
+from collections.abc import Callable
 
 from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
 from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 
 from cosched.access.principals import Scope
 from cosched.api.documents import CurvesView
+from cosched.app.services import DomainServices
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.language.highlighting import HmclLexer, PslLexer
-from cosched.portal.dependencies import Services, needs
+from cosched.portal.dependencies import Portal, Reader, Services, needs
 from cosched.portal.pages import page_router
 from cosched.portal.pages.curves import plottable
 from cosched.portal.pages.forms import PARAMETER
@@ -36,12 +39,30 @@ def models(request: Request, services: Services) -> Response:
 
 
 @router.get("/models/{kind}/{name}")
-def model(request: Request, services: Services, kind: str, name: str, hosts: int = _HOSTS) -> Response:
+async def model(
+    request: Request, portal: Portal, principal: Reader, kind: str, name: str, hosts: int = _HOSTS
+) -> Response:
+    services = portal.services
+    if kind != "applications":
+        return await run_in_threadpool(_model_page, request, services, kind, name, hosts)
+    return await portal.computations.run(
+        request, principal, lambda check: _model_page(request, services, kind, name, hosts, check)
+    )
+
+
+def _model_page(
+    request: Request,
+    services: DomainServices,
+    kind: str,
+    name: str,
+    hosts: int,
+    check: Callable[[], None] = lambda: None,
+) -> Response:
     source = services.models.source(kind, name)
     curves, fault = None, ""
     if kind == "applications":
         try:
-            curves = services.models.curves(name, _values(request), min(max(hosts, 1), MOST_HOSTS))
+            curves = services.models.curves(name, _values(request), min(max(hosts, 1), MOST_HOSTS), check)
         except UserError as error:
             fault = str(error)
     users = [entry.name for entry in services.models.applications() if kind == "applications" and entry.model == name]

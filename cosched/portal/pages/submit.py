@@ -4,7 +4,7 @@
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from http import HTTPStatus
@@ -15,10 +15,11 @@ from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal, Scope
 from cosched.api.documents import TaskRequest
+from cosched.api.problems import BusyError
 from cosched.app.services import DomainServices
 from cosched.connector.userfiles import decode_user_file
 from cosched.errors import CoschedError, UserError
-from cosched.portal.dependencies import Services, Submitter, check_scope
+from cosched.portal.dependencies import Portal, Services, Submitter, check_scope
 from cosched.portal.pages import page_router
 from cosched.portal.pages.forms import (
     fields_like_task,
@@ -70,11 +71,23 @@ def _submit(request: Request, services: DomainServices, principal: Principal, fi
 
 
 @router.post("/submit/preview")
-async def preview(request: Request, services: Services, principal: Submitter) -> Response:
-    return await run_in_threadpool(_preview, request, services, principal, await _fields(request))
+async def preview(request: Request, portal: Portal, principal: Submitter) -> Response:
+    fields = await _fields(request)
+    try:
+        return await portal.computations.run(
+            request, principal, lambda check: _preview(request, portal.services, principal, fields, check)
+        )
+    except BusyError as error:
+        return await run_in_threadpool(_preview_page, request, fault=str(error))
 
 
-def _preview(request: Request, services: DomainServices, principal: Principal, fields: Mapping[str, str]) -> Response:
+def _preview(
+    request: Request,
+    services: DomainServices,
+    principal: Principal,
+    fields: Mapping[str, str],
+    check: Callable[[], None],
+) -> Response:
     """Say what would come of it."""
     zone = zone_of(request)
     found: SubmissionPreview | None = None
@@ -83,22 +96,32 @@ def _preview(request: Request, services: DomainServices, principal: Principal, f
         requests = _requests(services, principal, fields, zone)
         wanted, tasks = requests[0], len(requests)
         # As best effort there is a forecast even where it would be refused: the page says what would be accepted.
-        forecast = services.submissions.foresee(principal, [replace(wanted, best_effort=True)])[0]
+        forecast = services.submissions.foresee(principal, [replace(wanted, best_effort=True)], check)[0]
         found = preview_submission(forecast, best_effort=wanted.best_effort, now=time.time())
     except CoschedError as error:
         fault = str(error)
     accepted = "" if found is None or found.acceptable is None else local_minute(found.acceptable, zone)
+    return _preview_page(request, found=found, fault=fault, accepted=accepted, tasks=tasks)
+
+
+def _preview_page(
+    request: Request, *, found: SubmissionPreview | None = None, fault: str, accepted: str = "", tasks: int = 0
+) -> Response:
     return render_page(request, "preview.html", found=found, fault=fault, accepted=accepted, tasks=tasks)
 
 
 @router.post("/submit/sample")
-def sample(services: Services, principal: Submitter) -> Response:
+async def sample(request: Request, portal: Portal, principal: Submitter) -> Response:
     """Submit a task that shows how cosched works, with any catalogue."""
+    return await portal.computations.run(request, principal, lambda check: _sample(portal.services, principal, check))
+
+
+def _sample(services: DomainServices, principal: Principal, check: Callable[[], None]) -> Response:
     entries = services.models.applications()
     for entry in sorted(entries, key=lambda entry: (entry.name != "sweep3d", not entry.model, entry.name)):
         wanted = [TaskRequest(application=entry.name, name="sample")]
         try:
-            deadline = services.submissions.foresee(principal, wanted)[0].earliest_deadline
+            deadline = services.submissions.foresee(principal, wanted, check)[0].earliest_deadline
         except UserError:
             continue  # it wants a parameter, or its model is at fault: the next one
         if deadline is not None:

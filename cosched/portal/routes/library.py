@@ -2,17 +2,18 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 from fastapi import Path, Query, Request, Response
 
 from cosched.access.principals import Scope
 from cosched.api.documents import ApplicationView, CurvesView, ModelText, ModelView, ParameterView
-from cosched.portal.dependencies import Services, needs
+from cosched.portal.dependencies import Reader, Services, needs
 from cosched.portal.request_bodies import read_parameter_values
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
+from cosched.portal.state import portal_of
 from cosched.prediction.catalogue import CatalogueEntry
 
 __all__ = ["MOST_HOSTS", "router"]
@@ -51,16 +52,22 @@ def model(request: Request, services: Services, kind: _Name, name: _Name) -> Res
 
 
 @router.get("/models/applications/{name}/curves", response_model=CurvesView, responses=NOT_MODIFIED)
-def curves(
+async def curves(
     request: Request,
-    services: Services,
+    principal: Reader,
     name: _Name,
     set_: Annotated[list[str] | None, Query(alias="set", description="A parameter: NAME=VALUE.", max_length=64)] = None,
     hosts: Annotated[int, Query(ge=1, le=MOST_HOSTS, description="Up to how many.")] = 16,
 ) -> Response:
     """Predict the run times of an application model on every hardware."""
-    services.models.source("applications", name)  # a name of the library, and no path
-    return _CURVES.tagged(request, services.models.curves(name, _values(set_ or ()), hosts))
+    portal = portal_of(request)
+    models = portal.services.models
+
+    def work(check: Callable[[], None]) -> Response:
+        models.source("applications", name)  # a name of the library, and no path
+        return _CURVES.tagged(request, models.curves(name, _values(set_ or ()), hosts, check))
+
+    return await portal.computations.run(request, principal, work)
 
 
 def _values(settings: Sequence[str]) -> dict[str, float]:

@@ -7,6 +7,7 @@ slow pages do not delay them, and take the daemon's values without a dependency,
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -32,7 +33,7 @@ from cosched.portal.routes import api_router
 from cosched.portal.state import portal_of
 from cosched.store.store import TaskSelection
 
-__all__ = ["MOST_OUTPUT_BYTES", "router", "submit_body"]
+__all__ = ["MOST_OUTPUT_BYTES", "foresee_body", "router", "submit_body"]
 
 MOST_OUTPUT_BYTES = 1 << 20
 """Of output in one answer."""
@@ -134,8 +135,12 @@ async def submit(
 ) -> Response:
     """Submit one task, or a list of tasks of which all or none are accepted."""
     portal, body = portal_of(request), await request.body()
+    if dry_run:
+        return await portal.computations.run(
+            request, principal, lambda check: foresee_body(portal.services, principal, body, check)
+        )
     return await to_thread.run_sync(
-        lambda: submit_body(portal.services, principal, body, idempotency_key, dry_run=dry_run),
+        lambda: submit_body(portal.services, principal, body, idempotency_key),
         limiter=portal.submitters,
     )
 
@@ -179,9 +184,7 @@ def cancel(services: Services, principal: Submitter, task_id: str) -> TaskView:
     return services.tasks.cancel(principal, task_id)
 
 
-def submit_body(
-    services: DomainServices, principal: Principal, body: bytes, key: str, *, dry_run: bool = False
-) -> Response:
+def submit_body(services: DomainServices, principal: Principal, body: bytes, key: str) -> Response:
     """Submit the tasks of a request's body; a single one is answered by itself, a list by a list.
 
     Raises:
@@ -190,9 +193,27 @@ def submit_body(
     if key and not _KEY.fullmatch(key):
         raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
     requests = read_requests(body)
-    alone = not body.lstrip().startswith(b"[")
-    if dry_run:
-        forecasts = list(services.submissions.foresee(principal, requests))
-        return _FORECAST(forecasts[0]) if alone else _FORECASTS(forecasts)
     accepted = list(services.submissions.submit(principal, requests, key, requests_digest(requests) if key else ""))
-    return _TASK(accepted[0], HTTPStatus.CREATED) if alone else _TASKS(accepted, HTTPStatus.CREATED)
+    return _TASK(accepted[0], HTTPStatus.CREATED) if _alone(body) else _TASKS(accepted, HTTPStatus.CREATED)
+
+
+def foresee_body(
+    services: DomainServices, principal: Principal, body: bytes, check: Callable[[], None] = lambda: None
+) -> Response:
+    """Foresee the tasks of a request's body; a single one is answered by itself, a list by a list.
+
+    Args:
+        services: of the domain.
+        principal: who asks.
+        body: of the request.
+        check: called between tasks; raises when the answer is not wanted any more.
+
+    Raises:
+        RequestError: the body is no task and no list of tasks.
+    """
+    forecasts = list(services.submissions.foresee(principal, read_requests(body), check))
+    return _FORECAST(forecasts[0]) if _alone(body) else _FORECASTS(forecasts)
+
+
+def _alone(body: bytes) -> bool:
+    return not body.lstrip().startswith(b"[")

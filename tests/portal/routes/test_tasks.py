@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.api.problems import RequestError
 from cosched.portal.application import build_application
-from cosched.portal.routes.tasks import _EXAMPLES, submit_body
+from cosched.portal.routes.tasks import _EXAMPLES, foresee_body, submit_body
 from tests.access.memory import Trusting
 from tests.portal.pages.makers import Portal, portal
 from tests.portal.test_application import Recorder, services_of
@@ -39,7 +39,8 @@ def client_of(service: Recorder, principal: Principal | None = None) -> TestClie
 def test_one_is_answered_by_itself_and_a_list_by_a_list(
     service: Recorder, body: bytes, kind: type, dry_run: bool, status: int
 ) -> None:
-    answer = submit_body(services_of(service), ANN, body, "", dry_run=dry_run)
+    services = services_of(service)
+    answer = foresee_body(services, ANN, body) if dry_run else submit_body(services, ANN, body, "")
     found: Any = json.loads(bytes(answer.body))
     assert (answer.status_code, type(found)) == (status, kind)
 

@@ -1,0 +1,105 @@
+"""Requests that compute for long share threads of their own, one request of each user at once.
+
+Pages, status and logins never wait for them. Start at `Computations.run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, TypeVar
+from weakref import WeakValueDictionary
+
+from anyio import CapacityLimiter, Lock, Semaphore, fail_after, to_thread
+
+from cosched.api.problems import BusyError
+from cosched.errors import SystemFault, UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fastapi import Request
+
+    from cosched.access.principals import Principal
+
+__all__ = ["Computations"]
+
+_T = TypeVar("_T")
+
+
+class Computations:
+    """Runs what computes for long."""
+
+    def __init__(
+        self, ending: Callable[[], bool], *, threads: int = 4, patience: float = 10.0, longest: float = 60.0
+    ) -> None:
+        """Set up.
+
+        Args:
+            ending: returns whether the daemon is about to end.
+            threads: computations of all users at once.
+            patience: seconds to wait for the user's earlier computation, then for a thread.
+            longest: seconds after which a computation is given up.
+        """
+        self._ending = ending
+        self._threads = Semaphore(threads)
+        self._turns: WeakValueDictionary[str, Lock] = WeakValueDictionary()  # by user, while somebody holds or wants it
+        self._patience = patience
+        self._longest = longest
+
+    async def run(self, request: Request, principal: Principal, work: Callable[[Callable[[], None]], _T]) -> _T:
+        """Return the result of work on a thread.
+
+        The body of the request must have been read.
+
+        Args:
+            request: that asks for it; the work ends when its client has gone, or the daemon ends.
+            principal: the user, of whom one computation runs at once.
+            work: called with a function to call between its steps, which raises when the work is to end.
+
+        Raises:
+            BusyError: an earlier computation of the user, or those of others, take long.
+        """
+        turn = self._turns.setdefault(principal.name, Lock())
+        async with AsyncExitStack() as held:
+            await self._take(
+                held, turn, "an earlier prediction of yours is under way: wait for it, or end that request"
+            )
+            await self._take(held, self._threads, "others' predictions are under way: try again in a moment")
+            return await self._watched(request, work)
+
+    async def _take(self, held: AsyncExitStack, place: Lock | Semaphore, refusal: str) -> None:
+        try:
+            with fail_after(self._patience):
+                await held.enter_async_context(place)
+        except TimeoutError as error:
+            raise BusyError(refusal, self._patience) from error
+
+    async def _watched(self, request: Request, work: Callable[[Callable[[], None]], _T]) -> _T:
+        gone, until = threading.Event(), time.monotonic() + self._longest
+
+        def check() -> None:
+            if gone.is_set():
+                raise SystemFault("nobody waits for the answer any more: ask again")
+            if self._ending():
+                raise SystemFault("cosched is ending: try again when it is back")
+            if time.monotonic() > until:
+                raise UserError(
+                    f"the prediction is not done after {self._longest:.0f} s: ask for fewer tasks, hosts or model steps"
+                )
+
+        watch = asyncio.create_task(_disconnected(request))
+        watch.add_done_callback(lambda _watch: gone.set())
+        try:
+            return await to_thread.run_sync(work, check, limiter=CapacityLimiter(1))
+        finally:
+            gone.set()  # also where the server does not wait for the thread
+            watch.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    """Return when the client has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

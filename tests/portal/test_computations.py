@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from cosched.access import Principal, ProofOfIdentity, Role
+from cosched.access.authentication import Identity
+from cosched.addresses import ListenAddress
+from cosched.daemon.web.server import WebServer
+from cosched.daemon.web.sockets import open_socket
+from cosched.portal.application import build_application
+from cosched.portal.computations import Computations
+from tests.access.memory import Trusting
+from tests.portal.test_application import Recorder, services_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from cosched.access.proxies import RequestEvidence
+    from cosched.api.documents import Forecast, TaskRequest
+
+DRY_RUN = "/api/v1/tasks?dry_run=true"
+TASK = {"command": ["/bin/true"]}
+
+
+@dataclass
+class Slow(Recorder):
+    """Foresees nothing until it is released, or told to end."""
+
+    began: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    ended: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    released: threading.Event = field(default_factory=threading.Event)
+    reasons: list[str] = field(default_factory=list)
+
+    def foresee(
+        self, principal: Principal, requests: Sequence[TaskRequest], check: Callable[[], None] = lambda: None
+    ) -> list[Forecast]:
+        self.began.release()
+        try:
+            while not self.released.wait(0.01):
+                check()
+        except Exception as error:
+            self.reasons.append(str(error))
+            raise
+        finally:
+            self.ended.release()
+        return super().foresee(principal, requests, check)
+
+
+class ByHeader(Trusting):
+    """Takes everybody for whom they say they are."""
+
+    def identify(self, evidence: RequestEvidence) -> Identity:
+        name = evidence.headers.get("x-name", "ann")
+        return Identity(Principal(name, Role.USER, how=ProofOfIdentity.TOKEN), address=evidence.address)
+
+
+@contextmanager
+def serving(slow: Slow, folder: Path, **limits: Any) -> Iterator[str]:
+    app = build_application(services_of(slow), ByHeader())
+    app.state.portal = replace(app.state.portal, computations=Computations(lambda: slow.feed.closed, **limits))
+    path = str(folder / "socket")
+    server = WebServer(app, [open_socket(ListenAddress(path=path))])
+    server.start()
+    try:
+        yield path
+    finally:
+        server.stop()
+
+
+def client_of(path: str, name: str = "ann") -> httpx2.Client:
+    transport = httpx2.HTTPTransport(uds=path)
+    return httpx2.Client(transport=transport, base_url="http://localhost", headers={"X-Name": name}, timeout=60)
+
+
+def asking(path: str, name: str = "ann") -> socket.socket:
+    """Return a connection at which a dry run was asked for."""
+    body = json.dumps(TASK).encode()
+    headers = f"Host: localhost\r\nX-Name: {name}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(path)
+    connection.sendall(f"POST {DRY_RUN} HTTP/1.1\r\n{headers}\r\n".encode() + body)
+    return connection
+
+
+def test_dry_runs_of_one_user_leave_everybody_else_threads(tmp_path: Path) -> None:
+    slow = Slow()
+    with serving(slow, tmp_path, patience=60.0) as path, ExitStack() as stack:
+        for _ in range(44):
+            stack.enter_context(asking(path))
+        assert slow.began.acquire(timeout=30)
+        with client_of(path, "bob") as bob:
+            assert bob.get("/api/v1/status").status_code == 200
+            assert bob.post("/api/v1/tasks", json=TASK).status_code == 201
+            assert not slow.began.acquire(blocking=False)  # the others of the user wait for the first
+            slow.released.set()
+            assert bob.post(DRY_RUN, json=TASK).status_code == 200
+
+
+def test_a_computation_ends_when_its_client_goes(tmp_path: Path) -> None:
+    slow = Slow()
+    with serving(slow, tmp_path) as path:
+        connection = asking(path)
+        assert slow.began.acquire(timeout=30)
+        connection.close()
+        assert slow.ended.acquire(timeout=30)
+    assert slow.reasons == ["nobody waits for the answer any more: ask again"]
+
+
+def test_a_computation_ends_with_the_daemon(tmp_path: Path) -> None:
+    slow = Slow()
+    with serving(slow, tmp_path) as path, asking(path) as connection:
+        assert slow.began.acquire(timeout=30)
+        slow.feed.close()
+        assert connection.recv(4096).startswith(b"HTTP/1.1 503")
+    assert slow.reasons == ["cosched is ending: try again when it is back"]
+
+
+def test_a_second_computation_of_a_user_is_refused_for_a_while(tmp_path: Path) -> None:
+    slow = Slow()
+    with serving(slow, tmp_path, patience=0.05) as path, asking(path):
+        assert slow.began.acquire(timeout=30)
+        with client_of(path) as ann:
+            refused = ann.post(DRY_RUN, json=TASK)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+        assert "an earlier prediction of yours is under way" in refused.json()["detail"]
+        slow.released.set()
+
+
+def test_computations_of_all_users_are_bounded(tmp_path: Path) -> None:
+    slow = Slow()
+    with serving(slow, tmp_path, threads=1, patience=0.05) as path, asking(path):
+        assert slow.began.acquire(timeout=30)
+        with client_of(path, "bob") as bob:
+            refused = bob.post(DRY_RUN, json=TASK)
+            assert (refused.status_code, "others' predictions" in refused.json()["detail"]) == (429, True)
+            slow.released.set()
+            assert slow.ended.acquire(timeout=30)
+
+
+def test_a_computation_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
+    slow = Slow()
+    with serving(slow, tmp_path, longest=-1.0) as path, client_of(path) as ann:
+        answer = ann.post(DRY_RUN, json=TASK)
+    assert (answer.status_code, "ask for fewer tasks" in answer.json()["detail"]) == (422, True)
