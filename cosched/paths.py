@@ -1,4 +1,4 @@
-"""Name the default configuration, state folder and socket of an unconfigured cosched.
+"""Name the default configuration, state folder and socket of an unconfigured cosched, and a database's file.
 
 Every command imports this: keep it light.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.errors import UserError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ENVIRONMENT_PREFIX", "configuration_file", "default_socket", "default_state"]
+__all__ = ["ENVIRONMENT_PREFIX", "configuration_file", "database_file", "default_socket", "default_state"]
 
 ENVIRONMENT_PREFIX = "COSCHED_"
 """Environment variables `COSCHED_SECTION__KEY` set a key of the configuration."""
@@ -44,6 +46,24 @@ def configuration_file(environment: Mapping[str, str]) -> Path | None:
     base = environment.get("XDG_CONFIG_HOME", "")
     folder = Path(base) if base.startswith("/") else _home(environment) / ".config"
     return next((path for path in (folder / "cosched" / "cosched.toml", _SYSTEM_CONFIGURATION) if path.is_file()), None)
+
+
+def database_file(url: str) -> Path:
+    """Return the file of a database's URL.
+
+    Raises:
+        UserError: it is not SQLite's, or names no absolute file. A password in it is not in the message.
+    """
+    scheme, _, rest = url.partition("://")
+    path = rest.partition("?")[0]
+    if scheme.partition("+")[0] != "sqlite":
+        raise UserError(
+            f"[database] url names no SQLite file but {scheme.partition(':')[0]!r}, and cosched keeps its state "
+            "in such a file beside the daemon alone: write sqlite:////absolute/path.db"
+        )
+    if not path.startswith("//"):
+        raise UserError(f"[database] url {url!r} names no absolute file: write sqlite:////absolute/path.db")
+    return Path(path[1:])
 
 
 def _home(environment: Mapping[str, str]) -> Path:

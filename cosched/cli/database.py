@@ -14,6 +14,7 @@ import typer
 from cosched.api.times import format_optional_time
 from cosched.cli.output import JsonOption, console, emit_json, print_table
 from cosched.errors import SystemFault, UserError
+from cosched.paths import database_file
 
 if TYPE_CHECKING:
     from cosched.daemon.config.sections import Configuration
@@ -132,12 +133,7 @@ def _configuration(config: Path | None) -> "Configuration":
 
 
 def _database(configuration: "Configuration") -> Path:
-    from cosched.store.database import database_file
-
-    file = database_file(configuration.database.url)
-    if file is None:
-        raise UserError("[database] url names no file: these commands are for SQLite")
-    return file
+    return database_file(configuration.database.url)
 
 
 def _summary(report: "DatabaseReport") -> str:

@@ -8,7 +8,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from cosched.errors import SystemFault
-from cosched.store.database import database_file
+from cosched.paths import database_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ class DaemonLocks:
 
         Args:
             state: the daemon's folder, made where it is missing.
-            database: URL; of an SQLite database the file is locked, by whatever path it is named.
+            database: URL; its file is locked, by whatever path it is named.
 
         Raises:
             UserError: the URL cannot be used.
@@ -39,8 +39,7 @@ class DaemonLocks:
         self._held: list[int] = []
         self._take(lambda: _state_file(state), f"{state}", "set another [domain] state")
         file = database_file(database)
-        if file is not None:
-            self._take(lambda: _beside(file), f"the database {file}", "name another in [database] url")
+        self._take(lambda: _beside(file), f"the database {file}", "name another in [database] url")
 
     def release(self) -> None:
         """Let others have what was locked."""

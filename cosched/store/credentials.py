@@ -91,7 +91,7 @@ class Credentials:
 
     def put_account(self, account: AccountRow) -> None:
         """Write an account in place of one of the same name."""
-        self._store.write(upsert(self._store.dialect, tables.accounts).values(row_of(account)))
+        self._store.write(upsert(tables.accounts).values(row_of(account)))
 
     def delete_account(self, name: str) -> None:
         """Delete an account."""

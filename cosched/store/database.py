@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from sqlalchemy import create_engine, event, inspect
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 
-from cosched.errors import SystemFault, UserError
+from cosched.errors import SystemFault
+from cosched.paths import database_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,6 @@ __all__ = [
     "RefusedError",
     "StoreFault",
     "database_errors",
-    "database_file",
-    "label",
     "newest_version",
     "open_engine",
     "read_only",
@@ -85,35 +83,18 @@ _BUSY_MILLISECONDS = 5000
 _CACHE_KIB = 8192
 
 
-def label(url: str) -> str:
-    """Return the database's name for people: without the password."""
-    parsed = _parse(url)
-    return parsed.database or "" if parsed.get_backend_name() == "sqlite" else parsed.render_as_string()
-
-
-def database_file(url: str) -> Path | None:
-    """Return the file of an SQLite database; None where the database is no file.
-
-    Raises:
-        UserError: the URL cannot be used.
-    """
-    parsed = _parse(url)
-    return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
-
-
 def open_engine(url: str) -> Engine:
     """Connect, bring the tables to this version and return the engine.
 
     Args:
-        url: `sqlite:////folder/file.db`, or another URL that SQLAlchemy understands.
+        url: `sqlite:////folder/file.db`.
 
     Raises:
         UserError: the URL cannot be used.
         StoreFault: the database cannot be opened or written, or a newer cosched wrote it.
     """
-    parsed = _parse(url)
-    name = label(url)
-    engine = _sqlite(parsed) if parsed.get_backend_name() == "sqlite" else _server(parsed)
+    file = database_file(url)
+    name, engine = str(file), _sqlite(url, file)
     try:
         with database_errors(name), engine.execution_options(writes=True).begin() as connection:
             if not _is_current(connection):
@@ -124,27 +105,7 @@ def open_engine(url: str) -> Engine:
     return engine
 
 
-def _parse(url: str) -> URL:
-    try:
-        return make_url(url)
-    except ArgumentError as error:
-        raise UserError(f"[database] url {url!r} is not a database URL: write sqlite:////absolute/path.db") from error
-
-
-def _server(url: URL) -> Engine:
-    try:
-        return create_engine(url, pool_pre_ping=True)
-    except (NoSuchModuleError, ModuleNotFoundError) as error:
-        raise UserError(
-            f"[database] url needs a driver that is not installed ({error}): install it, "
-            "or use sqlite:////absolute/path.db"
-        ) from error
-
-
-def _sqlite(url: URL) -> Engine:
-    if not url.database or url.database == ":memory:" or not Path(url.database).is_absolute():
-        raise UserError(f"[database] url {str(url)!r} names no absolute file: write sqlite:////absolute/path.db")
-    path = Path(url.database)
+def _sqlite(url: str, path: Path) -> Engine:
     try:
         # Commands and arguments of users are in it: only the daemon's user may read the file.
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -30,7 +30,7 @@ class NoticeOutbox:
         """Add notices; those that are known already stay as they are."""
         rows = list(map(row_of, notices))
         if rows:
-            self._store.write(insert_missing(self._store.dialect, tables.outbox).values(rows))
+            self._store.write(insert_missing(tables.outbox).values(rows))
 
     def due(self, time: float, limit: int) -> list[Notice]:
         """Return the notices that are due, the oldest first."""

@@ -27,7 +27,7 @@ class PlanPoints:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._put = upsert(store.dialect, tables.plans)
+        self._put = upsert(tables.plans)
 
     def of(self, task: str) -> Points:
         """Return the points of a task; none of one that was never planned."""

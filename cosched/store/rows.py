@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import bindparam, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.sqlite import insert
 
 from cosched.coscheduler.task import Task, TaskSpec, TaskStatus
 from cosched.store import tables
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
     from sqlalchemy import Table
+    from sqlalchemy.dialects.sqlite import Insert
 
 __all__ = [
     "HANDOVERS",
@@ -89,21 +90,17 @@ def records_of(kind: type[R], rows: Iterable[TableRow]) -> tuple[R, ...]:
     return tuple(record_of(kind, row) for row in rows)
 
 
-def upsert(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
+def upsert(table: Table) -> Insert:
     """Return the statement that adds rows or replaces those of the same primary key."""
-    statement = _insert(dialect, table)
+    statement = insert(table)
     keys = list(table.primary_key.columns.keys())
     changes = {column.name: statement.excluded[column.name] for column in table.columns if column.name not in keys}
     return statement.on_conflict_do_update(index_elements=keys, set_=changes)
 
 
-def insert_missing(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
+def insert_missing(table: Table) -> Insert:
     """Return the statement that adds rows unless their primary key is there."""
-    return _insert(dialect, table).on_conflict_do_nothing()
-
-
-def _insert(dialect: str, table: Table) -> postgresql.Insert | sqlite.Insert:
-    return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    return insert(table).on_conflict_do_nothing()
 
 
 # Built once: every look at a task executes one of them.

@@ -16,8 +16,9 @@ from cosched.coscheduler.changes import KeyedSubmission, LogEntry
 from cosched.coscheduler.handovers import Handover
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.paths import database_file
 from cosched.store import tables
-from cosched.store.database import database_errors, database_file, label, open_engine
+from cosched.store.database import database_errors, open_engine
 from cosched.store.last_commit import LastCommit, check_complete
 from cosched.store.rows import (
     HANDOVERS_OF,
@@ -118,7 +119,6 @@ class Store:
 
     Attributes:
         name: of the database, for people.
-        dialect: name of the kind of database.
         instance: UUID made with the database; no other has the same.
     """
 
@@ -126,42 +126,39 @@ class Store:
         """Open the database and bring it to this version.
 
         Args:
-            url: `sqlite:////absolute/path.db`, or another URL that SQLAlchemy understands.
+            url: `sqlite:////absolute/path.db`.
 
         Raises:
             UserError: the URL cannot be used.
             StoreFault: the database cannot be opened, lacks changes, or a newer cosched wrote it.
         """
-        self.name = label(url)
         file = database_file(url)
-        if file is not None:
-            check_complete(file)
+        self.name = str(file)
+        check_complete(file)
         self._engine = open_engine(url)
         self._writer = self._engine.execution_options(writes=True)
         self._reader = self._engine.execution_options(alone=True)
         self._counted: dict[TaskSelection | None, Mapping[TaskState, int]] = {}
-        self.dialect = self._engine.dialect.name
-        self._add_notices = insert_missing(self.dialect, tables.outbox)
+        self._add_notices = insert_missing(tables.outbox)
         state = self.read(select(tables.instance))[0]
         self.instance = str(state["uuid"])
-        self._last_commit = None if file is None else LastCommit(file, self.instance, state["commits"])
+        self._last_commit = LastCommit(file, self.instance, state["commits"])
         # A task with a higher number is new: inserted, never put over one that another writer has written.
         self._newest = self.last_number()
-        self._add_tasks, self._put_tasks = insert(tables.tasks), upsert(self.dialect, tables.tasks)
+        self._add_tasks, self._put_tasks = insert(tables.tasks), upsert(tables.tasks)
         self._statements: dict[str, Executable] = {  # for each other field of `Changes`
-            "attempts": upsert(self.dialect, tables.attempts),
+            "attempts": upsert(tables.attempts),
             "log": insert(tables.events),
-            "handovers": upsert(self.dialect, tables.handovers),
-            "guests": upsert(self.dialect, tables.guests),
-            "reservations": upsert(self.dialect, tables.reservations),
+            "handovers": upsert(tables.handovers),
+            "guests": upsert(tables.guests),
+            "reservations": upsert(tables.reservations),
             "submissions": insert(tables.submission_keys),
         }
 
     def close(self) -> None:
         """Close the connections."""
         self._engine.dispose()
-        if self._last_commit is not None:
-            self._last_commit.close()
+        self._last_commit.close()
 
     def last_number(self) -> int:
         """Return the highest task number ever given, 0 in an empty database."""
@@ -324,8 +321,7 @@ class Store:
         with database_errors(self.name), self._writer.begin() as connection:
             yield connection
             number = connection.exec_driver_sql(_COUNT).scalar_one()
-        if self._last_commit is not None:
-            self._last_commit.note(number)
+        self._last_commit.note(number)
 
 
 def _rows(records: Mapping[Any, DataclassInstance] | Sequence[DataclassInstance]) -> list[dict[str, Any]]:

@@ -63,5 +63,5 @@ def test_a_new_state_folder_is_its_users_alone(tmp_path: Path) -> None:
 
 
 def test_a_url_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is not a database URL"):
+    with pytest.raises(UserError, match="SQLite file"):
         DaemonLocks(tmp_path / "state", "no url")

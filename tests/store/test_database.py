@@ -10,7 +10,7 @@ from sqlalchemy import event, inspect
 from sqlalchemy.pool import Pool
 
 from cosched.errors import UserError
-from cosched.store.database import RefusedError, StoreFault, label, open_engine
+from cosched.store.database import RefusedError, StoreFault, open_engine
 from cosched.store.store import Store
 from cosched.store.tables import metadata
 from tests.changes import changed
@@ -33,15 +33,11 @@ def test_the_migrations_make_the_tables_that_the_code_uses(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "url", ["sqlite://", "sqlite:///relative.db", "sqlite:///:memory:", "", "no url", "oracel://x/y"]
+    "url", ["sqlite://", "sqlite:///relative.db", "sqlite:///:memory:", "", "no url", "oracle://x/y"]
 )
 def test_a_url_that_would_not_last_is_refused(url: str) -> None:
     with pytest.raises(UserError, match=r"\[database\] url"):
         open_engine(url)
-
-
-def test_the_name_for_people_hides_the_password() -> None:
-    assert label("postgresql://ann:secret@db/cosched") == "postgresql://ann:***@db/cosched"
 
 
 def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:

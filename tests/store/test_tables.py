@@ -7,8 +7,6 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.schema import CreateIndex, CreateTable
 
 from cosched.coscheduler.changes import KeyedSubmission, LogEntry
 from cosched.coscheduler.handovers import Guest, Handover
@@ -59,10 +57,3 @@ def test_migrations_follow_one_another_without_a_fork() -> None:
 )
 def test_a_table_keeps_every_field_and_nothing_else(table: Table, kind: type, own: set[str]) -> None:
     assert {column.name for column in table.columns} == set(columns_of(kind)) | own
-
-
-def test_postgresql_has_words_for_all_of_it() -> None:
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy's own
-    for table in tables.metadata.sorted_tables:
-        assert str(CreateTable(table).compile(dialect=dialect))
-        assert all(str(CreateIndex(index).compile(dialect=dialect)) for index in table.indexes)

@@ -12,7 +12,6 @@ import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
@@ -63,16 +62,13 @@ def load_configuration(path: Path | None = None, environment: Mapping[str, str] 
 def configuration_values(
     path: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> list[ConfigurationValue]:
-    """Return every value in force and its origin, in the order of etc/cosched.toml; passwords are hidden.
+    """Return every value in force and its origin, in the order of etc/cosched.toml.
 
     Raises:
         UserError: as `load_configuration`.
     """
     merged = _read_layers(path, os.environ if environment is None else environment)
     values = dict(_leaves(merged.check().model_dump(mode="json")))
-    secret = urlsplit(values["database.url"]).password
-    if secret:
-        values["database.url"] = values["database.url"].replace(f":{secret}@", ":***@")
     return [ConfigurationValue(key, value, merged.origin(key)) for key, value in values.items()]
 
 
@@ -133,7 +129,6 @@ class _MergedLayers:
             configuration = Configuration.model_validate(self._values)
         except ValidationError as error:
             raise UserError("; ".join(dict.fromkeys(map(self._message, error.errors())))) from error
-        self._check_password(configuration.database.url)
         self._check_public_ports(configuration)
         return configuration
 
@@ -150,17 +145,6 @@ class _MergedLayers:
             case _:
                 wanted = fault["msg"].replace("Input should be", "it must be").replace("String should", "it should")
                 return f"{place}: {key} is {fault['input']!r}: {wanted}"
-
-    def _check_password(self, url: str) -> None:
-        layer = self.layer("database.url")
-        try:
-            secret = urlsplit(url).password
-        except ValueError as error:
-            raise UserError(f"{layer.place}: database.url is not a URL ({error})") from error
-        if secret and layer.path and layer.path.stat().st_mode & 0o007:
-            raise UserError(
-                f"{layer.place}: database.url holds a password and everybody can read the file: chmod o= {layer.path}"
-            )
 
     def _check_public_ports(self, configuration: Configuration) -> None:
         public = [text for text in configuration.server.listen if parse_listen_address(text).public]

@@ -17,6 +17,7 @@ from cosched.addresses import ListenAddress, is_loopback_host, parse_listen_addr
 from cosched.api.times import parse_duration
 from cosched.connector.registry import available_connectors
 from cosched.errors import UserError
+from cosched.paths import database_file
 from cosched.secret_files import check_private
 
 __all__ = [
@@ -50,6 +51,14 @@ def _duration(value: Any) -> float:
         return parse_duration(value)
     except UserError as error:
         raise ValueError(str(error)) from error
+
+
+def _database_url(value: str) -> str:
+    try:
+        database_file(value)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+    return value
 
 
 def _folder(value: Any) -> Path:
@@ -167,7 +176,7 @@ class ConnectorSection(_Section):
 class DatabaseSection(_Section):
     """[database]: URL of the database, and how long ended tasks are kept."""
 
-    url: Annotated[str, Field(min_length=1)] = f"sqlite:///{STATE}/cosched.db"
+    url: Annotated[str, AfterValidator(_database_url)] = f"sqlite:///{STATE}/cosched.db"
     keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] = 0.0
 
 
