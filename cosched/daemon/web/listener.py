@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import structlog
 import uvicorn
 
+from cosched.access.principals import peer_uid
 from cosched.daemon.web.protocol import Connection, refusal_bytes
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ __all__ = ["BoundedServer"]
 
 _log = structlog.get_logger("cosched.web")
 
-_AT_ONCE = 16  # connections accepted before others are served
 _BREATH = 0.2  # seconds without accepting where the system has no more file descriptors
 _LINGER = 1.0  # seconds for which a client that is turned away may take the reason
 _MOST_LINGERING = 32
@@ -35,7 +35,6 @@ class BoundedServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, places: ConnectionPlaces) -> None:
         super().__init__(config)
         self._places = places
-        self._opening: set[asyncio.Task[None]] = set()
         self._lingering: set[socket.socket] = set()
         self._silent_until = 0.0
 
@@ -47,32 +46,23 @@ class BoundedServer(uvicorn.Server):
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop as uvicorn does; handshakes under way are given up."""
-        if self.config.ssl is not None:
-            for task in tuple(self._opening):
-                task.cancel()
+        """Stop as uvicorn does; handshakes under way end with the loop."""
         await super().shutdown(sockets)
         for each in tuple(self._lingering):
             self._let_go(each)
 
-    def _admit(self, accepted: socket.socket) -> None:
+    def _admit(self, accepted: socket.socket, address: str | int) -> None:
         """Serve a new connection, or turn it away."""
-        accepted.setblocking(False)
-        try:
-            connection = Connection(self, self._places, accepted)
-        except OSError:
-            accepted.close()
-            return
+        connection = Connection(self, self._places, accepted, address)
         refusal = self._places.admit(connection)
         if refusal:
             self._complain(refusal)
             self._turn_away(accepted, refusal)
-            return
-        task = asyncio.get_running_loop().create_task(connection.open())
-        self._opening.add(task)
-        task.add_done_callback(self._opening.discard)
+        else:
+            connection.start()
 
     def _turn_away(self, accepted: socket.socket, reason: str) -> None:
+        accepted.setblocking(False)
         if self.config.ssl is None:
             with suppress(OSError):
                 accepted.send(refusal_bytes(HTTPStatus.SERVICE_UNAVAILABLE, reason))
@@ -100,7 +90,10 @@ class _Listener:
     """Accepts the connections of one listening socket, as an asyncio server does."""
 
     def __init__(
-        self, listening: socket.socket, admit: Callable[[socket.socket], None], complain: Callable[[str], None]
+        self,
+        listening: socket.socket,
+        admit: Callable[[socket.socket, str | int], None],
+        complain: Callable[[str], None],
     ) -> None:
         self._listening = listening
         self._admit = admit
@@ -124,15 +117,16 @@ class _Listener:
         self._loop.add_reader(self._listening, self._accept)
 
     def _accept(self) -> None:
-        for _ in range(_AT_ONCE):
-            try:
-                accepted, _address = self._listening.accept()
-            except (BlockingIOError, ConnectionAbortedError):
-                return
-            except OSError as error:
-                # No file descriptor, or no memory: what has been accepted ends, and the socket stays open for the rest.
-                self._complain(f"{error.strerror}: raise LimitNOFILE= of the service")
-                self._loop.remove_reader(self._listening)
-                self._pause = self._loop.call_later(_BREATH, self._listen)
-                return
-            self._admit(accepted)
+        """Accept one connection; the loop calls again where there are more."""
+        try:
+            accepted, name = self._listening.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            # No file descriptor, or no memory: what has been accepted ends, and the socket stays open for the rest.
+            self._complain(f"{error.strerror}: raise LimitNOFILE= of the service")
+            self._loop.remove_reader(self._listening)
+            self._pause = self._loop.call_later(_BREATH, self._listen)
+            return
+        peer = peer_uid(accepted)
+        self._admit(accepted, str(name[0]) if peer is None else peer)

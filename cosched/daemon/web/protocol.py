@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from cosched.access.principals import peer_uid
 from cosched.api.problems import PROBLEM_MEDIA_TYPE
 from cosched.daemon.web.connections import address_group
 
@@ -35,20 +34,19 @@ class Connection(HttpToolsProtocol):
     end.
     """
 
-    def __init__(self, server: uvicorn.Server, places: ConnectionPlaces, accepted: socket.socket) -> None:
+    def __init__(
+        self, server: uvicorn.Server, places: ConnectionPlaces, accepted: socket.socket, address: str | int
+    ) -> None:
         """Set up.
 
         Args:
             server: uvicorn's, with configuration and state.
             places: where this connection's is freed in the end.
-            accepted: the connection itself; `open` takes it over.
-
-        Raises:
-            OSError: it has ended already.
+            accepted: the connection itself; `start` takes it over.
+            address: IP address, or the user id at a unix socket's other end.
         """
-        peer = peer_uid(accepted)
+        peer = address if isinstance(address, int) else None
         super().__init__(config=server.config, server_state=server.server_state, app_state={"peer": peer})
-        address = accepted.getpeername()[0] if peer is None else peer
         self.owner = address_group(address) if isinstance(address, str) else f"user id {address}"
         self.unbound = places.unbound(address)
         self.waiting: float | None = self.loop.time()
@@ -56,7 +54,8 @@ class Connection(HttpToolsProtocol):
         self._limits = places.limits
         self._accepted = accepted
         self._opening: asyncio.Task[None] | None = None
-        self._made = self._ended = False  # whether it has begun, and whether it is to end
+        # Whether a TLS handshake is under way, whether requests may come, and whether it is to end before they do.
+        self._handshaking = self._made = self._ended = False
         self._unread = 0  # bytes since the last head, or part of a body, was whole
         self._earlier: tuple[RequestResponseCycle, ...] = ()  # requests before the newest whose answers are under way
         self._requests = 0
@@ -68,13 +67,17 @@ class Connection(HttpToolsProtocol):
         self._unsent = 0  # bytes of answers that the client had not taken at the last look
         self._stall: asyncio.TimerHandle | None = None
 
-    async def open(self) -> None:
+    def start(self) -> None:
         """Begin, over TLS with a handshake that has as much time as a head."""
-        if self._ended:
-            return
+        self._opening = self.loop.create_task(self._open())
+
+    async def _open(self) -> None:
         tls = self.config.ssl
         times = {} if tls is None else {"ssl_handshake_timeout": self._limits.head}
-        self._opening = asyncio.current_task()
+        if self._ended:
+            self._accepted.close()
+            return
+        self._handshaking = tls is not None
         try:
             await self.loop.connect_accepted_socket(lambda: self, self._accepted, ssl=tls, **times)
         except (OSError, asyncio.CancelledError):
@@ -85,9 +88,7 @@ class Connection(HttpToolsProtocol):
         self._ended = True
         if self._made:
             self.transport.abort()
-        elif self._opening is None:
-            self._accepted.close()
-        elif self.config.ssl is not None:
+        elif self._handshaking and self._opening is not None:
             self._opening.cancel()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's own is so
@@ -160,13 +161,10 @@ class Connection(HttpToolsProtocol):
             owed = ("head", self._requests)
         if owed == self._owed:
             return
-        self._owed, self._since = owed, self.loop.time()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._owed = owed
         if owed is not None:
-            patience = self._limits.head if owed[0] == "head" else self._limits.body
-            self._timer = self.loop.call_later(patience, self._overdue)
+            self._since = self.loop.time()
+            self._look_at(self._since + (self._limits.body if self._body_of else self._limits.head))
         self._note_waiting()
 
     def _note_waiting(self) -> None:
@@ -175,11 +173,22 @@ class Connection(HttpToolsProtocol):
         else:
             self.waiting = self.loop.time() if self.flow.write_paused else None
 
-    def _overdue(self) -> None:
+    def _look_at(self, time: float) -> None:
+        """Look then whether the client is late, or earlier: most requests need no timer of their own."""
+        if self._timer is not None:
+            if self._timer.when() <= time:
+                return
+            self._timer.cancel()
+        self._timer = self.loop.call_at(time, self._look)
+
+    def _look(self) -> None:
         """Refuse the part of a request that has not come in time."""
+        self._timer = None
+        if self._owed is None:
+            return
         left = self._more_time()
         if left > 0:
-            self._timer = self.loop.call_later(left, self._overdue)
+            self._look_at(self.loop.time() + left)
         elif self.transport.is_closing() or not self._answerable():
             self.transport.abort()
         else:
@@ -193,14 +202,15 @@ class Connection(HttpToolsProtocol):
 
     def _more_time(self) -> float:
         """Return the seconds for which a client is not late yet."""
+        passed = self.loop.time() - self._since
         if self._body_of:
-            if self.flow.read_paused:  # it is we who do not read
-                return self._limits.body
-            return self._since + self._limits.body + self._body_bytes / _BODY_RATE - self.loop.time()
-        if self.transport.get_write_buffer_size():  # it still takes the last answer
+            left = self._limits.body + self._body_bytes / _BODY_RATE - passed
+            return self._limits.body if left <= 0 and self.flow.read_paused else left  # it is we who do not read
+        left = self._limits.head - passed
+        if left <= 0 and self.transport.get_write_buffer_size():  # it still takes the last answer
             self._watch_taking()
             return self._limits.head
-        return 0.0
+        return left
 
     def _answerable(self) -> bool:
         """Return whether a request has begun to come, and no answer."""
