@@ -21,7 +21,7 @@ from cosched.coscheduler.what_if import predict_placement
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cosched.access.principals import Principal
     from cosched.api.documents import TaskRequest, TaskView
@@ -56,6 +56,7 @@ class SubmissionService:
         state: Callable[[], DomainState],
         *,
         waiting: int,
+        waiting_bytes: int,
     ) -> None:
         """Set up.
 
@@ -65,12 +66,14 @@ class SubmissionService:
             validator: makes tasks of requests.
             state: returns what tasks are measured against; see `submission_state`.
             waiting: most tasks of one user that wait or run; operators may have more.
+            waiting_bytes: most bytes of their text together.
         """
         self._core = core
         self._store = store
         self._validator = validator
         self._state = state
         self._waiting = waiting
+        self._waiting_bytes = waiting_bytes
         self._keys = threading.Lock()
         self._pending: dict[tuple[str, str], tuple[str, Future[tuple[Task, ...]]]] = {}
 
@@ -86,14 +89,15 @@ class SubmissionService:
         Raises:
             UserError: a request is at fault.
             ConflictError: the key was used for other requests.
-            QuotaError: the owner has too many tasks.
+            QuotaError: the owner has too many tasks, or too large ones.
             SystemFault: the core does not answer in time.
         """
         submission = KeyedSubmission(key, digest, (), 0.0, principal.name) if key else None
         answer = self._earlier(submission)
         if answer is None:
-            self._check_quota(principal, len(requests))
+            used = self._check_quota(principal, len(requests))
             tasks = self._make(principal, requests, self._state())
+            self._check_bytes(principal, used, tasks)
             answer = self._core.accept(tasks) if submission is None else self._accept_once(tasks, submission)
         accepted, state = self._core.wait(answer), self._state()
         return [
@@ -125,13 +129,26 @@ class SubmissionService:
             forecasts.append(self._forecast(task, state))
         return forecasts
 
-    def _check_quota(self, principal: Principal, more: int) -> None:
+    def _check_quota(self, principal: Principal, more: int) -> int:
+        """Return the bytes that the user's live tasks have; 0 for an operator, who may have any."""
+        name = principal.name
         if principal.is_operator:
-            return
-        live = self._core.ask(lambda core, _time: core.tasks_by_owner.get(principal.name, 0))
+            return 0
+        live, used = self._core.ask(
+            lambda core, _time: (core.tasks_by_owner.get(name, 0), core.bytes_by_owner.get(name, 0))
+        )
         if live + more > self._waiting:
             raise QuotaError(
                 f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when some have ended"
+            )
+        return used
+
+    def _check_bytes(self, principal: Principal, used: int, tasks: Iterable[Task]) -> None:
+        more = 0 if principal.is_operator else sum(task.spec.text_bytes for task in tasks)
+        if used + more > self._waiting_bytes:
+            raise QuotaError(
+                f"your tasks that wait or run have {used} bytes of text, these would add {more}, and "
+                f"{self._waiting_bytes} may be: submit them when some have ended, or keep what is long in files"
             )
 
     def _make(

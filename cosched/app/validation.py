@@ -54,8 +54,9 @@ def check_predecessors(
 
 
 _LONGEST_NAME = 200
+_LONGEST_TASK = 1 << 20  # bytes of command, environment, model, script and so on together
 _MOST_PREDECESSORS = 100
-_MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the request's size
+_MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the task's length
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
@@ -131,6 +132,7 @@ class TaskValidator:
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
+        _check_length(task.spec)
         if not task.spec.best_effort and not domain.accepts_late:
             _check_slack(task, domain)
         return task
@@ -245,6 +247,15 @@ def _check_native(request: TaskRequest, connector: str) -> None:
     if request.prepare:
         raise UserError("a task from a file of the user's own has no preparation beside it: put it into the file")
     check_native_description(native)
+
+
+def _check_length(spec: TaskSpec) -> None:
+    length = spec.text_bytes
+    if length > _LONGEST_TASK:
+        raise UserError(
+            f"the task has {length} bytes of text: at most {_LONGEST_TASK} are allowed; keep what is long in files "
+            "that its hosts can read"
+        )
 
 
 def _number(name: str, value: float | str) -> float:

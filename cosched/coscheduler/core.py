@@ -150,6 +150,11 @@ class Coscheduler:
         return self._state.tasks_by_owner
 
     @property
+    def bytes_by_owner(self) -> Mapping[str, int]:
+        """Text of live tasks in bytes, by owner; who has none is left out."""
+        return self._state.bytes_by_owner
+
+    @property
     def attempts(self) -> Mapping[str, Attempt]:
         """Live attempts by UUID."""
         return self._state.attempts

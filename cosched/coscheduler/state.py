@@ -126,6 +126,7 @@ class CoreState:
         tasks: live tasks by identifier.
         attempts: live attempts by UUID; a task has at most one.
         tasks_by_owner: number of live tasks by owner.
+        bytes_by_owner: text of live tasks in bytes, by owner.
         live_by_owner: number of live attempts by owner.
         unmodelled_submitting: attempts without hosts that are on their way to the manager.
     """
@@ -137,6 +138,7 @@ class CoreState:
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
         self.tasks_by_owner: Counter[str] = Counter()
+        self.bytes_by_owner: Counter[str] = Counter()
         self.live_by_owner: Counter[str] = Counter()
         self.unmodelled_submitting: set[str] = set()
         self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
@@ -207,8 +209,9 @@ class CoreState:
         del self.tasks[task.id]
         self._unlink(task)
         self.tasks_by_owner[task.owner] -= 1
+        self.bytes_by_owner[task.owner] -= task.spec.text_bytes
         if not self.tasks_by_owner[task.owner]:
-            del self.tasks_by_owner[task.owner]
+            del self.tasks_by_owner[task.owner], self.bytes_by_owner[task.owner]
         self.replan()
 
     def put_attempt(self, attempt: Attempt) -> None:
@@ -255,4 +258,5 @@ class CoreState:
     def _keep(self, task: Task) -> None:
         if task.id not in self.tasks:
             self.tasks_by_owner[task.owner] += 1
+            self.bytes_by_owner[task.owner] += task.spec.text_bytes
         self.tasks[task.id] = task

@@ -97,6 +97,20 @@ class TaskSpec:
     time_limit: float | None = None
     notify: tuple[str, ...] = ()
 
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of all its text in UTF-8: what one more such task costs memory and database, nearly."""
+        texts = [self.name, self.application, self.directory, self.model]
+        for several in (self.command, self.prepare, self.after, self.notify):
+            texts += several
+        settings = {} if self.native is None else self.native.settings
+        for pairs in (self.parameters, self.environment, settings):
+            texts += pairs
+            texts += map(str, pairs.values())
+        if self.native is not None:
+            texts.append(self.native.script)
+        return sum(len(text) if text.isascii() else len(text.encode(errors="surrogatepass")) for text in texts)
+
 
 @dataclass(frozen=True, slots=True)
 class TaskStatus:

@@ -161,7 +161,14 @@ class Daemon:
         neighbours = NoNeighbours() if self._network is None else self._network.neighbours
         state = partial(submission_state, current, neighbours)
         return DomainServices(
-            submissions=SubmissionService(client, store, parts.validator, state, waiting=configuration.access.waiting),
+            submissions=SubmissionService(
+                client,
+                store,
+                parts.validator,
+                state,
+                waiting=configuration.access.waiting,
+                waiting_bytes=configuration.access.waiting_bytes,
+            ),
             tasks=TaskService(client, store, outputs, neighbours),
             reservations=ReservationService(client),
             domain=DomainStatus(client, TaskCounts(store, client.now), catalogue, _identity(configuration), self),

@@ -195,6 +195,19 @@ def test_a_user_has_a_quota_of_live_tasks_and_operators_have_none(tmp_path: Path
         assert here.services.submissions.submit(ME, [HALVING], "", "")[0].id == "7"
 
 
+def test_a_user_has_a_quota_of_bytes_and_operators_have_none(tmp_path: Path) -> None:
+    large = TaskRequest(application="halving", environment={"A": "x" * 600})
+    with daemon(tmp_path, waiting_bytes=2000) as here:
+        submissions = here.services.submissions
+        submissions.submit(ME, [large, large], "", "")
+        with pytest.raises(QuotaError, match=r"have 1\d{3} bytes of text, these would add \d{4}, and 2000 may be"):
+            submissions.submit(ME, [large, large], "", "")
+        submissions.submit(YOU, [large], "", "")
+        submissions.submit(CHIEF, [large] * 5, "", "")
+        here.services.tasks.cancel(ME, "1")
+        assert submissions.submit(ME, [large], "", "")[0].owner == "me"
+
+
 def after(*names: str) -> TaskRequest:
     return TaskRequest(application="halving", after=names)
 

@@ -6,7 +6,7 @@ import pytest
 
 from cosched.coscheduler.changes import CancelAttempt, Replan
 from cosched.coscheduler.state import CoreState, DomainHosts, expected_end
-from cosched.coscheduler.task import Attempt, AttemptState
+from cosched.coscheduler.task import Attempt, AttemptState, TaskSpec
 from tests.coscheduler.makers import a_task, hosts
 from tests.tasks import change_task
 
@@ -56,6 +56,17 @@ def test_live_tasks_are_counted_by_owner() -> None:
     assert state.tasks_by_owner == {"ann": 1, "bob": 2}
     state.close(state.tasks["1"])
     assert state.tasks_by_owner == {"bob": 2}
+
+
+def test_text_of_live_tasks_is_counted_by_owner() -> None:
+    state, spec = CoreState(), TaskSpec("é", "", ("/x",), {"n": 1.5}, {"A": "b"}, model="12345")
+    state.load([replace(a_task(1), owner="ann", spec=spec)], [])
+    state.put(replace(a_task(2), owner="ann", spec=spec))
+    state.put(change_task(state.tasks["2"], reason="changed"))
+    assert state.bytes_by_owner == {"ann": 2 * 15}
+    for number in ("1", "2"):
+        state.close(state.tasks[number])
+    assert state.bytes_by_owner == {}
 
 
 def test_live_attempts_are_counted_by_owner() -> None:

@@ -167,6 +167,7 @@ def services_of(
     outputs: TaskOutputs,
     health: Health,
     waiting: int,
+    waiting_bytes: int,
     patience: float,
 ) -> DomainServices:
     """Return the services of a domain without neighbours; the models are those of the package."""
@@ -178,7 +179,12 @@ def services_of(
     validator, models = TaskValidator(applications, Halving(), "fast"), [resources.models()]
     services = DomainServices(
         submissions=SubmissionService(
-            client, store, validator, partial(submission_state, current, neighbours), waiting=waiting
+            client,
+            store,
+            validator,
+            partial(submission_state, current, neighbours),
+            waiting=waiting,
+            waiting_bytes=waiting_bytes,
         ),
         tasks=TaskService(client, store, outputs, neighbours),
         reservations=ReservationService(client),
@@ -194,7 +200,12 @@ def services_of(
 
 @contextmanager
 def daemon(
-    tmp_path: Path, hosts: int = 16, staging: float = 1000.0, waiting: int = 10**6, patience: float = 20.0
+    tmp_path: Path,
+    hosts: int = 16,
+    staging: float = 1000.0,
+    waiting: int = 10**6,
+    waiting_bytes: int = 10**9,
+    patience: float = 20.0,
 ) -> Iterator[Daemon]:
     """Run one; with so long a staging no task leaves by itself."""
     store = Store(new_database(tmp_path))
@@ -206,7 +217,16 @@ def daemon(
     engine = engine_of(core, store, inbox, Effects(cast("Any", manager)), recorder)
     health, outputs = Health(inbox), TaskOutputs(store, manager.output)
     services = services_of(
-        engine, inbox, core, store, tmp_path, outputs=outputs, health=health, waiting=waiting, patience=patience
+        engine,
+        inbox,
+        core,
+        store,
+        tmp_path,
+        outputs=outputs,
+        health=health,
+        waiting=waiting,
+        waiting_bytes=waiting_bytes,
+        patience=patience,
     )
     services = replace(services, recordings=RecordingService(recorder.blocks))
     recorder.start()

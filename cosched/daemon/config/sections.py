@@ -263,6 +263,7 @@ class AccessSection(_Section):
     longest_token: PositiveDuration = 366 * _DAY
     requests: Annotated[float, Field(gt=0, le=1e6)] = 100.0
     waiting: Annotated[int, Field(ge=1, le=10**9)] = 10_000
+    waiting_bytes: Annotated[int, Field(ge=1 << 20, le=10**12)] = 256_000_000
 
     @model_validator(mode="after")
     def _check_proxies(self) -> AccessSection:
