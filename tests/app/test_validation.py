@@ -114,7 +114,7 @@ REFUSED = [
     (TaskRequest(command=("/bin/true", "a\0b")), "contains a zero byte"),
     (TaskRequest(command=("/bin/true", "\ud800")), "half of a surrogate pair"),
     (TaskRequest(command=("/bin/true", "x" * 200_000)), "more than 131072 bytes: put it into a file"),
-    (TaskRequest(command=("/bin/true", *["x" * 100_000] * 11)), "1100013 bytes of text: at most 1048576 are allowed"),
+    (TaskRequest(command=("/bin/true", *["x" * 100_000] * 11)), "1100017 bytes of text: at most 1048576 are allowed"),
     (TaskRequest(command=("/bin/true",), hosts=17), "hosts is 17, and this domain can use 1 to 16 hosts"),
     (TaskRequest(application="halving", hosts=9), "hosts is 9, and halving can use 1 to 8 hosts"),
     (TaskRequest(application="halving", hosts=0), "hosts is 0: give a number from 1"),
