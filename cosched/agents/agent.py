@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from cosched.agents.events import LetterReceived, PeersChanged
     from cosched.agents.handover.negotiation import FailedNegotiation
     from cosched.agents.protocol.advertisement import AdvertisedService
+    from cosched.agents.protocol.letters import Letter
     from cosched.agents.statistics import AgentFigures
     from cosched.agents.tickets import TaskKnowledge
     from cosched.coscheduler.handovers import Guest, Handover
@@ -77,11 +78,19 @@ class Agent:
             life: number of this life, greater than that of any before it.
         """
         self.peers: dict[str, Peer] = {}
-        self.tables = CapabilityTables(settings.advertising.lifetime)
         self.last_heard: dict[str, float] = {}
         self._life = life
         self._links: dict[str, LetterSequence] = {}
         self._outcome = AgentOutcome(self._links)
+        self._domain = domain
+        self._knowledge = knowledge
+        self._begun = 0.0
+        self._begin(settings)
+
+    def _begin(self, settings: AgentSettings) -> None:
+        """Begin anew: nothing is known of services, negotiations and hand-overs."""
+        domain, knowledge = self._domain, self._knowledge
+        self.tables = CapabilityTables(settings.advertising.lifetime)
         self._round_trips = RoundTripTimes(settings.timeout, settings.longest_timeout)
         self._context = AgentContext(settings, domain, self._outcome, self._round_trips)
         finder = CandidateFinder(self.tables, knowledge, self.usable)
@@ -92,7 +101,6 @@ class Agent:
         self._outgoing = OutgoingHandovers(self._context, tickets)
         self._negotiator = Negotiator(self._context, finder, tickets, self._outgoing)
         self._last_poll = -math.inf
-        self._begun = 0.0
 
     @property
     def settings(self) -> AgentSettings:
@@ -130,7 +138,12 @@ class Agent:
         return self._outcome
 
     def restore(
-        self, handovers: Iterable[Handover], guests: Iterable[Guest], ended: Mapping[str, Task], time: float
+        self,
+        handovers: Iterable[Handover],
+        guests: Iterable[Guest],
+        ended: Mapping[str, Task],
+        time: float,
+        life: int = 0,
     ) -> None:
         """Take up the records of a former life.
 
@@ -139,9 +152,34 @@ class Agent:
             guests: unsettled ones.
             ended: tasks of guests that have ended, by identifier.
             time: now, epoch seconds.
+            life: number of a life that begins now, greater than that of any before it; 0: this one goes on.
         """
+        if life:
+            self._begin(self.settings)
+            self._live_again(life, time)
         self._outgoing.restore(handovers, time)
         self._incoming.restore(guests, ended, time)
+
+    def _live_again(self, life: int, time: float) -> None:
+        """Tell the neighbours of another life: letters of the former one, and to it, count no more."""
+        self._life = life
+        former = dict(self._links)
+        self._links.clear()
+        for name in self.peers:
+            link = self._links[name] = LetterSequence(self._context.settings.name, name, life)
+            if name in former:
+                link.life = former[name].life
+            self._advertiser.inquire(name, time)
+
+    def refuse(self, letter: Letter, reason: str) -> None:
+        """Answer a letter that could not be handled; of those that need no answer nothing is said."""
+        match letter.body:
+            case Request(task=task, epoch=epoch):
+                self._outcome.send(letter.sender, Decline(task, epoch, reason))
+            case Reserve(task=task, epoch=epoch):
+                self._outcome.send(letter.sender, Refused(task, epoch, reason))
+            case Commit(task=task, epoch=epoch) if not self._incoming.holds(letter.sender, task):
+                self._outcome.send(letter.sender, Refused(task, epoch, reason))
 
     def advertise_by(self, advertising: AdvertisingSettings) -> None:
         """Advertise in this way from now on."""

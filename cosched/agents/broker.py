@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from cosched.agents.events import AdvertisingChanged, LetterReceived, PeersChanged
+from cosched.agents.events import AdvertisingChanged, LetterFailed, LetterReceived, PeersChanged
 from cosched.coscheduler.changes import AskPeers, AskStart, Changes, Outcome
 from cosched.coscheduler.events import NeighboursChanged, Restored, Tick
 from cosched.coscheduler.log_entries import log_entries
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AgentEvent", "Broker"]
 
-AgentEvent = LetterReceived | PeersChanged | AdvertisingChanged
+AgentEvent = LetterReceived | LetterFailed | PeersChanged | AdvertisingChanged
 
 
 class Broker:
@@ -54,18 +54,21 @@ class Broker:
         match event:
             case LetterReceived() if self.agent is not None:
                 self.agent.received(event)
+            case LetterFailed() if self.agent is not None:
+                self.agent.refuse(event.letter, event.reason)
             case PeersChanged() if self.agent is not None:
                 self.agent.peers_changed(event)
-                available = bool(self.agent.usable())
-                outcome = self._tell_core(NeighboursChanged(event.time, available, self.agent.eager))
+                outcome = self._tell_core(_neighbours(self.agent, event.time))
             case AdvertisingChanged() if self.agent is not None:
                 self.agent.advertise_by(event.advertising)
-            case LetterReceived() | PeersChanged() | AdvertisingChanged():
+            case LetterReceived() | LetterFailed() | PeersChanged() | AdvertisingChanged():
                 pass  # nobody here to read it
             case _:
                 outcome = self._tell_core(event)
                 if self.agent is not None:
                     self._tell_agent(self.agent, event)
+                    if isinstance(event, Restored) and self.agent.peers:
+                        outcome |= self._tell_core(_neighbours(self.agent, event.time))
         return self._settle(outcome, agent_outcome)
 
     @staticmethod
@@ -74,7 +77,7 @@ class Broker:
             case Tick():
                 agent.tick(event.time)
             case Restored(time, saved):
-                agent.restore(saved.handovers, saved.guests, saved.ended, time)
+                agent.restore(saved.handovers, saved.guests, saved.ended, time, saved.life)
 
     def _tell_core(self, event: Event) -> Outcome:
         """Have the core handle an event, and the agent its outcome and questions."""
@@ -110,3 +113,7 @@ class Broker:
         if agent_outcome is None:
             return Outcome(changes, outcome.decisions, outcome.events)
         return Outcome(changes | agent_outcome.changes(), (*outcome.decisions, *agent_outcome.sends), outcome.events)
+
+
+def _neighbours(agent: Agent, time: float) -> NeighboursChanged:
+    return NeighboursChanged(time, bool(agent.usable()), agent.eager)

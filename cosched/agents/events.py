@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from cosched.agents.protocol.letters import Letter
     from cosched.coscheduler.task import Task
 
-__all__ = ["AdvertisingChanged", "LetterReceived", "PeersChanged"]
+__all__ = ["AdvertisingChanged", "LetterFailed", "LetterReceived", "PeersChanged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,15 @@ class LetterReceived:
     letter: Letter
     task: Task | None = None
     fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LetterFailed:
+    """A neighbour's letter could not be handled, and nothing of it was done: its sender is told why."""
+
+    time: float
+    letter: Letter
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from cosched.coscheduler.changes import KeyedSubmission
     from cosched.coscheduler.core import Coscheduler
 
-__all__ = ["ChangeListener", "CoreAccess", "CoreClient"]
+__all__ = ["ChangeListener", "CoreAccess", "CoreClient", "MistakeError"]
 
 ChangeListener = Callable[[Collection[Task], Sequence[Event]], None]
 """Called with the tasks that changed and the events that were handled, in order."""
 
 _T = TypeVar("_T")
+
+
+class MistakeError(SystemFault):
+    """Cosched made a mistake with a request; nothing of it was done."""
 
 
 class CoreAccess(Protocol):

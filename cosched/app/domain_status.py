@@ -58,6 +58,10 @@ class DomainHealth(Protocol):
         """Return for how many seconds the core has taken up nothing."""
         ...
 
+    def mistakes(self) -> int:
+        """Return how many mistakes cosched has made and gone on from."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainDescription:
@@ -164,6 +168,10 @@ class DomainStatus:
             if isinstance(event, HostsObserved):
                 up = sum(host.up for host in event.hosts)
                 self._hosts = (up, len(event.hosts) - up)
+
+    def mistakes(self) -> int:
+        """Return how many mistakes cosched has made and gone on from."""
+        return self._health.mistakes()
 
     def hosts(self, principal: Principal) -> list[HostView]:
         """Return all hosts of the domain."""

@@ -82,12 +82,17 @@ class Coscheduler:
 
     def __init__(self, settings: CoreSettings) -> None:
         self.settings = settings
+        self._policy = find_policy(settings.policy)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin anew: nothing is known."""
+        settings = self.settings
         self.last_search: ScheduleImproved | None = None
         self.last_improvement: tuple[float, str] | None = None
         self._neighbours = NeighboursChanged(-math.inf, available=False)
         self._dispatched_at = -math.inf
         self._last_number = 0
-        self._policy = find_policy(settings.policy)
         self._state = CoreState()
         self.domain, self.reservations = self._state.hosts, self._state.reservations
         self._queue = TaskQueue(
@@ -251,7 +256,8 @@ class Coscheduler:
         self._note_number(snapshot.last_number, *(task.number for task in snapshot.tasks))
 
     def _restore(self, event: Restored) -> None:
-        """Restore the records, and find out what became of each attempt meanwhile."""
+        """Begin anew with the records, and find out what became of each attempt meanwhile."""
+        self._begin()
         saved = event.state
         self._state.load(saved.tasks, saved.attempts)
         self._note_number(saved.last_number, *(task.number for task in saved.tasks))
@@ -263,6 +269,8 @@ class Coscheduler:
         waiting = [task for task in in_order if task.status.state is TaskState.QUEUED]
         # Others without an attempt are with another domain.
         self._queue.add_all(task for task in waiting if self.attempt_of(task.id) is None)
+        if saved.plan is not None:
+            self._queue.adopt(saved.plan)
         self._lifecycle.find_all(event.time)
 
     def _accept(self, task: Task) -> None:

@@ -247,6 +247,8 @@ class SavedState:
         guests: unsettled ones.
         ended: tasks of guests that have ended, by identifier.
         last_number: the highest that a task was ever given.
+        plan: in force before a mistake of cosched; None after a restart.
+        life: number of the agent's life that begins now; 0 for the one that it was made with.
     """
 
     tasks: tuple[Task, ...] = ()
@@ -257,11 +259,16 @@ class SavedState:
     guests: tuple[Guest, ...] = ()
     ended: Mapping[str, Task] = field(default_factory=dict)
     last_number: int = 0
+    plan: TaskPlan | None = None
+    life: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """A new process takes up the records of a former one. Nothing leaves by this alone."""
+    """Core and agent forget what they know and take up what is on disk: at a start, and after a mistake of cosched.
+
+    Nothing leaves by this alone.
+    """
 
     time: float
     state: SavedState

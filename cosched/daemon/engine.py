@@ -2,6 +2,9 @@
 
 inbox ─► broker.handle ─► store.commit (durable) ─► effects ─► manager, search, letters
 └─► answers, listeners
+
+An event that cannot be handled may leave core and agent half changed: nothing of it is written, and both begin anew
+with what is on disk. The events that shared its commit follow one by one; what fails alone is refused, see `_recover`.
 """
 
 from __future__ import annotations
@@ -10,25 +13,29 @@ import itertools
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
+from cosched.agents.events import LetterFailed, LetterReceived
+from cosched.app.core_access import MistakeError
 from cosched.app.validation import check_predecessors
-from cosched.coscheduler.changes import Changes, Outcome, Replan
-from cosched.coscheduler.events import Restored, TaskSubmitted, Tick
+from cosched.coscheduler.changes import Changes, LocateAttempt, Outcome, Replan
+from cosched.coscheduler.events import HostsObserved, Restored, TaskSubmitted, Tick
+from cosched.coscheduler.task import AttemptState
 from cosched.daemon.effects import SNAPSHOT_INTERVAL
 from cosched.daemon.inbox import InboxItem
-from cosched.daemon.recovery import saved_state
+from cosched.daemon.mistakes import HOSTS, Mistakes, Source, source_of
+from cosched.daemon.recovery import saved_again, saved_state
 from cosched.errors import UserError
-from cosched.store.database import StoreFault
+from cosched.store.database import RefusedError, StoreFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from cosched.agents.broker import AgentEvent, Broker
     from cosched.app.core_access import ChangeListener
-    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.events import Event, SavedState
     from cosched.daemon.effects import Effects
     from cosched.daemon.inbox import Inbox
     from cosched.store.store import Store
@@ -39,6 +46,8 @@ _log = structlog.get_logger("cosched.engine")
 
 _TICK = 0.25  # seconds after which the core is told that time went by, however many questions keep it busy
 _BATCH = 200  # events written in one commit at most
+_SNAPSHOT = Source("snapshot")
+_T = TypeVar("_T")
 
 
 class Engine(threading.Thread):
@@ -47,6 +56,7 @@ class Engine(threading.Thread):
     Nothing is done, and nobody is told that anything was accepted, before it is on disk.
 
     Attributes:
+        mistakes: of cosched, with which it went on.
         failed: the mistake that ended the thread; None while all is well.
     """
 
@@ -70,6 +80,8 @@ class Engine(threading.Thread):
         self._stopped = threading.Event()
         self._listeners: list[ChangeListener] = []
         self._failure_listeners: list[Callable[[], None]] = []
+        self._hosts: HostsObserved | None = None  # the connector's last list
+        self.mistakes = Mistakes()
         self.failed: BaseException | None = None
 
     def subscribe(self, listener: ChangeListener) -> None:
@@ -95,7 +107,9 @@ class Engine(threading.Thread):
     def restore(self) -> None:
         """Take up the records of a former process, locate its attempts, and tell the listeners."""
         now = self._inbox.now()
-        saved = saved_state(self._store, now)
+        self._take_up(saved_state(self._store, now), now)
+
+    def _take_up(self, saved: SavedState, now: float) -> None:
         outcome = self._broker.handle(Restored(now, saved))
         self._effects.carry_out((*outcome.decisions, Replan()))
         self._tell_listeners(outcome)
@@ -108,7 +122,7 @@ class Engine(threading.Thread):
                 batch = self.take()
                 if batch:
                     self.serve(batch)
-                self._effects.give_snapshot(self._broker.core, self._inbox.now())
+                self._give_snapshot()
         except StoreFault as fault:
             _log.error("ending with what cannot be written; nothing of it was done", fault=str(fault))
         except Exception as error:
@@ -125,17 +139,23 @@ class Engine(threading.Thread):
         """
         items = self._inbox.take(SNAPSHOT_INTERVAL if self._effects.snapshot_due else _TICK, _BATCH)
         broker = self._broker
-        if (broker.core.tasks or broker.agent is not None) and time.monotonic() >= self._ticked_at + _TICK:
+        ticking = broker.core.tasks or broker.agent is not None or self.mistakes.holding
+        if ticking and time.monotonic() >= self._ticked_at + _TICK:
             self._ticked_at = time.monotonic()
             items.append(InboxItem(event=Tick(self._inbox.now())))
         return items
 
     def serve(self, batch: Sequence[InboxItem]) -> None:
         """Handle items in order; consecutive ones share a commit, a question ends one."""
+        self._release()
         step = _Step()
         for item in batch:
             if not item.answer.set_running_or_notify_cancel():
                 continue  # its client has been told that nothing was done
+            if isinstance(item.event, HostsObserved):
+                self._hosts = item.event
+            if self._is_held_back(item):
+                continue
             if item.question is not None:
                 self._finish(step)
                 step = _Step()
@@ -146,8 +166,15 @@ class Engine(threading.Thread):
                 step = _Step()
                 if not self._check_predecessors(item):
                     continue
-            step.add(item, map(self._broker.handle, self._events(item)))
+            try:
+                self._add(step, item)
+            except Exception as error:
+                self._recover(step, error)
+                step = _Step()
         self._finish(step)
+
+    def _add(self, step: _Step, item: InboxItem) -> None:
+        step.add(item, map(self._broker.handle, self._events(item)))
 
     def _check_predecessors(self, item: InboxItem) -> bool:
         """Return whether the predecessors may still succeed; refuse the tasks where not."""
@@ -179,28 +206,141 @@ class Engine(threading.Thread):
             item.answer.set_exception(error)
 
     def _finish(self, step: _Step) -> None:
+        try:
+            outcome = self._save(step)
+        except (StoreFault, RefusedError):
+            raise
+        except Exception as error:
+            self._recover(step, error)
+        else:
+            self._follow_up(step, outcome)
+
+    def _save(self, step: _Step) -> Outcome:
         outcome = step.outcome()
         if outcome.changes:
-            self._save(outcome.changes)
-        self._effects.carry_out(outcome.decisions)
+            self._until_done(lambda: self._store.commit(outcome.changes))
+        return outcome
+
+    def _follow_up(self, step: _Step, outcome: Outcome) -> None:
+        """Do what has been written down, and tell everybody."""
+        mistake = None
+        try:
+            self._effects.carry_out(outcome.decisions)
+        except Exception as error:
+            mistake = error
         for item in step.items:
             item.answer.set_result(item.tasks or None)
         self._tell_listeners(outcome)
+        if mistake is not None:  # all attempts are looked for, those among them that were not submitted
+            self._note("its decisions", mistake)
+            self._begin_anew()
+            self._tell_hosts()
 
     def _tell_listeners(self, outcome: Outcome) -> None:
-        if outcome.events:
-            for listener in self._listeners:
+        for listener in self._listeners if outcome.events else ():
+            try:
                 listener(outcome.changes.tasks.values(), outcome.events)
+            except Exception as error:
+                self._note("what it shows of its events", error)
 
-    def _save(self, changes: Changes) -> None:
-        """Write until it is written: never act on what a crash could forget.
+    def _give_snapshot(self) -> None:
+        now = self._inbox.now()
+        if self.mistakes.held_for(_SNAPSHOT, now):
+            return
+        try:
+            self._effects.give_snapshot(self._broker.core, now)
+        except Exception as error:
+            self._note("the search's problem", error)
+            self.mistakes.hold(_SNAPSHOT, now)
+
+    def _recover(self, step: _Step, error: Exception) -> None:
+        """Go on after a mistake: handle the items of the step again, each by itself; refuse what fails again.
+
+        What brings no task is handled before the hosts are known, so that nothing is dispatched with it: a task that
+        cannot be dispatched is not taken for a fault of the report that made a host idle.
 
         Raises:
-            StoreFault: it cannot be written, and `stop` was called.
+            StoreFault: something cannot be written, and `stop` was called.
+        """
+        self._note(str(source_of(step.items[-1])) if len(step.items) == 1 else f"{len(step.items)} events", error)
+        self._begin_anew()
+        for item in step.items:
+            if item.tasks or isinstance(item.event, LetterReceived):
+                self._tell_hosts()
+            if not self._is_held_back(item):
+                self._handle_alone(item)
+        self._tell_hosts()
+
+    def _handle_alone(self, item: InboxItem) -> None:
+        step = _Step()
+        try:
+            self._add(step, item)
+            outcome = self._save(step)
+        except (StoreFault, RefusedError):
+            raise
+        except Exception as error:
+            source = source_of(item)
+            self._note(str(source), error)
+            self.mistakes.hold(source, self._inbox.now())
+            self._begin_anew()
+            self._refuse(item, error)
+        else:
+            self._follow_up(step, outcome)
+
+    def _refuse(self, item: InboxItem, error: Exception) -> None:
+        reason = f"cosched made a mistake with it ({type(error).__name__}; its log says where), nothing of it was done"
+        item.answer.set_exception(MistakeError(f"{reason}: tell its administrator"))
+        if isinstance(item.event, LetterReceived):
+            self._handle_alone(InboxItem(event=LetterFailed(self._inbox.now(), item.event.letter, reason)))
+
+    def _is_held_back(self, item: InboxItem) -> bool:
+        """Return whether the source of an item is held back; then the item is refused."""
+        if item.question is not None or isinstance(item.event, LetterFailed):
+            return False
+        seconds = self.mistakes.held_for(source_of(item), self._inbox.now())
+        if seconds:
+            item.answer.set_exception(
+                MistakeError(f"cosched made a mistake with the last such request: try again in {seconds:.0f} s")
+            )
+        return seconds > 0
+
+    def _release(self) -> None:
+        """Ask again for what was not taken from sources that are held back no more."""
+        for source in self.mistakes.release(self._inbox.now()) if self.mistakes.holding else ():
+            attempt = self._broker.core.attempts.get(source.name)
+            if attempt is not None:
+                fence = attempt.state is AttemptState.CANCELLING
+                self._effects.carry_out((LocateAttempt(attempt.uuid, fence=fence),))
+            elif source == HOSTS:
+                self._tell_hosts()
+            elif source == _SNAPSHOT:
+                self._effects.carry_out((Replan(),))
+
+    def _tell_hosts(self) -> None:
+        """Tell a core that has begun anew of the hosts."""
+        if self._hosts is None or self._broker.core.domain.hosts or self.mistakes.held_for(HOSTS, self._inbox.now()):
+            return
+        self._handle_alone(InboxItem(event=replace(self._hosts, time=self._inbox.now())))
+
+    def _begin_anew(self) -> None:
+        """Have core and agent forget what they know and take up what is on disk, with the plan of before."""
+        now, plan = self._inbox.now(), self._broker.core.plan
+        has_agent = self._broker.agent is not None
+        self._take_up(self._until_done(lambda: saved_again(self._store, now, plan, has_agent=has_agent)), now)
+
+    def _note(self, what: str, error: Exception) -> None:
+        _log.error("cosched made a mistake and goes on", where=what, exc_info=error)
+        self.mistakes.note(what, error, self._inbox.now())
+
+    def _until_done(self, action: Callable[[], _T]) -> _T:
+        """Ask the database until it answers: never act on what a crash could forget.
+
+        Raises:
+            StoreFault: it does not, and `stop` was called.
         """
         while True:
             try:
-                self._store.commit(changes)
+                done = action()
             except StoreFault as fault:
                 if not self._inbox.store_fault:
                     _log.error("store", fault=str(fault))
@@ -210,7 +350,7 @@ class Engine(threading.Thread):
                 time.sleep(self._retry)
             else:
                 self._inbox.note_store_fault("")
-                return
+                return done
 
 
 class _Step:

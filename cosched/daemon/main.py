@@ -231,6 +231,10 @@ class Daemon:
         """Return for how many seconds the core has taken up nothing."""
         return self._parts.inbox.silence()
 
+    def mistakes(self) -> int:
+        """Return how many mistakes cosched has made and gone on from."""
+        return self._engine.mistakes.count
+
     def faults(self) -> list[str]:
         """Return what does not work, in sentences."""
         faults = []
@@ -249,6 +253,8 @@ class Daemon:
             )
         if self._clock.fault:
             faults.append(f"clock: {self._clock.fault}")
+        if mistake := self._engine.mistakes.fault(self._parts.inbox.now()):
+            faults.append(f"mistake: {mistake}")
         return faults
 
 

@@ -36,6 +36,7 @@ _MOST_WAITING = 20_000  # events that wait to be written; more are left out, and
 _AGAIN = 30.0  # seconds after a fault until a new file is begun
 _BLOCK = 1 << 20  # bytes read at once
 _PATIENCE = 10.0  # seconds that a reader waits for what is queued
+_KEPT_MISTAKES = 3  # recordings in which the core failed that are kept beside the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class RecordingFiles:
     """A folder of recordings, each of which replays alone.
 
     Attributes:
-        folder: holds `recording-00000001.jsonl` and so on, the oldest first.
+        folder: holds `recording-00000001.jsonl` and so on, the oldest first, and `mistake-00000001.jsonl` for a
+            recording in which the core failed: the same file by another name, which stays when the recordings go.
         size: bytes of events after which a file is full, or as many as its state takes where that is more.
         files: how many are kept.
     """
@@ -76,6 +78,19 @@ class RecordingFiles:
         for old in known[: len(known) + 1 - self.files]:
             old.unlink(missing_ok=True)
         return descriptor
+
+    def keep_newest(self) -> None:
+        """Give the newest file its second name, under which it stays; the oldest so kept go.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        newest = self.paths()[-1]
+        kept = self.folder / newest.name.replace("recording", "mistake")
+        if not kept.exists():
+            kept.hardlink_to(newest)
+        for old in sorted(self.folder.glob("mistake-*.jsonl"))[:-_KEPT_MISTAKES]:
+            old.unlink(missing_ok=True)
 
     def blocks(self) -> Iterator[bytes]:
         """Return the content of all files, oldest first, each line with its end.
@@ -188,6 +203,8 @@ class Recorder(threading.Thread):
                 text = []
             elif isinstance(item, tuple) and self._descriptor >= 0:
                 text.append(self._writer.handled(*item))
+                if item[1] is None:
+                    self._files.keep_newest()
         self._append(text)
 
     def _append(self, lines: Sequence[str]) -> None:

@@ -1,19 +1,22 @@
 """Recovery: a restarted daemon takes up what its former process wrote down.
 
-`saved_state` reads it; `Engine.restore` hands it to core and agent as the event `Restored`.
+`saved_state` reads it; `Engine.restore` hands it to core and agent as the event `Restored`. So does a daemon that made
+a mistake, with `saved_again`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.events import SavedState
 from cosched.store.handovers import HandoverTable
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.task_plan import TaskPlan
     from cosched.store.store import Store
 
-__all__ = ["saved_state"]
+__all__ = ["saved_again", "saved_state"]
 
 
 def saved_state(store: Store, time: float) -> SavedState:
@@ -42,3 +45,19 @@ def saved_state(store: Store, time: float) -> SavedState:
         ended=ended,
         last_number=store.last_number(),
     )
+
+
+def saved_again(store: Store, time: float, plan: TaskPlan, *, has_agent: bool) -> SavedState:
+    """Read what this process itself wrote down, to begin anew with it.
+
+    Args:
+        store: holds the records.
+        time: now, epoch seconds.
+        plan: in force.
+        has_agent: whether a new life of an agent begins.
+
+    Raises:
+        StoreFault: the records cannot be read or written.
+    """
+    life = HandoverTable(store).next_life(time) if has_agent else 0
+    return replace(saved_state(store, time), plan=plan, life=life)

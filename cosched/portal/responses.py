@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from cosched.access.accounts import AccountTakenError, NoAccountError
 from cosched.access.principals import ForbiddenError
 from cosched.api.problems import PROBLEM_MEDIA_TYPE, BusyError, ConflictError, NotFoundError, QuotaError, RequestError
+from cosched.app.core_access import MistakeError
 from cosched.errors import CoschedError, SystemFault
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def _status_of(error: CoschedError) -> HTTPStatus:
             return HTTPStatus.TOO_MANY_REQUESTS
         case ConflictError() | AccountTakenError():
             return HTTPStatus.CONFLICT
+        case MistakeError():
+            return HTTPStatus.INTERNAL_SERVER_ERROR
         case SystemFault():
             return HTTPStatus.SERVICE_UNAVAILABLE
         case _:

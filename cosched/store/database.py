@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from sqlalchemy import create_engine, event, inspect
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, SQLAlchemyError, StatementError
 
 from cosched.errors import SystemFault
 from cosched.paths import database_file
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RefusedError",
     "StoreFault",
+    "UnstorableError",
     "database_errors",
     "newest_version",
     "open_engine",
@@ -38,6 +39,10 @@ class StoreFault(SystemFault):
 
 class RefusedError(SystemFault):
     """The database refuses these changes for good; nothing of the step was written."""
+
+
+class UnstorableError(SystemFault):
+    """A value is none of its column's; nothing of the step was written, and no other time would do."""
 
 
 # A part of the driver's message (lower case) → what to do about it.
@@ -57,17 +62,22 @@ def database_errors(name: str) -> Iterator[None]:
     """Turn database errors inside the block into one line about the database `name`.
 
     Raises:
-        RefusedError: what is written contradicts what is there, or is no value of its column.
+        RefusedError: what is written contradicts what is there.
+        UnstorableError: what is written is no value of its column.
         StoreFault: in place of any other error of the database or its driver.
     """
     try:
         yield
-    except (IntegrityError, DataError) as error:
+    except (DataError, InterfaceError) as error:
+        raise UnstorableError(f"the database {name} cannot hold a value: {str(error.orig).splitlines()[0]}") from error
+    except IntegrityError as error:
         raise RefusedError(
             f"the database {name} refuses a change ({str(error.orig).splitlines()[0]}): "
             "see to it that no other cosched uses it"
         ) from error
     except (SQLAlchemyError, sqlite3.Error) as error:
+        if isinstance(error, StatementError) and not isinstance(error, DBAPIError):
+            raise UnstorableError(f"the database {name} cannot hold a value: {error.orig}") from error
         raise StoreFault(f"the database {name} {_advice(error)}") from error
 
 

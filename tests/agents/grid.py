@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
@@ -23,6 +23,7 @@ from cosched.agents import (
     SendLetter,
     UserFiguresKnowledge,
 )
+from cosched.agents.events import LetterFailed
 from cosched.agents.protocol.letters import Commit, Request
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, Changes, DispatchAttempt, LocateAttempt, Outcome
@@ -104,19 +105,24 @@ class Node:
 
     def boot(self) -> None:
         self.disk.lives += 1
-        written = self.disk.written
         core = Coscheduler(CoreSettings(self.instance, staging=0.0, retry=1.0, retry_longest=8.0))
         settings = some_settings(self.name, self.instance, **{"lease": 20.0, **self.changes})
         agent = Agent(settings, DomainView(core, self.name), UserFiguresKnowledge(), self.disk.lives)
         writer = RecordingWriter()
         self.recording.append(writer.start(core.settings, self.now, core.snapshot()))
         self.broker = Broker(core, agent, lambda event, outcome: self.recording.append(writer.handled(event, outcome)))
+        self.carry_out(self.broker.handle(Restored(self.now, self.saved())))
+        self.happen(PeersChanged(self.now, self.neighbours))
+        self.happen(HostsObserved(self.now, self.hosts))
+
+    def saved(self) -> SavedState:
+        written = self.disk.written
         live = [task for task in written.tasks.values() if not task.status.state.final]
         names = {task.id for task in live}
         guests = [guest for guest in written.guests.values() if guest.state is not GuestState.SETTLED]
         ended = {g.task: written.tasks[g.task] for g in guests if g.state is GuestState.ENDED}
         attempts = [a for a in written.attempts.values() if a.state.live and a.task in names]
-        saved = SavedState(
+        return SavedState(
             tasks=tuple(live),
             attempts=tuple(attempts),
             handovers=tuple(h for h in written.handovers.values() if h.task in names),
@@ -124,8 +130,12 @@ class Node:
             ended=ended,
             last_number=max((task.number for task in written.tasks.values()), default=0),
         )
-        self.carry_out(self.broker.handle(Restored(self.now, saved)))
-        self.happen(PeersChanged(self.now, self.neighbours))
+
+    def begin_anew(self, broker: Broker) -> None:
+        """Do what the daemon does after a mistake; neighbours and network go on."""
+        self.disk.lives += 1
+        saved = replace(self.saved(), plan=broker.core.plan, life=self.disk.lives)
+        self.carry_out(broker.handle(Restored(self.now, saved)))
         self.happen(HostsObserved(self.now, self.hosts))
 
     @property
@@ -145,7 +155,13 @@ class Node:
         if self.grid.crash_now():
             self.broker = None  # before anything is written
             return
-        outcome = self.broker.handle(event)
+        broker = self.broker
+        outcome = broker.handle(event)
+        if self.grid.mistake_now():
+            self.begin_anew(broker)  # nothing of the outcome is written or done
+            event = LetterFailed(self.now, event.letter, "a mistake") if isinstance(event, LetterReceived) else event
+            self.happen(event)
+            return
         self.carry_out(outcome)
 
     def carry_out(self, outcome: Outcome) -> None:
@@ -252,6 +268,7 @@ class Grid:
         self.history: list[tuple[str, str, float, float]] = []
         self.cut: set[frozenset[str]] = set()
         self.crash = 0.0
+        self.mistake = 0.0
         self.letters = 0
         self._calendar: list[tuple[float, int, Callable[[], None]]] = []
         self._turn = itertools.count()
@@ -263,6 +280,9 @@ class Grid:
 
     def at(self, time: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._calendar, (time, next(self._turn), action))
+
+    def mistake_now(self) -> bool:
+        return self.mistake > 0 and self.random.random() < self.mistake
 
     def crash_now(self) -> bool:
         return self.crash > 0 and self.random.random() < self.crash
@@ -311,7 +331,7 @@ class Grid:
 
     def heal(self) -> None:
         """End all faults."""
-        self.crash = 0.0
+        self.crash = self.mistake = 0.0
         self.faults = Faults()
         self.cut.clear()
         for node in self.nodes.values():

@@ -1,12 +1,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from cosched.agents import AdvertisingChanged, Agent, LetterReceived, Peer, PeersChanged
+from cosched.agents import AdvertisingChanged, Agent, LetterReceived, Peer, PeersChanged, SendLetter
 from cosched.agents.agent_settings import AdvertisingSettings
+from cosched.agents.events import LetterFailed
 from cosched.agents.letter_sequence import LetterSequence
-from cosched.agents.protocol.letters import Advertisement, Inquiry
+from cosched.agents.protocol.letters import Advertisement, Inquiry, Letter, Refused, Reserve
+from cosched.coscheduler.events import Restored, SavedState
 from tests.agents.makers import Domain, a_domain, a_service
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.changes import Outcome
 
 
 def agent_of(domain: Domain) -> Agent:
@@ -78,3 +84,28 @@ def test_settings_of_advertising_change_while_it_runs() -> None:
     assert agent.settings.advertising == AdvertisingSettings(5.0, False, 0, 1.0)
     assert (agent.settings.name, agent.settings.fanout) == ("a", 3)
     assert agent.entries(domain.time + 2.0) == []
+
+
+def test_the_sender_of_a_letter_that_could_not_be_handled_is_refused_by_the_life_after_it() -> None:
+    domain = a_domain()
+    link = domain.links["b"]
+    letter = link.write(Reserve("uuid", 1))
+    outcome = domain.broker.handle(Restored(domain.time, SavedState(life=2)))
+    greeting, *_ = sent(outcome)
+    assert (greeting.body, greeting.life) == (Inquiry(), 2)
+    (answer,) = sent(domain.broker.handle(LetterFailed(domain.time, letter, "a mistake")))
+    assert answer.body == Refused("uuid", 1, "a mistake")
+    assert link.take(greeting)
+    assert link.take(answer)
+
+
+def test_a_letter_to_the_life_before_a_mistake_is_not_taken() -> None:
+    domain = a_domain()
+    letter = domain.links["b"].write(Reserve("uuid", 1))
+    domain.broker.handle(Restored(domain.time, SavedState(life=2)))
+    answers = sent(domain.broker.handle(LetterReceived(domain.time, letter)))
+    assert [type(each.body) for each in answers] == [Advertisement]  # by which the sender knows us again
+
+
+def sent(outcome: Outcome) -> list[Letter]:
+    return [each.letter for each in outcome.decisions if isinstance(each, SendLetter)]

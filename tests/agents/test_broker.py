@@ -427,6 +427,7 @@ def test_every_accepted_task_runs_exactly_once(seed: int) -> None:
     grid.run(START + 3.0)
     grid.faults = faults
     grid.crash = draw.choice([0.0, 0.002, 0.01])
+    grid.mistake = (0.0, 0.005)[seed % 2]
     for _ in range(6):
         for _ in range(draw.choice([1, 2, 4])):
             grid.nodes[draw.choice(names)].submit(f"t{len(grid.accepted)}", WORK, draw.uniform(8.0, 40.0))

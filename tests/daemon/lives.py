@@ -32,6 +32,7 @@ from tests.tasks import change_task
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     import pytest
@@ -249,7 +250,7 @@ class Life:
         self.engine = engine_of(self._core, self.store, self.inbox, Effects(self.manager))
         self._heard = 0 if hears_all_again else len(pool.log)
         self._hosts: tuple[Host, ...] = ()
-        self._keys: set[str] = set()  # of submissions that wait for their answer
+        self._answers: dict[str, Future[tuple[Task, ...]]] = {}  # to submissions, by key
         self.engine.restore()
 
     def close(self) -> None:
@@ -279,9 +280,9 @@ class Life:
 
     def submit(self, tasks: Sequence[Task], key: str) -> None:
         """Submit once, as the services do: a key that is known, or on its way, is not taken in again."""
-        if key not in self._keys and self.store.by_key(key) is None:
-            self._keys.add(key)
-            self.inbox.accept(tasks, KeyedSubmission(key, "digest", (), self.world.time))
+        answer = self._answers.get(key)
+        if (answer is None or (answer.done() and answer.exception())) and self.store.by_key(key) is None:
+            self._answers[key] = self.inbox.accept(tasks, KeyedSubmission(key, "digest", (), self.world.time))
 
     def cancel(self, task: str) -> None:
         answer = self.inbox.apply(CancelRequested(self.world.time, task))

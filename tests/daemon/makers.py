@@ -148,6 +148,9 @@ class Health:
     def calls(self) -> dict[str, int]:
         return {}
 
+    def mistakes(self) -> int:
+        return 0
+
 
 def engine_of(
     core: Coscheduler, store: Store, inbox: Inbox, effects: Effects, recorder: Recorder | None = None

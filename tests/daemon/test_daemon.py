@@ -19,7 +19,9 @@ import pytest
 from cosched.api.documents import TaskRequest
 from cosched.client import Client
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.events import Restored
+from cosched.coscheduler.events import Restored, TaskSubmitted
+from cosched.coscheduler.recording.lines import read_recording
+from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.main import Daemon, core_settings
 from cosched.errors import SystemFault
@@ -29,6 +31,7 @@ from tests.history import faults, read
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from cosched.api.documents import TaskView
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.events import Event
 
@@ -153,7 +156,9 @@ def test_jobs_outlive_the_daemon_and_are_taken_up_again(site: Site) -> None:
         assert (done.state, [attempt.uuid for attempt in done.tries]) == ("completed", [attempt])
 
 
-def test_the_daemon_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_daemon_ends_where_it_cannot_begin_anew_after_a_mistake_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = tmp_path / "cosched.toml"
     config.write_text(
         f'[domain]\nstate = "{tmp_path}/state"\n[planning]\npolicy = "fcfs-maximum"\n'
@@ -162,8 +167,11 @@ def test_the_daemon_ends_at_a_mistake_of_its_own_and_says_so(tmp_path: Path, mon
     monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process keeps its own
     daemon, handle = Daemon(load_configuration(config, {})), Coscheduler.handle
 
+    begun = threading.Event()
+
     def mistake(core: Coscheduler, event: Event) -> Outcome:
-        if isinstance(event, Restored):  # before the engine's thread begins
+        if not begun.is_set() and isinstance(event, Restored):  # before the engine's thread begins
+            begun.set()
             return handle(core, event)
         raise IndexError("nobody thought of that")
 
@@ -224,3 +232,64 @@ def test_the_status_names_a_database_that_cannot_be_written_while_submissions_wa
         assert found.faults[0].startswith("database: ")
         assert found.hosts_up == before.hosts_up
         until(lambda: not client.status().faults)
+
+
+# `cosched serve` whose core fails on tasks of a name, once it has changed all that they change.
+POISONED = """
+import sys
+from cosched.cli.main import run
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import TaskSubmitted
+
+handle = Coscheduler.handle
+
+def poisoned(core, event):
+    outcome = handle(core, event)
+    if isinstance(event, TaskSubmitted) and event.task.spec.name == "poison":
+        raise ZeroDivisionError("of a kind that nobody thought of")
+    return outcome
+
+Coscheduler.handle = poisoned
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+class PoisonedSite(Site):
+    """A site whose daemon makes mistakes."""
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            command = [sys.executable, "-c", POISONED, "serve", "--config", str(self.config)]
+            return subprocess.Popen(command, stderr=log, stdout=log, stdin=subprocess.DEVNULL)
+
+
+def test_a_daemon_goes_on_after_a_mistake_and_keeps_a_recording_that_replays_it() -> None:
+    with PoisonedSite("local", scale=0.05) as site, site.client() as client:
+        daemon = site.pid
+        first = client.submit_all([TaskRequest(application="jacobi", hosts="1-4")] * 8)
+        for _ in range(2):
+            with pytest.raises(SystemFault, match="cosched made a mistake"):
+                client.submit_all([TaskRequest(application="jacobi", hosts="1", name="poison")])
+        (fault,) = client.status().faults
+        assert fault.startswith("mistake: cosched could not handle")
+        assert "ZeroDivisionError" in fault
+        until(lambda: _accepts(client, first))
+        ids = [task.id for task in first]
+        assert {task.state for task in client.wait(ids, timeout=60)} == {"completed"}
+        assert site.pid == daemon
+        assert not faults(read(site.journal), [task.id for task in client.tasks(limit=1000).tasks])
+        (kept,) = (site.folder / "state").rglob("mistake-*.jsonl")
+        recording = read_recording(kept.read_bytes().splitlines(keepends=True), kept.name)
+        replayed = [each for each in replay(recording) if isinstance(each, ReplayedEvent)]
+        failed = [each for each in replayed if not each.recorded.digest]
+        assert {type(each.recorded.event) for each in failed} == {TaskSubmitted}
+        assert all(each.same for each in replayed if each not in failed)
+
+
+def _accepts(client: Client, tasks: list[TaskView]) -> bool:
+    """Submit once more; what a mistake was made with is held back for a moment."""
+    try:
+        tasks += client.submit_all([TaskRequest(application="jacobi", hosts="1-4")])
+    except SystemFault:
+        return False
+    return True

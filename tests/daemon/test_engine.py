@@ -112,7 +112,7 @@ def test_the_engine_ends_when_told_to_although_the_database_cannot_be_written(he
     assert not here.manager.submitted
 
 
-def test_a_mistake_of_cosched_ends_the_engine(here: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_in_beginning_anew_ends_the_engine(here: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """A daemon whose core has stopped must not go on answering."""
     failed = threading.Event()
     here.engine.subscribe_failure(failed.set)

@@ -145,12 +145,16 @@ class Weather:
         world.crash = self._maybe_crash
 
     def live(self, life: Life) -> None:
+        self.play(life)
+        in_order(life)
+
+    def play(self, life: Life) -> None:
+        """Let everything happen, then let the sun shine."""
         while self._steps > 0:
             self._steps -= 1
             steps: list[Callable[[], None]] = [*life.enabled().values(), life.tick, partial(self._act, life)]
             self._random.choice(steps)()
         self._clear(life.pool)
-        in_order(life)
 
     def _act(self, life: Life) -> None:
         """Something happens that is not in the daemon's hands."""

@@ -126,6 +126,9 @@ class Recorder:
     agents: NetworkView | None = None
     feed: EventFeed = field(default_factory=EventFeed)
 
+    def mistakes(self) -> int:
+        return 3
+
     def _ask(self, *what: Any) -> None:
         self.asked.append(what)
         if self.error is not None:

@@ -70,6 +70,10 @@ class IncomingHandovers:
         key = self._by_task.get(task)
         return None if key is None else self._guests[key]
 
+    def holds(self, peer: str, uuid: str) -> bool:
+        """Return whether a neighbour's task is here, under any epoch."""
+        return (peer, uuid) in self._guests
+
     def commit(self, peer: str, commit: Commit, task: Task | None, fault: str, time: float) -> None:
         """Take a task in, once for each hand-over, however often it is repeated."""
         present = self._guests.get((peer, commit.task))

@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from cosched import resources
 from cosched.access import Principal, ProofOfIdentity, Role, Scope
+from cosched.app.core_access import MistakeError
 from cosched.errors import SystemFault
 from cosched.portal.application import build_application
 from tests.access.memory import Trusting
@@ -67,3 +68,13 @@ def test_readiness_is_another_thing_than_life(client: TestClient, service: Recor
     assert (client.get("/readyz").status_code, client.get("/healthz").status_code) == (200, 200)
     service.error = SystemFault("cosched cannot answer")
     assert (client.get("/readyz").status_code, client.get("/healthz").status_code) == (503, 200)
+
+
+def test_mistakes_of_cosched_are_counted(client: TestClient) -> None:
+    assert "cosched_mistakes_total 3.0" in client.get("/metrics").text
+
+
+def test_a_request_that_cosched_failed_on_is_answered_with_500(client: TestClient, service: Recorder) -> None:
+    service.error = MistakeError("cosched made a mistake with it")
+    answer = client.get("/api/v1/tasks")
+    assert (answer.status_code, answer.json()["detail"]) == (500, "cosched made a mistake with it")

@@ -1,0 +1,137 @@
+"""Mistakes of cosched are counted, and their sources held back, ever longer, so that none is made in a loop.
+
+Start at `Mistakes`; `source_of` says where an event comes from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.agents.events import LetterFailed, LetterReceived
+from cosched.api.times import format_time
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    AttemptMissing,
+    AttemptSubmitted,
+    CancelRequested,
+    HostsObserved,
+    JobReported,
+    SubmitFailed,
+)
+
+if TYPE_CHECKING:
+    from cosched.daemon.inbox import InboxItem
+
+__all__ = ["HOSTS", "Mistakes", "Source", "source_of"]
+
+_SHORTEST = 1.0  # seconds for which a source is held back after its first mistake
+_LONGEST = 60.0
+_FORGIVEN = 600.0  # seconds without another mistake after which a source begins anew
+_MOST_SOURCES = 10_000
+_TOLD = 86400.0  # seconds for which the last mistake is shown as a fault
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The origin of events, which is held back where one of them could not be handled.
+
+    Attributes:
+        kind: "attempt", "neighbour", "user", or the event's name.
+        name: UUID of the attempt, name of the neighbour or the user, identifier of the task; may be empty.
+    """
+
+    kind: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}".rstrip()
+
+
+HOSTS = Source(HostsObserved.__name__)
+"""The connector's list of hosts."""
+
+
+@dataclass(slots=True)
+class _Held:
+    until: float
+    pause: float
+
+
+class Mistakes:
+    """Used by the engine's thread; any thread may read its attributes and `fault`.
+
+    Attributes:
+        count: mistakes since the start.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._last: tuple[float, str] | None = None
+        self._held: dict[Source, _Held] = {}
+        self._waiting: set[Source] = set()  # sources that were held back and have not been released yet
+
+    def note(self, what: str, error: BaseException, time: float) -> None:
+        """Count a mistake.
+
+        Args:
+            what: cosched was doing, for people.
+            error: that ended it.
+            time: now, epoch seconds.
+        """
+        self.count += 1
+        self._last = (time, f"{what} ({type(error).__name__}: {str(error)[:200]})")
+
+    def hold(self, source: Source, time: float) -> None:
+        """Hold a source back, twice as long as the last time."""
+        for old in [each for each, held in self._held.items() if time >= held.until + _FORGIVEN]:
+            del self._held[old]
+        former = self._held.pop(source, None)
+        pause = _SHORTEST if former is None else min(2 * former.pause, _LONGEST)
+        self._held[source] = _Held(time + pause, pause)
+        self._waiting.add(source)
+        if len(self._held) > _MOST_SOURCES:
+            del self._held[next(iter(self._held))]
+
+    def held_for(self, source: Source, time: float) -> float:
+        """Return for how many more seconds a source is held back; 0 where it is not."""
+        held = self._held.get(source)
+        return 0.0 if held is None else max(held.until - time, 0.0)
+
+    @property
+    def holding(self) -> bool:
+        """Return whether a source is held back that has not been released yet."""
+        return bool(self._waiting)
+
+    def release(self, time: float) -> list[Source]:
+        """Return the sources whose time is over, each once."""
+        over = [source for source in self._waiting if not self.held_for(source, time)]
+        self._waiting.difference_update(over)
+        return over
+
+    def fault(self, time: float) -> str:
+        """Return the last mistake in a sentence, for a day; empty for none."""
+        if self._last is None or time > self._last[0] + _TOLD:
+            return ""
+        return (
+            f"cosched could not handle {self._last[1]} at {format_time(self._last[0])}, mistake {self.count} since its "
+            "start; it was refused or is tried again, and all else goes on: report it with the log and the file that "
+            "`cosched domain record` saves"
+        )
+
+
+def source_of(item: InboxItem) -> Source:
+    """Return where an item of the inbox comes from."""
+    if item.tasks:
+        return Source("user", item.tasks[0].owner)
+    match item.event:
+        case JobReported(report=report):
+            return Source("attempt", report.attempt)
+        case AttemptSubmitted() | SubmitFailed() | AttemptMissing() | AttemptAbsent() as event:
+            return Source("attempt", event.attempt)
+        case LetterReceived(letter=letter) | LetterFailed(letter=letter):
+            return Source("neighbour", letter.sender)
+        case CancelRequested(task=task):
+            return Source("cancelling", task)
+        case event:
+            return Source(type(event).__name__)
