@@ -27,9 +27,13 @@ class HandoverTable:
         self._store = store
 
     def next_life(self, time: float) -> int:
-        """Return the number of the life that begins now; it is greater than any before, also after a crash."""
+        """Return the number of the life that begins now; it is greater than any before, also after a crash.
+
+        Greater than those that a restored database has forgotten, too, by which neighbours would take its letters for
+        old ones: it is not below the time (epoch seconds).
+        """
         last = self._store.read(select(func.max(tables.lives.c.number).label("last")))[0]["last"]
-        number = int(last or 0) + 1
+        number = max(int(last or 0) + 1, int(time))
         self._store.write(insert(tables.lives).values(number=number, begun=time))
         return number
 

@@ -72,3 +72,12 @@ def test_every_life_has_a_greater_number(tmp_path: Path) -> None:
     store = a_store(tmp_path)
     assert HandoverTable(store).next_life(0.0) == 3
     store.close()
+
+
+def test_a_life_of_a_restored_database_is_later_than_those_forgotten(tmp_path: Path) -> None:
+    """Neighbours took its letters for those of a former life, and answered none."""
+    known, restored = a_store(tmp_path / "known"), a_store(tmp_path / "restored")
+    forgotten = [HandoverTable(known).next_life(time) for time in (1e9, 1e9 + 60.0)]
+    assert HandoverTable(restored).next_life(1e9 + 120.0) > max(forgotten)
+    known.close()
+    restored.close()
