@@ -22,9 +22,13 @@ from cosched.connector.interface import ConnectorError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["WorkerProcess", "error_line", "serve_requests"]
+__all__ = ["WorkerEndedError", "WorkerProcess", "error_line", "serve_requests"]
 
 _READ_BYTES = 65536
+
+
+class WorkerEndedError(ConnectorError):
+    """The process ended in the middle of a call: the library ended it, or somebody killed it."""
 
 
 class WorkerProcess:
@@ -64,7 +68,8 @@ class WorkerProcess:
             arguments: values that JSON can carry.
 
         Raises:
-            ConnectorError: refused, no answer in time (`transient`), or the process died (`transient`).
+            WorkerEndedError: the process died (`transient`).
+            ConnectorError: refused, or no answer in time (`transient`).
         """
         self.calls[verb] += 1
         with self._guard:
@@ -110,7 +115,7 @@ class WorkerProcess:
         if not line:
             self._end()
             message = f"the process that talks to {self._manager} ended: its last words are in the log of cosched"
-            raise ConnectorError(message, transient=True)
+            raise WorkerEndedError(message, transient=True)
         answer: dict[str, Any] = json.loads(line)
         return answer
 

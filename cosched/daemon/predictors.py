@@ -9,11 +9,12 @@ import os
 import resource
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector.interface import ConnectorError
-from cosched.connector.worker_process import WorkerProcess, serve_requests
+from cosched.connector.worker_process import WorkerEndedError, WorkerProcess, serve_requests
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.model_predictor import ModelPredictor
 from cosched.prediction.profile import PredictionSource, Profile
@@ -72,8 +73,12 @@ class ModelProcesses(ModelPredictor):
     def _asked(
         self, process: WorkerProcess, verb: str, model: str, values: Mapping[str, float], hardware: str, hosts: int
     ) -> Profile:
+        asked = partial(process.call, verb, model=model, values=dict(values), hardware=hardware, hosts=hosts)
         try:
-            found = process.call(verb, model=model, values=dict(values), hardware=hardware, hosts=hosts)
+            try:
+                found = asked()
+            except WorkerEndedError:  # somebody has killed it, the kernel perhaps: that is no fault of the model
+                found = asked()
         except ConnectorError as error:
             if self._closed:
                 raise SystemFault("cosched is ending: try again when it is back") from error

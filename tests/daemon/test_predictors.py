@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -69,6 +70,20 @@ def test_a_model_that_takes_too_long_is_ended_and_the_next_one_answered(
             models.text_profile(ENDLESS, {}, "plain", 4)
         monkeypatch.undo()
         assert models.text_profile(MODEL, {"Work": 8.0}, "plain", 1).seconds == pytest.approx((8.0,))
+
+
+def test_a_process_that_was_killed_is_no_fault_of_the_model(models: ModelProcesses) -> None:
+    """Its user was told to let the model take fewer steps, and the task was refused."""
+    models.text_profile(MODEL, {"Work": 8.0}, "plain", 1)
+    process = models._texts._process
+    assert process is not None
+    process.send_signal(signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(models.text_profile, MODEL, {"Work": 8.0}, "plain", 2)
+        while models._texts.calls["text"] < 2:
+            time.sleep(0.001)
+        process.kill()
+        assert waiting.result(20).seconds == pytest.approx((8.0, 4.0))
 
 
 def test_a_long_line_is_not_made_longer_and_the_librarys_models_do_not_stand_in_it(
