@@ -97,13 +97,19 @@ class _Span:
         return self.begin < other.end and other.begin < self.end
 
 
-def faults(lines: Iterable[Line], tasks: Iterable[str]) -> list[str]:
-    """Return everything that is wrong with a finished run of these tasks; empty when each ran exactly once."""
+def faults(lines: Iterable[Line], tasks: Iterable[str], ended_early: Iterable[str] = ()) -> list[str]:
+    """Return everything that is wrong with a finished run; empty when each task ran exactly once.
+
+    Args:
+        lines: of the journal.
+        tasks: that were to run to their end.
+        ended_early: tasks that were cancelled: they ran once at most.
+    """
     attempts: dict[str, list[Line]] = defaultdict(list)
     for line in sorted(lines, key=lambda line: line.time):
         attempts[line.attempt].append(line)
     found = [fault for attempt, own in attempts.items() for fault in _of_attempt(attempt, own)]
-    found += _of_tasks(attempts, set(tasks))
+    found += _of_tasks(attempts, set(tasks), set(ended_early))
     return found + _of_hosts(attempts)
 
 
@@ -122,14 +128,14 @@ def _complete(lines: list[Line]) -> bool:
     return {line.rank for line in lines if line.kind == "end"} == set(range(lines[0].count))
 
 
-def _of_tasks(attempts: dict[str, list[Line]], tasks: set[str]) -> list[str]:
+def _of_tasks(attempts: dict[str, list[Line]], tasks: set[str], ended_early: set[str]) -> list[str]:
     by_task: dict[str, list[str]] = defaultdict(list)
     for attempt, lines in attempts.items():
         by_task[lines[0].task].append(attempt)
-    found = [f"task {task} ran but was never submitted" for task in sorted(set(by_task) - tasks)]
-    for task in sorted(tasks):
+    found = [f"task {task} ran but was never submitted" for task in sorted(set(by_task) - tasks - ended_early)]
+    for task in sorted(tasks | ended_early):
         completed = [attempt for attempt in by_task[task] if _complete(attempts[attempt])]
-        if len(completed) != 1:
+        if len(completed) != 1 and (completed[1:] or task in tasks):
             found.append(f"task {task} completed {len(completed)} times: attempts {', '.join(by_task[task]) or 'none'}")
         spans = [_Span(a, attempts[a][0].time, attempts[a][-1].time) for a in by_task[task]]
         found += [

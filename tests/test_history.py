@@ -35,6 +35,13 @@ def test_a_good_history_has_no_faults() -> None:
     assert faults(GOOD, ["1", "2"]) == []
 
 
+def test_a_cancelled_task_runs_once_at_most() -> None:
+    cut, whole = attempt("d", "3", ("h4",), 0.0, None), attempt("e", "4", ("h5",), 0.0, 1.0)
+    assert faults([*GOOD, *cut, *whole], ["1", "2"], ["3", "4", "5"]) == []
+    again = attempt("f", "4", ("h5",), 2.0, 3.0)
+    assert faults([*GOOD, *whole, *again], ["1", "2"], ["4"]) == ["task 4 completed 2 times: attempts e, f"]
+
+
 @given(st.permutations(GOOD))
 def test_the_order_of_lines_does_not_matter(lines: list[Line]) -> None:
     # Lines of the same moment keep their order, as one process writes them.

@@ -1,7 +1,5 @@
 """Daemons that forward tasks to one another, killed and cut off again and again: is a task lost, does one run twice?
 
-    python -m benchmarks.storm [--faults 300] [--minutes 30] [--domains 3] [--seed 1] [--json FILE]
-
 Real daemons, real mutual TLS through wires that cut, refuse, delay and lose answers, SIGKILL at random moments, while a
 daemon starts, too; tasks with tight deadlines keep coming. At the end a checker that knows nothing of cosched reads the
 history that the tasks themselves have written, wherever they ran.
@@ -9,15 +7,12 @@ history that the tasks themselves have written, wherever they ran.
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.api.documents import TaskRequest
@@ -32,13 +27,14 @@ if TYPE_CHECKING:
     from tests.testbed.federation import Domain, Federation
     from tests.testbed.wire import Wire
 
-__all__ = ["Report", "run"]
+__all__ = ["KINDS", "Report", "run"]
 
 _NAMES = ("north", "south", "west", "east")
 _HOSTS = 3
 _SCALE = 0.2  # seconds that one published second takes
 _LEASE = "2s"  # many tasks are taken back, then
 _KINDS = {"kill": 4, "cut": 2, "lost answer": 3, "parted": 3, "delayed": 2}  # how many of each in a round of faults
+KINDS = tuple(_KINDS)
 _CALM = 0.8  # longest time between two faults, seconds
 _DOWN = 2.0  # longest time for which a daemon stays away
 _KILLED_AT_START = 0.25  # share of the starts that are cut off
@@ -233,24 +229,3 @@ def _contradictions(
         if ran.get(label) != [said]:
             wrong.append(f"task {label} ended in {said}, as is said, and the history has {ran.get(label)}")
     return wrong
-
-
-def main() -> None:
-    """Let it storm, print, and write the figures where asked; exit code 1 where something is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.storm", description=__doc__)
-    parser.add_argument("--faults", type=int, default=300)
-    parser.add_argument("--minutes", type=float, default=30.0, help="no more faults after this")
-    parser.add_argument("--domains", type=int, choices=(2, 3, 4), default=3)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
-    options = parser.parse_args()
-    report = run(options.faults, 60 * options.minutes, options.seed, options.domains)
-    figures = json.dumps(asdict(report), indent=2)
-    print(figures)
-    if options.json:
-        options.json.write_text(figures)
-    raise SystemExit(1 if report.wrong else 0)
-
-
-if __name__ == "__main__":
-    main()

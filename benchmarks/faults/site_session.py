@@ -1,45 +1,42 @@
-"""A daemon that is killed again and again beside a resource manager: is anything lost, does anything run twice?
+"""One daemon beside its resource manager, harmed again and again while tasks keep coming.
 
-    python -m benchmarks.kills --connector local|simulated|condor|slurm [--kills 500] [--minutes 60] [--seed 1]
-                               [--set KEY=JSON …]
-
-The daemon gets SIGKILL at random moments, while it starts as well as while it works, and tasks keep coming. At the end
-a checker that knows nothing of cosched reads the journal that the tasks themselves have kept, or the history of a
-simulated pool, whose weather can be bad as well (`--set busy=0.1 --set lost=0.2 --set repeat=0.5`).
+At the end a checker that knows nothing of cosched reads the journal that the tasks themselves have kept, or the history
+of a simulated pool, and what each task wrote is asked for: it must be that task's own.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import threading
 import time
-from contextlib import suppress
-from pathlib import Path
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.faults.harm import Harm
+from benchmarks.faults.results import Session
 from cosched.api.documents import TaskRequest
-from cosched.errors import SystemFault
+from cosched.errors import SystemFault, UserError
 from cosched.simulation.kernels import KERNELS, kernel_profile
 from tests.history import faults, read, read_pool
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cosched.api.documents import TaskView
     from cosched.client import Client
     from demo.site import Site
 
+__all__ = ["run"]
+
 _SCALE = 0.05
 _SETTINGS = {"dispatch": {"grace": "1s", "retry": "200ms"}}
-_KILLED_AT_START = 0.3  # share of the starts that are cut off
-_LONGEST_LIFE = 1.5  # seconds until the next kill
+_CALM = (0.0, 0.8)  # seconds between two faults
 _PATIENCE = 600.0
 _TRY_AGAIN = 0.1  # seconds between two submissions under one key
 _PAUSE = (0.1, 0.9)  # seconds between two requests
-_FROM_CATALOGUE, _WITH_FIGURES = 0.15, 0.7  # shares of the kinds of requests, added up
+_FROM_CATALOGUE, _WITH_FIGURES = 0.3, 0.75  # shares of the kinds of requests, added up
+_SAYS = ("/bin/sh", "-c", 'echo "$0"; exec "$@"')  # writes its task's name, then is the kernel
 
 
 class _Submitter(threading.Thread):
@@ -47,11 +44,15 @@ class _Submitter(threading.Thread):
 
     Attributes:
         answered: the identifiers of the tasks that each key was answered with, and their names.
+        tasks: all of these identifiers, in their order.
+        refused: what was said to be the user's own fault; nothing is.
     """
 
     def __init__(self, site: Site, seed: int) -> None:
         super().__init__(name="submitter", daemon=True)
         self.answered: dict[str, tuple[list[str], list[str]]] = {}
+        self.tasks: list[str] = []
+        self.refused: list[str] = []
         self._site = site
         self._random = random.Random(seed)
         self._ended = threading.Event()
@@ -59,13 +60,20 @@ class _Submitter(threading.Thread):
     def run(self) -> None:
         """Submit until `stop`."""
         while not self._ended.is_set():
-            key = f"key-{len(self.answered)}"
+            key = f"key-{len(self.answered) + len(self.refused)}"
             requests = self._draw(key)
             while key not in self.answered:
-                with suppress(SystemFault), self._site.client() as client:
-                    tasks = client.submit_all(requests, key)
+                try:
+                    with self._site.client() as client:
+                        tasks = client.submit_all(requests, key)
+                except SystemFault:
+                    time.sleep(_TRY_AGAIN)
+                except UserError as error:
+                    self.refused.append(f"{key} was refused: {error}")
+                    break
+                else:
                     self.answered[key] = [task.id for task in tasks], [request.name for request in requests]
-                time.sleep(_TRY_AGAIN)
+                    self.tasks += self.answered[key][0]
             self._ended.wait(self._random.uniform(*_PAUSE))
 
     def stop(self) -> None:
@@ -78,77 +86,81 @@ class _Submitter(threading.Thread):
         kernel, kind = self._random.choice(KERNELS), self._random.random()
         if kind < _FROM_CATALOGUE:
             return [TaskRequest(application=kernel, hosts="1-4", name=key)]
-        command = tuple(self._site.command(kernel, str(_SCALE)))
+        command = self._site.command(kernel, str(_SCALE))
         if kind < _WITH_FIGURES:
             figures = tuple(kernel_profile(kernel, _SCALE).on(count) for count in range(1, 5))
-            return [TaskRequest(command=command, profile=figures, name=key)]
-        several = self._random.randint(1, 8)
+            return [TaskRequest(command=(*_SAYS, key, *command), profile=figures, name=key)]
         hosts = str(self._random.randint(1, 2))
-        return [TaskRequest(command=command, hosts=hosts, name=f"{key}.{place}") for place in range(several)]
+        names = [f"{key}.{place}" for place in range(self._random.randint(1, 8))]
+        return [TaskRequest(command=(*_SAYS, name, *command), hosts=hosts, name=name) for name in names]
 
 
-def main() -> None:
-    """Kill, check, print, and write the figures where asked; exit code 1 where something is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.kills", description=__doc__)
-    parser.add_argument("--connector", choices=("local", "simulated", "condor", "slurm"), default="local")
-    parser.add_argument("--kills", type=int, default=500)
-    parser.add_argument("--minutes", type=float, default=60.0, help="stop killing after this")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="setting of the connector")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
-    options = parser.parse_args()
-    began = time.monotonic()
-    more = {key: json.loads(value) for key, _, value in (word.partition("=") for word in options.set)}
-    kills, tasks, wrong = run(options.connector, options.kills, 60 * options.minutes, options.seed, more)
-    figures = {
-        "connector": options.connector,
-        "kills": kills,
-        "seed": options.seed,
-        "tasks": tasks,
-        "seconds": round(time.monotonic() - began),
-        "faults": list(wrong),
-    }
-    print(json.dumps(figures, indent=2))
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=2))
-    raise SystemExit(1 if wrong else 0)
+def run(connector: str, count: int, until: float, seed: int, more: Mapping[str, Any]) -> Session:
+    """Harm a daemon and check what came of it.
 
-
-def run(
-    connector: str, kills: int, seconds: float, seed: int, more: Mapping[str, Any]
-) -> tuple[int, int, Sequence[str]]:
-    """Return how often the daemon was killed, how many tasks there were, and everything that is wrong."""
-    chance = random.Random(seed)
-    until = time.monotonic() + seconds
-    killed = 0
-    with QuickSite(connector, scale=_SCALE, settings={**_SETTINGS, f"connector.{connector}": more}) as site:
+    Args:
+        connector: its resource manager.
+        count: how many faults.
+        until: no more faults after this (monotonic seconds).
+        seed: of everything that is drawn.
+        more: settings of the connector.
+    """
+    began, chance = time.monotonic(), random.Random(seed)
+    settings = {**_SETTINGS, f"connector.{connector}": more}
+    with QuickSite(connector, scale=_SCALE, settings=settings) as site:
         submitter = _Submitter(site, seed)
         submitter.start()
-        while killed < kills and time.monotonic() < until:
-            time.sleep(chance.uniform(0.0, _LONGEST_LIFE))
-            site.kill()
-            killed += 1
-            while chance.random() < _KILLED_AT_START:
-                killer = threading.Timer(chance.uniform(0.0, _LONGEST_LIFE), site.kill)
-                killer.start()
-                with suppress(SystemFault):  # killed before it served
-                    site.start()
-                killer.join()
-                site.kill()  # where the timer was quicker than the start
-                killed += 1
-            site.start()
+        harm = Harm(site, chance, lambda: submitter.tasks)
+        done = _harm(harm, chance, count, until)
         submitter.stop()
         with site.client() as client:
             tasks = {task.id: task for task in _all(client)}
-            done = client.wait(list(tasks), _PATIENCE)
-        wrong = [f"task {task.id} is {task.state}: {task.reason}" for task in done if task.state != "completed"]
-        for key, (ids, own) in submitter.answered.items():
-            if [tasks[task].name for task in ids] != own:
-                wrong.append(f"{key} was answered with tasks {', '.join(ids)}, which are others")
-        names = [task.name for task in tasks.values()]
-        wrong += [f"{name} was taken in twice" for name in sorted(set(names)) if names.count(name) > 1]
+            ended = client.wait(list(tasks), _PATIENCE)
+            wrong = [*submitter.refused, *_outcomes(ended, harm.cancelled), *_answers(submitter, tasks)]
+            if connector != "simulated":
+                wrong += _outputs(client, [task for task in ended if task.state == "completed"])
         lines = read_pool(site.history) if connector == "simulated" else read(site.journal)
-        return killed, len(tasks), [*wrong, *faults(lines, tasks)]
+        gone = {task.id for task in ended if task.state == "cancelled"}
+        wrong += faults(lines, set(tasks) - gone, ended_early=gone)
+    return Session(connector, seed, dict(done), len(tasks), round(time.monotonic() - began, 1), tuple(wrong))
+
+
+def _harm(harm: Harm, chance: random.Random, count: int, until: float) -> Counter[str]:
+    """Do harm, each kind as often as any other; return how often which."""
+    done: Counter[str] = Counter()
+    waiting: list[str] = []
+    while done.total() < count and time.monotonic() < until:
+        time.sleep(chance.uniform(*_CALM))
+        waiting = waiting or chance.sample(list(harm.kinds), len(harm.kinds))
+        kind = waiting.pop()
+        done[kind] += harm.kinds[kind]()
+    return +done
+
+
+def _outcomes(ended: Iterable[TaskView], cancelled: frozenset[str]) -> list[str]:
+    allowed = {task.id: ("completed", "cancelled") if task.id in cancelled else ("completed",) for task in ended}
+    return [f"task {task.id} is {task.state}: {task.reason}" for task in ended if task.state not in allowed[task.id]]
+
+
+def _answers(submitter: _Submitter, tasks: Mapping[str, TaskView]) -> list[str]:
+    """Return where a key was answered with other tasks than its own, and what was taken in twice."""
+    wrong = [
+        f"{key} was answered with tasks {', '.join(ids)}, which are not its own"
+        for key, (ids, own) in submitter.answered.items()
+        if [tasks[task].name if task in tasks else "" for task in ids] != own
+    ]
+    names = Counter(task.name for task in tasks.values())
+    return wrong + [f"{name} was taken in {count} times" for name, count in sorted(names.items()) if count > 1]
+
+
+def _outputs(client: Client, tasks: Sequence[TaskView]) -> list[str]:
+    """Return which tasks' output is not what they wrote."""
+    wrong = []
+    for task in tasks:
+        output = None if task.application else client.output(task.id)
+        if output is not None and output.data != f"{task.name}\n".encode():
+            wrong.append(f"task {task.id}, named {task.name}, is shown {output.data[:80]!r}")
+    return wrong
 
 
 def _all(client: Client) -> list[TaskView]:
@@ -158,7 +170,3 @@ def _all(client: Client) -> list[TaskView]:
         found += page.tasks
         if not page.tasks:
             return found
-
-
-if __name__ == "__main__":
-    main()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks import storm
+from benchmarks.faults import federation_session
 from cosched.agents.protocol.letters import (
     Accepted,
     Commit,
@@ -164,7 +164,7 @@ def test_a_failure_at_the_neighbour_is_one_at_home(pair: Federation) -> None:
 
 
 def test_daemons_killed_and_cut_off_run_every_task_exactly_once() -> None:
-    report = storm.run(faults=28, seconds=30.0, seed=1)
+    report = federation_session.run(faults=28, seconds=30.0, seed=1)
     print(report)
     assert not report.wrong
     assert report.forwarded + report.came_back
