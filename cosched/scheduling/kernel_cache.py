@@ -13,6 +13,7 @@ import platform
 import subprocess
 import sys
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,17 +76,30 @@ def _folders() -> list[Path]:
 
 def _fingerprint() -> str:
     """Return what changes whenever numba would compile anew."""
-    digest = hashlib.sha256("\n".join(_causes()).encode())
+    digest = hashlib.sha256("\n".join((*_machine(), str(_SOURCES), *sorted(_sources()))).encode())
     return digest.hexdigest()
 
 
-def _causes() -> Iterator[str]:
-    yield from (platform.python_version(), version("numba"), str(_SOURCES))
+@cache
+def _machine() -> tuple[str, ...]:
+    """Return the versions and the processor, which a process keeps."""
+    flags: set[str] = set()
     with suppress(OSError), Path("/proc/cpuinfo").open(encoding="ascii", errors="replace") as lines:
-        yield from sorted({line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))})
-    for path in sorted(_SOURCES.rglob("*.py")):
-        status = path.stat()
-        yield f"{path.relative_to(_SOURCES)} {status.st_mtime_ns} {status.st_size}"
+        flags = {line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))}
+    return platform.python_version(), version("numba"), *sorted(flags)
+
+
+def _sources() -> Iterator[str]:
+    """Return each source with its time and size. Every plan asks for them: `scandir` is quicker than paths."""
+    folders = [str(_SOURCES)]
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    folders.append(entry.path)
+                elif entry.name.endswith(".py"):
+                    status = entry.stat()
+                    yield f"{entry.path} {status.st_mtime_ns} {status.st_size}"
 
 
 def _read(path: Path) -> str:
