@@ -243,6 +243,7 @@ def _process_items(
 
 def _accounting_user(owner: str) -> SafeValue:
     """Return the owner as an accounting group's user, which allows neither spaces nor commas."""
+    owner = owner.replace(":", "@")  # of another domain's user
     if owner and not _ACCOUNTING_USER.match(owner):
         raise UserError(
             f"the owner {owner[:80]!r} cannot be the user of an accounting group: "

@@ -10,10 +10,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from cosched.access.principals import Role, checked_user_name, is_user_name
+from cosched.access.principals import Role
 from cosched.access.rate_limits import RateLimits
 from cosched.errors import UserError
 from cosched.store.credentials import AccountRow
+from cosched.user_names import checked_user_name, is_user_name
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher

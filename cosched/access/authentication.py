@@ -17,7 +17,6 @@ from cosched.access.principals import (
     ProofOfIdentity,
     Role,
     RoleSource,
-    is_user_name,
     user_name,
     user_number,
     user_role,
@@ -27,6 +26,7 @@ from cosched.access.rate_limits import RateLimits, RefusalLimits
 from cosched.access.sessions import Login, Sessions, identifier_of
 from cosched.access.tokens import Tokens, new_secret, signature
 from cosched.store.credentials import AuditEntry
+from cosched.user_names import is_user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

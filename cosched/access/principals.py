@@ -1,13 +1,12 @@
 """Principals are the users behind requests: name, role, scopes, and their proof of identity.
 
-User names are checked here, and the user at the other end of a unix socket is looked up. Start at `Principal`.
+The user at the other end of a unix socket is looked up here. Start at `Principal`.
 """
 
 from __future__ import annotations
 
 import os
 import pwd
-import re
 import socket
 import struct
 from dataclasses import dataclass
@@ -17,42 +16,18 @@ from cosched.errors import UserError
 
 __all__ = [
     "ALL_SCOPES",
-    "USER_NAME",
     "ForbiddenError",
     "Principal",
     "ProofOfIdentity",
     "Role",
     "RoleSource",
     "Scope",
-    "checked_user_name",
-    "is_user_name",
     "peer_uid",
     "require_administrator",
     "user_name",
     "user_number",
     "user_role",
 ]
-
-USER_NAME = r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}"
-"""As a regular expression."""
-
-_USER_NAME = re.compile(USER_NAME, re.ASCII)
-
-
-def is_user_name(text: str) -> bool:
-    """Return whether the text is a valid user name."""
-    return _USER_NAME.fullmatch(text) is not None
-
-
-def checked_user_name(text: str) -> str:
-    """Return the user name, checked.
-
-    Raises:
-        UserError: it is not valid.
-    """
-    if not is_user_name(text):
-        raise UserError(f"{text[:80]!r} cannot name a user: use up to 64 letters, digits and . _ @ + -")
-    return text
 
 
 class ForbiddenError(UserError):

@@ -14,11 +14,11 @@ from cosched.access.principals import (
     Role,
     RoleSource,
     Scope,
-    checked_user_name,
     require_administrator,
 )
 from cosched.access.tokens import TokenGrant
 from cosched.errors import UserError
+from cosched.user_names import checked_user_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

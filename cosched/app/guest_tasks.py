@@ -28,6 +28,7 @@ from cosched.coscheduler.handovers import ModelBundle, ModelBundleFile, spec_of
 from cosched.coscheduler.task import shared_values
 from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
+from cosched.user_names import guest_owner, is_user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -217,6 +218,8 @@ class GuestValidator:
             UserError: this domain will not run it; says why.
             SystemFault: it cannot be said now.
         """
+        if document.owner and not is_user_name(document.owner):  # none in databases of before there were users
+            raise UserError(f"the task's owner {document.owner[:80]!r} is no user name: nobody could follow it here")
         profile = self._profile(document, domain)
         asked = spec_of(document, domain.time)
         request = self._request(document, asked, profile)
@@ -225,7 +228,7 @@ class GuestValidator:
         correction = f"{document.application}@{peer}/{profile.hardware}" if learns else ""
         return replace(
             task,
-            owner=f"{document.owner}@{peer}",
+            owner=guest_owner(document.owner, peer),
             spec=replace(task.spec, deadline=asked.deadline, best_effort=asked.best_effort),
             profile=profile.limited(document.most or domain.hosts, document.least),
             correction=correction,

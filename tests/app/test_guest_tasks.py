@@ -90,7 +90,7 @@ def test_a_task_travels_with_its_model_and_runs_the_other_domains_command(home: 
     assert {file.name for file in document.model.files} > {"sweep3d.psl"}
     guest = away.guests.task(replace(document, deadline=60.0), "home", away.state)
     assert guest.spec.command == ("/opt/away/sweep3d", "24")
-    assert guest.owner == "ann@home"
+    assert guest.owner == "ann:home"
     assert guest.spec.deadline == NOW + 60.0
     assert task.profile is not None
     assert guest.profile is not None
@@ -106,6 +106,8 @@ def a_document(**changes: object) -> TaskDocument:
     ("changes", "words"),
     [
         ({"application": "unknown"}, "'unknown' is not run for others"),
+        ({"owner": "ann\nroot"}, r"owner 'ann\\nroot' is no user name"),
+        ({"owner": "x" * 4096}, "is no user name"),
         ({"least": 9}, "at least 9 hosts"),
         ({"seconds": ()}, "neither a model nor figures"),
         ({"parameters": (DocumentParameter("volume", "3", True),)}, "volume"),

@@ -128,7 +128,7 @@ def test_a_task_that_would_be_late_is_run_by_the_neighbour_and_all_that_it_did_c
     guest = guest_of(south, "north")
     assert done.hosts == guest.hosts
     assert done.actual == guest.actual
-    assert guest.owner == f"{done.owner}@north"
+    assert guest.owner == f"{done.owner}:north"
     assert (done.handovers[-1].state, done.handovers[-1].outcome) == ("ended", "completed in south")
     with north.client() as client:
         for rank in range(len(guest.hosts)):

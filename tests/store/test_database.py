@@ -76,6 +76,22 @@ def test_a_database_of_an_older_version_is_migrated(tmp_path: Path) -> None:
     engine.dispose()
 
 
+def test_owners_of_guests_are_no_users_of_this_domain_after_a_migration(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/cosched.db"
+    owners = ("ann@north", "ann@site.org@north", "a\nb@north", "@north")
+    store = Store(url)
+    guests = [replace(make_task(number, owner=owner), origin="north") for number, owner in enumerate(owners, 1)]
+    store.commit(changed([*guests, make_task(9, owner="bob@north")]))
+    store.close()
+    with sqlite3.connect(tmp_path / "cosched.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0012'")
+    connection.close()
+    store = Store(url)
+    found = {task.number: task.owner for task in store.tasks()}
+    store.close()
+    assert found == {1: "ann:north", 2: "ann@site.org:north", 3: ":north", 4: ":north", 9: "bob@north"}
+
+
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "cosched.db").write_text("precious words " * 100)
     with pytest.raises(StoreFault, match="is not an SQLite database"):

@@ -17,6 +17,7 @@ from cosched.agents.protocol.letters import Accepted, Refused, RemoteTaskState, 
 from cosched.coscheduler.events import CancelRequested, StartPermitted, TaskSubmitted
 from cosched.coscheduler.handovers import Guest, GuestState, spec_of
 from cosched.coscheduler.task import Task, TaskState
+from cosched.user_names import guest_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -259,4 +260,4 @@ def _in_transit(document: TaskDocument, peer: str, time: float) -> Task:
         prepare=(),
         native=None,
     )
-    return Task("", 0, time, spec, owner=f"{document.owner}@{peer}")
+    return Task("", 0, time, spec, owner=guest_owner(document.owner, peer))

@@ -11,7 +11,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticKnownError
 
 from cosched import resources
-from cosched.access.principals import checked_user_name
 from cosched.access.proxies import parse_proxies
 from cosched.addresses import ListenAddress, is_loopback_host, parse_listen_address
 from cosched.api.times import parse_duration
@@ -19,6 +18,7 @@ from cosched.connector.registry import available_connectors
 from cosched.errors import UserError
 from cosched.paths import database_file
 from cosched.secret_files import check_private
+from cosched.user_names import checked_user_name
 
 __all__ = [
     "STATE",

@@ -10,7 +10,7 @@ from fastapi import Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from cosched.access.accounts import LONGEST_PASSWORD, SHORTEST_PASSWORD
-from cosched.access.principals import USER_NAME, Role, Scope
+from cosched.access.principals import Role, Scope
 from cosched.api.documents import (
     AccountChange,
     AccountRequest,
@@ -28,6 +28,7 @@ from cosched.portal.dependencies import AnyPrincipal, Manager, Portal, sender
 from cosched.portal.request_bodies import RequestBody
 from cosched.portal.routes import api_router
 from cosched.store.credentials import AccountRow, TokenRow
+from cosched.user_names import USER_NAME
 
 __all__ = ["router"]
 

@@ -57,6 +57,15 @@ def test_a_group_is_pinned(attempts: CondorAttemptFolders) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("owner", "user"), [("ann", "ann"), ("ann@site.org", "ann@site.org"), ("ann:north", "ann@north")]
+)
+def test_the_owner_is_the_user_of_the_accounting_group(attempts: CondorAttemptFolders, owner: str, user: str) -> None:
+    settings = CondorSettings.read({"spool": str(attempts.root), "accounting_group": "physics"})
+    described = describe(replace(_launch(), owner=owner), settings, attempts)
+    assert f"accounting_group_user = {user}\n" in described.text
+
+
 def test_what_a_host_needs_is_carried_where_nothing_is_shared(attempts: CondorAttemptFolders) -> None:
     settings = CondorSettings.read({"spool": str(attempts.root), "files": "spooled", "keep_days": 2})
     text = describe(replace(_launch(), directory="/home/ann"), settings, attempts).text
