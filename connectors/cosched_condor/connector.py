@@ -190,7 +190,7 @@ class CondorConnector:
 
     def _hand_over(self, batch: ClusterBatch, outcomes: SubmitOutcomes) -> None:
         """Submit a cluster and release it; its number counts as ours before it is known here."""
-        fences = {attempt: str(self._attempts.folder(attempt) / "cancelled") for attempt in batch.firsts}
+        fences = {attempt: str(self._attempts.fence_file(attempt)) for attempt in batch.firsts}
         with self._own_clusters.submitting():
             answer = self._submitted(batch, fences)
             cluster = str(answer["cluster"])

@@ -1,4 +1,4 @@
-"""The HTCondor connector's spool holds event logs and, for each attempt, script, output and fence."""
+"""The HTCondor connector's spool holds event logs and, for each attempt, script, output and perhaps a fence."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class CondorAttemptFolders(AttemptFolders):
     """The folders of attempts.
 
     They and what is in them are open to others as far as the spool itself is. A pool whose jobs do not run as cosched's
-    own user needs a spool that this user may write to by a common group (mode 2770).
+    own user needs a spool that this user may write to by a common group (mode 3770).
     """
 
     def __init__(self, spool: Path) -> None:
@@ -108,7 +108,7 @@ class CondorAttemptFolders(AttemptFolders):
             launch.attempt,
             "run.sh",
             _PROCESS_SCRIPT.format(
-                fence=f"{folder}/cancelled",
+                fence=shlex.quote(str(self.fence_file(launch.attempt))),
                 fenced=FENCED,
                 exports=export_lines(launch),
                 command=command,

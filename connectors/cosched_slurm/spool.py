@@ -1,4 +1,4 @@
-"""The spool of the Slurm connector: an attempt's folder holds its scripts, output, fence and process stamps.
+"""The spool of the Slurm connector: an attempt's folder holds its scripts, output and process stamps.
 
 A process leaves `began.<rank>` and `ended.<rank>`: finer than Slurm's seconds, with its exit code, at no cost to the
 controller. Where `began` exists, it does not run again.
@@ -29,7 +29,7 @@ PATH=/usr/local/bin:/usr/bin:/bin
 folder={folder}
 {rank}
 # An attempt that was cancelled while its submission was under way must not run, and none runs twice.
-[ -e "$folder/cancelled" ] && exit {fenced}
+[ -e {fence} ] && exit {fenced}
 job="${{SLURM_ARRAY_JOB_ID:+${{SLURM_ARRAY_JOB_ID}}_}}${{SLURM_ARRAY_TASK_ID:-$SLURM_JOB_ID}}"
 stamp="$(date +%s.%N) $job {count} $SLURMD_NODENAME"
 (set -C && echo "$stamp" > "$folder/began.$rank") 2>/dev/null || exit {fenced}
@@ -155,6 +155,7 @@ class SlurmAttemptFolders(AttemptFolders):
             "run.sh",
             _PROCESS_SCRIPT.format(
                 folder=shlex.quote(str(self.folder(launch.attempt))),
+                fence=shlex.quote(str(self.fence_file(launch.attempt))),
                 rank=rank,
                 fenced=FENCED,
                 count=count,

@@ -1,7 +1,7 @@
-"""A connector's spool: a folder per attempt with scripts, output and the cancel mark.
+"""A connector's spool: a folder per attempt with scripts and output, and the fences of cancelled ones beside them.
 
-Start at `AttemptFolders`; `prepared_command` writes what a process runs; `SpoolPruner` deletes old folders;
-`offline_hosts` reads which hosts an administrator took off.
+A fence is believed where no job can write. Start at `AttemptFolders`; `prepared_command` writes what a process runs;
+`SpoolPruner` deletes old folders; `offline_hosts` reads which hosts an administrator took off.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ import os
 import shlex
 import shutil
 import stat
+import tempfile
 import time
 import uuid
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.connector.interface import ConnectorError, JobReport, JobState, Output
@@ -23,7 +25,6 @@ from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
-    from pathlib import Path
 
     from cosched.connector.interface import Launch
 
@@ -54,6 +55,8 @@ if [ "$prepared" -ne 0 ]; then
     exit "$prepared"
 fi
 exec {command}"""
+_FENCES = "fences"  # folder of the fences in the spool
+_FORMER = "former"  # file in it: the attempts whose scripts look for a fence in their own folders
 _DAY = 86400.0
 _PRUNING_PERIOD = 3600.0  # seconds between two looks
 
@@ -137,9 +140,11 @@ def output_part(data: bytes, offset: int, limit: int) -> Output:
 
 
 class AttemptFolders:
-    """The folders of attempts, with scripts, output and fence; connectors add files of their own.
+    """The folders of attempts, with scripts and output, and their fences; connectors add files of their own.
 
-    A new spool is closed to other users, for scripts hold users' environments.
+    A new spool is closed to other users, for scripts hold users' environments. Jobs may write their attempts' folders,
+    so fences are in a folder of their own: others may look a name up in it, as far as they may enter the spool, and
+    write nothing.
 
     Args:
         spool: folder of the folders; every host reaches them under this path.
@@ -147,6 +152,7 @@ class AttemptFolders:
 
     def __init__(self, spool: Path) -> None:
         self.root = spool
+        self._formers: frozenset[str] | None = None
 
     def folder(self, attempt: str) -> Path:
         """Return the folder of an attempt."""
@@ -159,6 +165,7 @@ class AttemptFolders:
     def create(self, attempt: str) -> bool:
         """Make the attempt's folder, durably; return False where there is one already."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make_fences()
         folder = self.folder(attempt)
         try:
             folder.mkdir()
@@ -191,13 +198,23 @@ class AttemptFolders:
     def fence(self, attempt: str) -> None:
         """Mark the attempt as cancelled, durably: its processes end before they begin."""
         self.create(attempt)
-        if not self.fenced(attempt):
-            _write_file(self.folder(attempt) / "cancelled", "", 0o666)
-        _sync_folder(self.folder(attempt))
+        if not self._is_ours(self.fence_file(attempt)):
+            _write_file(self.fence_file(attempt), "", 0o644)
+            os.utime(self.folder(attempt), follow_symlinks=False)  # who watches the folder looks again
+        _sync_folder(self.root / _FENCES)
+        if self._is_former(attempt) and not self._former_fence(attempt).exists():  # its script looks there
+            _write_file(self._former_fence(attempt), "", 0o644)
+            _sync_folder(self.folder(attempt))
+
+    def fence_file(self, attempt: str) -> Path:
+        """Return the file that exists once the attempt is cancelled; its script looks for it."""
+        return self.root / _FENCES / attempt
 
     def fenced(self, attempt: str) -> bool:
         """Return whether the attempt was cancelled."""
-        return (self.folder(attempt) / "cancelled").exists()
+        if self._is_ours(self.fence_file(attempt)):
+            return True
+        return self._is_former(attempt) and self._former_fence(attempt).exists()
 
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         """Return part of `out.<rank>` or `err.<rank>`; see `Connector.output`."""
@@ -216,6 +233,47 @@ class AttemptFolders:
     def file_mode(self) -> int:
         """Return the mode of scripts: as open to others as their folder is, and never theirs to change."""
         return self.mode() & 0o755
+
+    def _former_fence(self, attempt: str) -> Path:
+        return self.folder(attempt) / "cancelled"
+
+    def _is_former(self, attempt: str) -> bool:
+        """Return whether a former version began the attempt, whose script knows one place of fences alone."""
+        if self._formers is None:
+            try:
+                self._formers = frozenset((self.root / _FENCES / _FORMER).read_text().split())
+            except FileNotFoundError:  # nothing has been begun or fenced since
+                return True
+        return attempt in self._formers
+
+    def _make_fences(self) -> None:
+        """Make the folder of fences, and note in it which attempts were begun without it: all of it or nothing.
+
+        Raises:
+            ConnectorError: another user has put something there.
+        """
+        fences = self.root / _FENCES
+        if not os.path.lexists(fences):
+            new = Path(tempfile.mkdtemp(prefix=".fences-", dir=self.root))
+            former = [entry.name for entry in self.root.iterdir() if _is_attempt_folder(entry.name)]
+            _write_file(new / _FORMER, "".join(f"{name}\n" for name in former), 0o644)
+            new.chmod(stat.S_IMODE(self.root.stat().st_mode) & 0o711)
+            with contextlib.suppress(OSError):  # another process has just made it
+                new.rename(fences)
+            shutil.rmtree(new, ignore_errors=True)
+        if not self._is_ours(fences):
+            raise ConnectorError(
+                f"{fences} belongs to another user: remove it, and keep others from writing into the spool",
+                transient=True,
+            )
+
+    def _is_ours(self, path: Path) -> bool:
+        """Return whether something is there that no other user has put there."""
+        try:
+            owner = path.lstat().st_uid
+        except FileNotFoundError:
+            return False
+        return owner in (os.geteuid(), self.root.stat().st_uid)  # a file server may know our root by another name
 
 
 def _command_line(launch: Launch) -> str:
@@ -312,6 +370,9 @@ def prune_spool(spool: Path, before: float, live: Collection[str]) -> int:
         if folder.stat().st_mtime < before:
             shutil.rmtree(folder, ignore_errors=True)
             deleted += 1
+    for fence in (spool / _FENCES).glob("*-*"):
+        if fence.name not in live and not (spool / fence.name).exists() and fence.lstat().st_mtime < before:
+            fence.unlink(missing_ok=True)
     return deleted
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cosched.connector import Output
+from cosched.connector import ConnectorError, Output
 from cosched.connector.spool import (
     AttemptFolders,
     SpoolPruner,
@@ -24,6 +24,8 @@ from cosched.connector.spool import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+FIRST, SECOND = (str(uuid.UUID(int=number)) for number in (1, 2))
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o770, 0o2770, 0o1777])
@@ -60,12 +62,67 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_pipe_in_place_of_the_fence_holds_no_cancel_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o2770, 0o3770, 0o1777])
+def test_fences_are_found_by_whom_the_spool_lets_in_and_made_by_nobody_else(tmp_path: Path, mode: int) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    spool.chmod(mode)
+    AttemptFolders(spool).create("a")
+    assert stat.S_IMODE((spool / "fences").stat().st_mode) == mode & 0o711
+
+
+def test_a_job_that_writes_a_mark_into_its_folder_fences_nothing(tmp_path: Path) -> None:
     folders = AttemptFolders(tmp_path / "spool")
-    folders.create("a")
-    os.mkfifo(folders.folder("a") / "cancelled")
-    folders.fence("a")
-    assert folders.fenced("a")
+    folders.create(FIRST)
+    (folders.folder(FIRST) / "cancelled").touch()
+    assert not folders.fenced(FIRST)
+    folders.refuse_fenced(FIRST)
+
+
+def test_an_attempt_of_a_former_version_is_fenced_where_its_script_looks(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    (spool / FIRST).mkdir(parents=True)
+    (spool / SECOND).mkdir()
+    (spool / SECOND / "cancelled").touch()
+    assert AttemptFolders(spool).fenced(SECOND)  # before this version has written anything
+    folders = AttemptFolders(spool)
+    folders.fence(FIRST)
+    assert (spool / FIRST / "cancelled").exists()
+    assert (folders.fenced(FIRST), folders.fenced(SECOND)) == (True, True)
+    assert AttemptFolders(spool).fenced(SECOND)
+
+
+def test_a_pipe_in_place_of_a_former_fence_holds_no_cancel_up(tmp_path: Path) -> None:
+    folders = AttemptFolders(tmp_path / "spool")
+    folders.folder(FIRST).mkdir(parents=True)
+    os.mkfifo(folders.folder(FIRST) / "cancelled")
+    folders.fence(FIRST)
+    assert folders.fenced(FIRST)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_what_another_user_puts_in_place_of_the_fences_is_not_believed(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    (spool / "fences").mkdir(parents=True)
+    for name in (FIRST, "former"):
+        (spool / "fences" / name).touch()
+        os.chown(spool / "fences" / name, 65534, 65534)
+    os.chown(spool / "fences", 65534, 65534)
+    folders = AttemptFolders(spool)
+    assert not folders.fenced(FIRST)
+    with pytest.raises(ConnectorError, match="fences belongs to another user: remove it"):
+        folders.create(FIRST)
+
+
+def test_a_fence_goes_with_the_folder_of_its_attempt(tmp_path: Path) -> None:
+    folders = AttemptFolders(tmp_path)
+    for attempt in (FIRST, SECOND):
+        folders.fence(attempt)
+        for path in (folders.folder(attempt), folders.fence_file(attempt)):
+            os.utime(path, (1000.0, 1000.0))
+    assert prune_spool(tmp_path, 2000.0, {SECOND}) == 1
+    assert not folders.fence_file(FIRST).exists()
+    assert folders.fenced(SECOND)
 
 
 def test_a_file_of_a_jobs_is_read_only_where_it_is_plain_and_small(tmp_path: Path) -> None:

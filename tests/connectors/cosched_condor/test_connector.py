@@ -88,7 +88,7 @@ def test_nothing_runs_before_its_release(play: Callable[..., tuple[CondorConnect
     assert connector.submit(LAUNCH) == "7.0"
     assert played.verbs == ["submit"]
     assert "hold = true" in played.calls[0][1]["description"]
-    assert played.calls[0][1]["fences"][ATTEMPT].endswith(f"{ATTEMPT}/cancelled")
+    assert played.calls[0][1]["fences"][ATTEMPT].endswith(f"/fences/{ATTEMPT}")
 
 
 def test_what_was_submitted_is_not_submitted_again(play: Callable[..., tuple[CondorConnector, Played]]) -> None:

@@ -49,6 +49,31 @@ def test_a_job_is_its_owners_own_and_so_is_what_it_writes(cluster: SlurmCluster,
     assert users.report(launch).state is JobState.COMPLETED
 
 
+def test_a_job_fences_neither_itself_nor_others(cluster: SlurmCluster, users: Bench) -> None:
+    other = replace(users.shell("true", hosts=("node02",)), owner="nobody")
+    plant = (
+        f'cd "$(dirname "$0")"; touch cancelled; for name in "$(basename "$PWD")" {other.attempt}; do '
+        'touch "../fences/$name" || mv ../fences ../elsewhere || echo refused; done'
+    )
+    native = NativeDescription("slurm", {}, f"#!/bin/sh\n{plant}\n")
+    launch = replace(users.launch("/bin/true", hosts=("node01",)), owner="nobody", native=native)
+    users.submit(launch)
+    users.until(launch, JobState.COMPLETED)
+    assert users.written(launch, "out", 0).data == b"refused\nrefused\n"
+    assert users.submit(launch)  # an answer that was lost is asked for again
+    users.restart()
+    assert users.report(launch).state is JobState.COMPLETED
+    users.submit(other)
+    users.until(other, JobState.COMPLETED)
+
+
+def test_an_attempt_that_is_cancelled_before_it_begins_does_not_run_as_its_owner(users: Bench) -> None:
+    launch = replace(users.shell("echo ran", hosts=("node01",)), owner="nobody")
+    users.connector.cancel(launch.attempt)
+    with pytest.raises(ConnectorError, match="was cancelled before it was submitted"):
+        users.submit(launch)
+
+
 def test_tasks_of_several_owners_that_leave_together_share_no_array(cluster: SlurmCluster, users: Bench) -> None:
     connector = SlurmConnector({**cluster.settings, "spool": str(cluster.spool), "identity": "user", "lowest_uid": 1})
     launches = [replace(users.shell("id -un", count=1), owner=owner) for owner in ("nobody", "daemon", "nobody")]
