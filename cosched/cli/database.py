@@ -133,7 +133,7 @@ def _configuration(config: Path | None) -> "Configuration":
 
 
 def _database(configuration: "Configuration") -> Path:
-    return database_file(configuration.database.url)
+    return database_file(configuration.database.url).resolve()  # its WAL is beside the file, not beside a link
 
 
 def _summary(report: "DatabaseReport") -> str:

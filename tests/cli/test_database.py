@@ -55,6 +55,20 @@ def test_nothing_is_restored_under_a_running_daemon(
     assert run(["database", "restore", kept, "--config", config]) == 0
 
 
+def test_a_backup_is_restored_behind_a_link(config: str, tmp_path: Path) -> None:
+    """SQLite keeps the WAL beside the file that a link leads to."""
+    link, kept = tmp_path / "state" / "cosched.db", str(tmp_path / "kept.db")
+    file = link.rename(tmp_path / "elsewhere.db")
+    link.with_name("cosched.db.last-commit").rename(tmp_path / "elsewhere.db.last-commit")
+    link.symlink_to(file)
+    assert run(["database", "backup", kept, "--config", config]) == 0
+    assert run(["database", "restore", kept, "--config", config]) == 0
+    assert link.readlink() == file
+    assert not any(path.is_symlink() for path in tmp_path.glob("elsewhere.db.replaced-*"))
+    assert list(tmp_path.glob("elsewhere.db.replaced-*"))
+    Store(f"sqlite:///{link}").close()
+
+
 def test_what_a_database_lacks_is_told_and_accepted(
     config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
