@@ -28,10 +28,10 @@ _KINDS = (
     "disk full",
 )
 _KINDS_OF = {
-    "local": _KINDS,
+    "local": (*_KINDS, "host taken off"),
     "simulated": _KINDS,
-    "condor": (*_KINDS, "connector killed"),
-    "slurm": _KINDS,
+    "condor": (*_KINDS, "host taken off", "connector killed"),
+    "slurm": (*_KINDS, "host taken off"),
     "federation": federation_session.KINDS,
 }
 _AT_ONCE = 60  # faults in a session

@@ -25,6 +25,7 @@ __all__ = ["Harm"]
 _LONGEST_LIFE = 1.5  # seconds until a daemon that starts is killed
 _LOCKED = (0.1, 7.0)  # seconds; a daemon waits five for another program's lock
 _FULL = (0.1, 3.0)
+_OFF = (0.1, 4.0)
 _WAITED = 1.0  # seconds for which a process that is to be killed may not be there yet
 
 
@@ -52,6 +53,8 @@ class Harm:
             "database locked": self._lock_database,
             "disk full": self._fill_disk,
         }
+        if site.connector != "simulated":
+            self.kinds["host taken off"] = self._take_host
         if site.connector == "condor":
             self.kinds["connector killed"] = lambda: self._kill_helper("cosched_condor.htcondor_worker")
 
@@ -116,6 +119,18 @@ class Harm:
         resource.prlimit(self._site.pid, resource.RLIMIT_FSIZE, (size, hard))
         time.sleep(self._chance.uniform(*_FULL))
         resource.prlimit(self._site.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        return True
+
+    def _take_host(self) -> bool:
+        """Take a host off with what runs on it, and give it back."""
+        try:
+            with self._site.client() as client:
+                name = self._chance.choice([host.name for host in client.hosts()])
+        except SystemFault:
+            return False
+        self._site.take_host(name)
+        time.sleep(self._chance.uniform(*_OFF))
+        self._site.give_host(name)
         return True
 
     @property

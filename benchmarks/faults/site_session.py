@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 _SCALE = 0.05
-_SETTINGS = {"dispatch": {"grace": "1s", "retry": "200ms"}}
+_SETTINGS = {"dispatch": {"grace": "1s", "retry": "200ms", "attempts": 1000}}  # hosts are taken off under tasks
 _CALM = (0.0, 0.8)  # seconds between two faults
 _PATIENCE = 600.0
 _TRY_AGAIN = 0.1  # seconds between two submissions under one key
