@@ -176,15 +176,21 @@ class Authenticator:
         self.log(Principal(name, role, how=ProofOfIdentity.PASSWORD), address, "login", "with a password")
         return self.sessions.begin(Login(name, role, RoleSource.ACCOUNT), self.now())
 
+    def link_user(self, ticket: str) -> str:
+        """Return the user whom a link logs in; the link stays good.
+
+        Raises:
+            LoginError: the link was used before, or is too old.
+        """
+        return self._usable(self.sessions.login_of(ticket, self.now())).user
+
     def redeem(self, ticket: str, address: str) -> tuple[str, float]:
         """Log a browser in with a link; return its cookie's value and when that expires.
 
         Raises:
             LoginError: the link was used before, or is too old.
         """
-        login = self.sessions.redeem(ticket, self.now())
-        if login is None or not self._goes_on(login.credential):
-            raise LoginError("this link has been used or is too old: make another with `cosched portal`")
+        login = self._usable(self.sessions.redeem(ticket, self.now()))
         self.log(Principal(login.user, login.role, how=ProofOfIdentity.LINK), address, "login", "with a link")
         return self.sessions.begin(login, self.now())
 
@@ -207,6 +213,11 @@ class Authenticator:
     def audit_log(self, limit: int, offset: int = 0) -> list[AuditEntry]:
         """Return lines of the audit log, the newest first."""
         return self._credentials.audit_log(limit, offset)
+
+    def _usable(self, login: Login | None) -> Login:
+        if login is None or not self._goes_on(login.credential):
+            raise LoginError("this link has been used or is too old: make another with `cosched portal`")
+        return login
 
     def _named(self, name: str) -> Identity:
         if not is_user_name(name):

@@ -96,6 +96,12 @@ class Sessions:
             self._tickets[secret_digest(secret)] = login, time + _TICKET
         return secret
 
+    def login_of(self, secret: str, time: float) -> Login | None:
+        """Return the login of a link that can still be used; None where it is none."""
+        with self._guard:
+            login, expires = self._tickets.get(secret_digest(secret), (None, 0.0))
+        return login if time < expires else None
+
     def redeem(self, secret: str, time: float) -> Login | None:
         """Return the login of a link, and use it up; None where it is none."""
         with self._guard:

@@ -27,6 +27,21 @@ def page(
     if not ticket:
         return _login_page(request, goal)
     try:
+        user = portal.access.link_user(ticket)
+    except LoginError as error:
+        return _login_page(request, goal, str(error))
+    # Another site may have opened the link: a browser's login is changed only by a press of our button.
+    return render_page(request, "login_link.html", goal=local_path(goal), ticket=ticket, user=user)
+
+
+@router.post("/login/link", dependencies=[Depends(csrf_checked)])
+def enter_by_link(
+    request: Request,
+    portal: Portal,
+    ticket: Annotated[str, Form()] = "",
+    goal: Annotated[str, Form(alias="next")] = "/",
+) -> Response:
+    try:
         return _entered(request, portal.access, portal.access.redeem(ticket, sender(request)), goal)
     except LoginError as error:
         return _login_page(request, goal, str(error))

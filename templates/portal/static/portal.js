@@ -8,7 +8,8 @@
   if (zone && !document.cookie.split("; ").includes(cookie)) {
     document.cookie = `${cookie}; path=/; max-age=31536000; samesite=lax`;
     // The first page came in the server's zone. Once: where cookies are refused it stays so.
-    if (document.cookie.includes(cookie) && !document.querySelector("form[method=post] .banner")) location.reload();
+    const leave = document.querySelector("form[method=post] .banner, form[action='/login/link']");
+    if (document.cookie.includes(cookie) && !leave) location.reload();
   }
 
   // ── parts of the page that follow what happens ─────────────────────────────────────────────────────────────

@@ -85,6 +85,8 @@ def visiting(browser: Browser, site: Site, *, log_in: bool = True, **options: An
         visitor.page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
         if log_in:
             visitor.page.goto(link)
+            visitor.page.get_by_role("button", name="Log in as").click()
+            visitor.page.wait_for_url(lambda url: "/login" not in url)
         yield visitor
     finally:
         context.close()

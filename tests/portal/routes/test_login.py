@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from fastapi.testclient import TestClient
 
 from cosched.access import Role, Scope
+from cosched.access.principals import Principal, RoleSource
+from cosched.access.tokens import signature
 from cosched.portal.application import build_application
 from cosched.portal.dependencies import needs
 from cosched.portal.routes.login import local_path
@@ -54,8 +57,6 @@ def test_name_and_password_log_in_and_out(client: TestClient) -> None:
 def test_a_change_with_the_cookie_alone_is_refused(client: TestClient, known: Authenticator) -> None:
     client.post("/login", data={"name": "ann", "password": WORD})
     assert client.post("/api/v1/tasks/1/cancel", json={}).status_code == 403
-    from cosched.access.tokens import signature
-
     csrf = signature(client.cookies["cosched_session"], "csrf")
     assert client.post("/api/v1/tasks/1/cancel", json={}, headers={"X-CSRF-Token": csrf}).status_code == 202
     left = client.post("/logout", data={"csrf_token": csrf})
@@ -73,12 +74,31 @@ def test_a_wrong_password_is_not_said_to_be_one(client: TestClient) -> None:
 
 
 def test_a_link_is_good_once(client: TestClient, known: Authenticator) -> None:
-    from cosched.access.principals import Principal, RoleSource
-
     ticket = known.ticket(Principal("chief", Role.OPERATOR, source=RoleSource.GRANTED), "unix")
-    assert client.get(f"/login?ticket={ticket}").headers["Location"] == "/"
+    asked = client.get(f"/login?ticket={ticket}")
+    assert (asked.status_code, "Log in as chief?" in asked.text) == (200, True)
+    assert client.post("/login/link", data={"ticket": ticket}).headers["Location"] == "/"
     assert client.get("/api/v1/me").json()["role"] == "operator"
+    csrf = signature(client.cookies["cosched_session"], "csrf")
+    assert client.post("/login/link", data={"ticket": ticket, "csrf_token": csrf}).status_code == 403
     assert client.get(f"/login?ticket={ticket}").status_code == 403
+
+
+def test_a_link_that_another_site_opens_swaps_no_session(client: TestClient, known: Authenticator) -> None:
+    client.post("/login", data={"name": "ann", "password": WORD})
+    ticket = known.ticket(Principal("mallory", Role.USER, source=RoleSource.GRANTED), "unix")
+    opened = client.get(f"/login?ticket={ticket}")
+    assert "You are logged in as ann." in opened.text
+    assert "Set-Cookie" not in opened.headers
+    foreign = {"Origin": "https://evil.example"}
+    assert client.post("/login/link", data={"ticket": ticket}, headers=foreign).status_code == 403
+    assert client.post("/login/link", data={"ticket": ticket}).status_code == 403  # without the token of the page
+    assert client.get("/api/v1/me").json()["name"] == "ann"
+    found = re.search(r'name="csrf_token" value="([^"]+)"', opened.text)
+    assert found is not None
+    entered = client.post("/login/link", data={"ticket": ticket, "csrf_token": found[1], "next": "/tasks"})
+    assert (entered.status_code, entered.headers["Location"]) == (303, "/tasks")
+    assert client.get("/api/v1/me").json()["name"] == "mallory"
 
 
 def test_over_tls_the_cookie_is_kept_from_everybody_else(known: Authenticator) -> None:
