@@ -295,7 +295,7 @@ class Engine(threading.Thread):
 
     def _is_held_back(self, item: InboxItem) -> bool:
         """Return whether the source of an item is held back; then the item is refused."""
-        if item.question is not None or isinstance(item.event, LetterFailed):
+        if self.mistakes.none or item.question is not None or isinstance(item.event, LetterFailed):
             return False
         seconds = self.mistakes.held_for(source_of(item), self._inbox.now())
         if seconds:

@@ -369,7 +369,10 @@ class ActionQueue:
     def run(self) -> None:
         """Run actions as they fall due, until `stop`."""
         while (action := self._next()) is not None:
-            action()
+            try:
+                action()
+            except Exception:  # the next actions are others'
+                _log.exception("cosched made a mistake with an action and goes on")
 
     def due(self) -> bool:
         """Return whether an action could run now."""

@@ -32,12 +32,15 @@ _MOST_SOURCES = 10_000
 _TOLD = 86400.0  # seconds for which the last mistake is shown as a fault
 
 
+USER = "user"
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """The origin of events, which is held back where one of them could not be handled.
 
     Attributes:
-        kind: "attempt", "neighbour", "user", or the event's name.
+        kind: "attempt", "neighbour", `USER`, or the event's name.
         name: UUID of the attempt, name of the neighbour or the user, identifier of the task; may be empty.
     """
 
@@ -45,7 +48,8 @@ class Source:
     name: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.name}".rstrip()
+        # Every user reads it among the faults, and whose request it was is nothing to them.
+        return "a user's tasks" if self.kind == USER else f"{self.kind} {self.name}".rstrip()
 
 
 HOSTS = Source(HostsObserved.__name__)
@@ -80,7 +84,7 @@ class Mistakes:
             time: now, epoch seconds.
         """
         self.count += 1
-        self._last = (time, f"{what} ({type(error).__name__}: {str(error)[:200]})")
+        self._last = (time, f"{what} ({type(error).__name__})")  # its text may be somebody's: the log alone has it
 
     def hold(self, source: Source, time: float) -> None:
         """Hold a source back, twice as long as the last time."""
@@ -97,6 +101,11 @@ class Mistakes:
         """Return for how many more seconds a source is held back; 0 where it is not."""
         held = self._held.get(source)
         return 0.0 if held is None else max(held.until - time, 0.0)
+
+    @property
+    def none(self) -> bool:
+        """Return whether no source has been held back lately."""
+        return not self._held
 
     @property
     def holding(self) -> bool:
@@ -123,7 +132,7 @@ class Mistakes:
 def source_of(item: InboxItem) -> Source:
     """Return where an item of the inbox comes from."""
     if item.tasks:
-        return Source("user", item.tasks[0].owner)
+        return Source(USER, item.tasks[0].owner)
     match item.event:
         case JobReported(report=report):
             return Source("attempt", report.attempt)

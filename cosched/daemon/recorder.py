@@ -80,15 +80,10 @@ class RecordingFiles:
         return descriptor
 
     def keep_newest(self) -> None:
-        """Give the newest file its second name, under which it stays; the oldest so kept go.
-
-        Raises:
-            OSError: the folder cannot be written.
-        """
+        """Give the newest file its second name, under which it stays; the oldest so kept go."""
         newest = self.paths()[-1]
-        kept = self.folder / newest.name.replace("recording", "mistake")
-        if not kept.exists():
-            kept.hardlink_to(newest)
+        with contextlib.suppress(OSError):  # it has that name, or the file system knows no second names
+            (self.folder / newest.name.replace("recording", "mistake")).hardlink_to(newest)
         for old in sorted(self.folder.glob("mistake-*.jsonl"))[:-_KEPT_MISTAKES]:
             old.unlink(missing_ok=True)
 

@@ -23,7 +23,7 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.task import Attempt
 from cosched.daemon.clock import Clock
-from cosched.daemon.manager import AttemptLookups, ManagerTimes, ResourceManager
+from cosched.daemon.manager import ActionQueue, AttemptLookups, ManagerTimes, ResourceManager
 from cosched.errors import UserError
 from tests.coscheduler.makers import a_task
 from tests.tasks import change_task
@@ -490,3 +490,13 @@ def test_a_manager_that_is_away_leaves_no_answers_behind() -> None:
         found.find("a0")
     jobs.down, jobs.state = False, {}
     assert found.find("a0") is None
+
+
+def test_an_action_that_cosched_fails_on_ends_no_other() -> None:
+    actions, done = ActionQueue(), []
+    for action in (MagicMock(side_effect=KeyError("nobody")), lambda: done.append("next"), actions.stop):
+        actions.put(action)
+    with capture_logs() as log:
+        actions.run()
+    assert done == ["next"]
+    assert [line["event"] for line in log] == ["cosched made a mistake with an action and goes on"]

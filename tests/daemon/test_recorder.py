@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cosched.agents.broker import Broker
+from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import Event, HostsObserved, TaskSubmitted, Tick
 from cosched.coscheduler.recording.lines import CutLine, RecordedEvent, RecordedStart, read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
@@ -143,3 +144,21 @@ def test_a_line_that_a_crash_cut_short_ends_like_the_others(tmp_path: Path) -> N
     again.land()
     found = entries(b"".join(again.files.blocks()))
     assert [type(each) for each in found] == [RecordedStart, RecordedEvent, CutLine, RecordedStart, RecordedEvent]
+
+
+def test_a_recording_in_which_the_core_failed_stays_when_the_others_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flight = Flight(tmp_path, size=1500, files=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Coscheduler, "_take", MagicMock(side_effect=ZeroDivisionError))
+        with pytest.raises(ZeroDivisionError):
+            flight.tell(Tick(1.0))
+    for number in range(80):
+        flight.tell(Tick(2.0 + number))
+    flight.land()
+    assert "recording-00000001" not in {path.stem for path in flight.files.paths()}
+    (kept,) = tmp_path.glob("mistake-*.jsonl")
+    assert (kept.name, kept.stat().st_mode & 0o777) == ("mistake-00000001.jsonl", 0o600)
+    replayed = [each for each in replay(entries(kept.read_bytes())) if isinstance(each, ReplayedEvent)]
+    assert [each.recorded.event.time for each in replayed if not each.recorded.digest] == [1.0]
