@@ -60,10 +60,18 @@ def list_tokens(
         emit_json([asdict(token) for token in tokens])
         return
     rows = [
-        (token.id, token.user, token.role, " ".join(token.scopes), format_optional_time(token.expires), token.note)
+        (
+            token.id,
+            token.user,
+            token.role,
+            token.source,
+            " ".join(token.scopes),
+            format_optional_time(token.expires),
+            token.note,
+        )
         for token in tokens
     ]
-    print_table(("ID", "USER", "ROLE", "SCOPES", "EXPIRES", "NOTE"), rows)
+    print_table(("ID", "USER", "ROLE", "SOURCE", "SCOPES", "EXPIRES", "NOTE"), rows)
 
 
 @app.command()

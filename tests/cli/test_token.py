@@ -40,6 +40,17 @@ def test_the_secret_alone_goes_to_standard_output(
     assert "has no scope submit" in capsys.readouterr().err
 
 
+def test_the_list_says_what_gives_each_role(capsys: pytest.CaptureFixture[str]) -> None:
+    for user in ("ann", ""):
+        assert run(["token", "create", "--user", user, "--note", f"of {user}"]) == 0
+    capsys.readouterr()
+    assert run(["token", "list", "--all"]) == 0
+    lines = printed(capsys).splitlines()
+    assert "SOURCE" in lines[0]
+    assert ["granted" in line for line in lines if "of ann" in line] == [True]
+    assert ["system" in line for line in lines[1:] if "of ann" not in line] == [True]
+
+
 def test_a_token_is_revoked_and_that_is_in_the_audit_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["token", "create", "--json"]) == 0
     made = json.loads(printed(capsys))

@@ -48,7 +48,12 @@ class TokenRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenView:
-    """A token that was given out; `id` is no secret."""
+    """A token that was given out; `id` is no secret.
+
+    Attributes:
+        source: what the role is held to at each use: system, proxy, account, or granted (the token alone, as an
+            administrator gave it or a former version of cosched made it); empty from a daemon that does not say.
+    """
 
     id: str
     user: str
@@ -57,6 +62,7 @@ class TokenView:
     note: str
     created: float
     expires: float
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,7 +162,7 @@ def audit(
 
 
 def _token(row: TokenRow) -> dict[str, Any]:
-    return {key: value for key, value in asdict(row).items() if key not in ("digest", "source")}
+    return {key: value for key, value in asdict(row).items() if key != "digest"}
 
 
 def _account(row: AccountRow) -> AccountView:
