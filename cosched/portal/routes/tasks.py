@@ -135,6 +135,7 @@ async def submit(
 ) -> Response:
     """Submit one task, or a list of tasks of which all or none are accepted."""
     portal, body = portal_of(request), await request.body()
+    _check_key(idempotency_key)
     if dry_run:
         return await portal.computations.run(
             request, principal, lambda check: foresee_body(portal.services, principal, body, check)
@@ -188,10 +189,8 @@ def submit_body(services: DomainServices, principal: Principal, body: bytes, key
     """Submit the tasks of a request's body; a single one is answered by itself, a list by a list.
 
     Raises:
-        RequestError: the body is no task and no list of tasks, or the key is none.
+        RequestError: the body is no task and no list of tasks.
     """
-    if key and not _KEY.fullmatch(key):
-        raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
     requests = read_requests(body)
     accepted = list(services.submissions.submit(principal, requests, key, requests_digest(requests) if key else ""))
     return _TASK(accepted[0], HTTPStatus.CREATED) if _alone(body) else _TASKS(accepted, HTTPStatus.CREATED)
@@ -213,6 +212,11 @@ def foresee_body(
     """
     forecasts = list(services.submissions.foresee(principal, read_requests(body), check))
     return _FORECAST(forecasts[0]) if _alone(body) else _FORECASTS(forecasts)
+
+
+def _check_key(key: str) -> None:
+    if key and not _KEY.fullmatch(key):
+        raise RequestError(HTTPStatus.BAD_REQUEST, "Idempotency-Key must be 1 to 255 printable ASCII characters")
 
 
 def _alone(body: bytes) -> bool:

@@ -9,7 +9,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from cosched.access import Principal, ProofOfIdentity, Role, Scope
-from cosched.api.problems import RequestError
 from cosched.portal.application import build_application
 from cosched.portal.routes.tasks import _EXAMPLES, foresee_body, submit_body
 from tests.access.memory import Trusting
@@ -45,10 +44,12 @@ def test_one_is_answered_by_itself_and_a_list_by_a_list(
     assert (answer.status_code, type(found)) == (status, kind)
 
 
-@pytest.mark.parametrize("key", ["a key", "\x7f", "ü", "k" * 256, "a\nb"])
-def test_a_key_is_short_and_printable(service: Recorder, key: str) -> None:
-    with pytest.raises(RequestError, match="Idempotency-Key must be"):
-        submit_body(services_of(service), ANN, b"{}", key)
+@pytest.mark.parametrize("key", [b"a key", b"\x7f", "ü".encode(), b"k" * 256, b"a\tb"])
+@pytest.mark.parametrize("path", ["/api/v1/tasks", "/api/v1/tasks?dry_run=true"])
+def test_a_key_is_short_and_printable(service: Recorder, key: bytes, path: str) -> None:
+    answer = client_of(service).post(path, json=TASK, headers={b"Idempotency-Key": key})
+    assert (answer.status_code, "Idempotency-Key must be" in answer.json()["detail"]) == (400, True)
+    assert not service.asked
 
 
 def test_a_token_without_the_scope_is_refused_tasks_and_submissions(service: Recorder) -> None:
