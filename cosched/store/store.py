@@ -320,7 +320,10 @@ class Store:
         """Give a connection that writes; its changes are durable and counted at the end."""
         with database_errors(self.name), self._writer.begin() as connection:
             yield connection
-            number = connection.exec_driver_sql(_COUNT).scalar_one()
+            cursor = connection.connection.cursor()  # the driver's: at each commit SQLAlchemy's would be felt
+            cursor.execute(_COUNT)
+            ((number,),) = cursor.fetchall()
+            cursor.close()
         self._last_commit.note(number)
 
 
