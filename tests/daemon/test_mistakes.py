@@ -105,7 +105,7 @@ def test_a_mistake_with_any_one_event_loses_no_task_and_runs_none_twice(
 ) -> None:
     """Once it fails in company, twice also by itself."""
     kinds: set[type[Event]] = set()
-    for place in range(1, 999, times):
+    for place in range(1, 999):
         poison.failed = []
         handled: list[Event] = []
 
