@@ -1,7 +1,7 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
 # `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages,
 # CONNECTOR=simulated on one where nothing runs.
-.PHONY: demo demo-grid check check-tests test all-tests lint machine-code testbed test-pyslurm peers clean
+.PHONY: demo demo-grid check check-tests test all-tests lint soak machine-code testbed test-pyslurm peers clean
 
 CONNECTOR ?= local
 CONNECTORS ?= local,local,local
@@ -40,6 +40,12 @@ lint:
 	$(PYTHON_IN_VENV) -m ruff check .
 	$(PYTHON_IN_VENV) -m ruff format --check .
 	$(PYTHON_IN_VENV) -m mypy
+
+# Property tests, schemathesis and fuzzers with new seeds, fifty times as far: for hours. A finding becomes a test of its own.
+soak:
+	@tools/setup test
+	@$(MAKE) --no-print-directory machine-code
+	EXPLORE=1 $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup --timeout 14400 -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
 
 # Once, and not by every process of the tests at the same time.
 machine-code:

@@ -1,7 +1,7 @@
 """For all tests: property tests never fail for being slow, and try the same examples each time.
 
-With EXPLORE=1 in the environment they go on looking, ten times as far: what they find becomes a test of its own, not a
-run that failed by chance.
+With EXPLORE=1 in the environment (`make soak`) they go on looking, fifty times as far: what they find becomes a test of
+its own, not a run that failed by chance.
 
 What a test leaves to the garbage collector by leave (a mark says which warning it ignores) is collected before it ends:
 later its warning would fail whichever test ran by then.
@@ -13,22 +13,22 @@ any more, so that groups were taken apart; here it gets to where it is read.
 from __future__ import annotations
 
 import gc
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.exploring import EXPLORES, examples
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_EXPLORES = "EXPLORE" in os.environ
 settings.register_profile(
     "cosched",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=not _EXPLORES,
-    max_examples=400 if _EXPLORES else 40,
+    derandomize=not EXPLORES,
+    max_examples=examples(15),
 )
 settings.load_profile("cosched")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import random
 
 import pytest
@@ -16,6 +15,7 @@ from cosched.coscheduler.recording.lines import read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.task import TaskState
 from tests.agents.grid import START, Faults, Grid, Node
+from tests.exploring import examples
 
 WORK = (40.0, 22.0, 15.0, 12.0)
 
@@ -405,7 +405,7 @@ def test_what_is_in_transit_is_cancelled_from_home() -> None:
     assert all(node.idle for node in grid.nodes.values())
 
 
-@pytest.mark.parametrize("seed", range(1000 if "EXPLORE" in os.environ else 100))
+@pytest.mark.parametrize("seed", range(examples(50)))
 def test_every_accepted_task_runs_exactly_once(seed: int) -> None:
     draw = random.Random(seed)
     faults = Faults(

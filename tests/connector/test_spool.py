@@ -150,7 +150,7 @@ def test_a_folder_that_cannot_be_read_is_no_sign_that_all_hosts_are_up(tmp_path:
         offline_hosts(tmp_path / "absent")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=20), st.integers(-25, 25), st.integers(1, 25))
 def test_parts_are_slices(tmp_path: Path, content: bytes, offset: int, limit: int) -> None:
     file = tmp_path / "out.0"

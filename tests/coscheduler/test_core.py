@@ -59,6 +59,7 @@ from tests.coscheduler.makers import (
     submit,
     under_plan,
 )
+from tests.exploring import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -961,5 +962,5 @@ class AnyWeather(RuleBasedStateMachine):
         assert [each.outcome for each in later] == self.outcomes[len(self.outcomes) - len(later) :]
 
 
-AnyWeather.TestCase.settings = hypothesis_settings(max_examples=150, stateful_step_count=40, deadline=None)
+AnyWeather.TestCase.settings = hypothesis_settings(max_examples=examples(80), stateful_step_count=40, deadline=None)
 TestAnyWeather = AnyWeather.TestCase

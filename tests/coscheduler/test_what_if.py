@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.connector.interface import Host
@@ -95,7 +95,6 @@ DEADLINES = st.none() | st.floats(NOW + 1, NOW + 5000)
 
 
 @given(st.lists(st.tuples(PROFILES, DEADLINES), max_size=6), PROFILES, DEADLINES)
-@settings(deadline=None, max_examples=50)
 def test_a_forecast_is_possible_and_changes_nothing(
     queue: list[tuple[tuple[float, ...], float | None]], seconds: tuple[float, ...], deadline: float | None
 ) -> None:
@@ -113,7 +112,6 @@ def test_a_forecast_is_possible_and_changes_nothing(
 
 
 @given(st.lists(PROFILES, max_size=6), PROFILES)
-@settings(deadline=None, max_examples=50)
 def test_no_other_number_of_hosts_would_end_sooner_behind_the_queue(
     queue: list[tuple[float, ...]], seconds: tuple[float, ...]
 ) -> None:

@@ -17,6 +17,7 @@ from cosched.evaluation.budget import LanesDifferError
 from cosched.evaluation.interpreter import programs as array_programs
 from tests.evaluation.makers import programs
 from tests.evaluation.oracle import COMPUTE, RECEIVE, SEND, Use, simulate
+from tests.exploring import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,7 +110,7 @@ def priced(uses: list[Use], classes: tuple[Class, Class], hosts: list[int]) -> l
     return made
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(25))
 @given(programs(most=12), CLASSES, CLASSES, HOSTS, st.booleans())
 def test_random_templates_on_random_hosts(
     model: Callable[[str], Application],

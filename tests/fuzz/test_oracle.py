@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.language import default_library
@@ -42,7 +42,6 @@ def test_statements_in_any_order(text: str) -> None:
         ORACLE.examine(f"application a {{ {text}".encode(), suffix)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_damaged_models(data: st.DataObject) -> None:
     path: Path = data.draw(st.sampled_from(FILES))

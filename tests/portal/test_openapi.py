@@ -1,11 +1,10 @@
 """Schemathesis on the API's own description: all its checks and phases, against a real server.
 
-It tries the same few examples in every run; EXPLORE=1 looks for new ones, and for many more.
+It tries the same few examples in every run; `make soak` looks for new ones, and for many more.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -20,13 +19,13 @@ from cosched.daemon.web.server import WebServer
 from cosched.daemon.web.sockets import open_socket
 from cosched.portal.application import build_application
 from tests.daemon.makers import access_to, daemon
+from tests.exploring import EXPLORES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_EXPLORING = "EXPLORE" in os.environ
-_HOW = ["--max-examples", "200"] if _EXPLORING else ["--max-examples", "2", "--generation-deterministic"]
+_HOW = ["--max-examples", "200"] if EXPLORES else ["--max-examples", "2", "--generation-deterministic"]
 
 
 # Names that are there no schema can tell. What a task must be beyond its form (a known application, a deadline that can
@@ -93,5 +92,5 @@ def test_schemathesis_finds_nothing(served: tuple[str, str], tmp_path: Path) -> 
         "60",
         *_HOW,
     ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3600 if _EXPLORING else 250)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=3600 if EXPLORES else 250)
     assert done.returncode == 0, done.stdout[-60000:] + done.stderr[-2000:]

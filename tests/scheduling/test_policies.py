@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
@@ -35,7 +35,6 @@ def _counts(schedule: Schedule) -> list[int]:
 
 
 @pytest.mark.parametrize("policy", sorted(set(PolicyName) - INDEPENDENT))
-@settings(deadline=None, max_examples=25)
 @given(problem=problems())
 def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy: PolicyName, problem: Problem) -> None:
     schedule, statistics = plan(problem, policy, Limit(0.001))
@@ -45,7 +44,6 @@ def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy:
 
 
 @pytest.mark.parametrize("policy", sorted(set(PolicyName) - INDEPENDENT - {PolicyName.TITAN_CLASSIC}))
-@settings(deadline=None, max_examples=25)
 @given(problem=problems(absences=True))
 def test_every_policy_plans_around_hosts_that_come_and_go(policy: PolicyName, problem: Problem) -> None:
     schedule, statistics = plan(problem, policy, Limit(0.001))
@@ -97,7 +95,6 @@ def test_the_search_stops_when_nothing_can_be_better() -> None:
 
 
 @pytest.mark.parametrize("policy", sorted({*INDEPENDENT, PolicyName.GENETIC}))
-@settings(max_examples=15)
 @given(problem=matrices())
 def test_every_policy_for_independent_tasks_gives_a_feasible_schedule(policy: PolicyName, problem: Problem) -> None:
     schedule, statistics = plan(problem, policy, Limit(0.001))
@@ -150,7 +147,6 @@ def test_seed_and_generations_decide_the_plan_of_every_search(policy: PolicyName
 
 
 @pytest.mark.parametrize("policy", sorted(COMPILED))
-@settings(max_examples=25)
 @given(problem=matrices(), deadlines=st.lists(st.floats(0.1, 50.0), min_size=10, max_size=10))
 def test_every_search_says_what_became_of_its_plan(
     policy: PolicyName, problem: Problem, deadlines: list[float]

@@ -15,6 +15,7 @@ from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from tests.changes import changed
+from tests.exploring import examples
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -98,14 +99,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @given(TASKS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25))
 def test_a_task_comes_back_as_it_was(store: Store, task: Task) -> None:
     store.commit(changed([task]))
     assert store.task("1") == task
 
 
 @given(ATTEMPTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25))
 def test_an_attempt_comes_back_as_it_was(store: Store, attempt: Attempt) -> None:
     store.commit(
         changed([make_task(1, name="", application="", command=())], [replace(attempt, state=AttemptState.RUNNING)])

@@ -26,7 +26,7 @@ def _launch(*command: str) -> Launch:
     return Launch(str(uuid.uuid4()), "17", "jacobi", command, hosts=("node01", "node02"), count=2)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=4),
     st.text("ab\n'\"$`\\ "),

@@ -29,7 +29,7 @@ def files(spool: Path) -> LocalSpool:
     return files
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     command=st.lists(TEXT, min_size=1, max_size=4).map(tuple),
     hosts=st.lists(st.sampled_from("abcd"), unique=True).map(tuple),

@@ -34,7 +34,7 @@ def _run(script: Path, **environment: str) -> subprocess.CompletedProcess[bytes]
     return subprocess.run([script], env={"SLURM_JOB_ID": "4711", **environment}, capture_output=True, check=False)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), max_size=4),
     st.text("ab\n'\"$`\\ "),

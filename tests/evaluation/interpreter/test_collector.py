@@ -36,8 +36,8 @@ def collected(collector: Collector, tree: Tree, processors: list[int]) -> None:
             at = np.array(processors, np.int64)[lane]
             collector.add(COMPUTE, lane, at, at, None if place % 2 else at.astype(np.float64), place)
         else:
-            turns = [item[0][lane % 8] for lane in range(len(processors))]
-            times = np.array([turn for turn in turns if turn]) if item[2] else None
+            turns = np.array([item[0][lane % 8] for lane in range(len(processors))], np.int64)
+            times = turns[turns > 0] if item[2] else None
             slot = np.repeat(np.arange(len(processors)), np.minimum(turns, 1) if item[2] else turns)
             inner = collector.inner(len(slot))
             collected(inner, item[1], [processors[lane] for lane in slot])

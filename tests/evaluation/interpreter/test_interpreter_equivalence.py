@@ -16,6 +16,7 @@ from cosched.evaluation import engine, evaluate, load, load_hardware, parameters
 from cosched.evaluation.budget import CountError, LanesDifferError
 from cosched.evaluation.interpreter.programs import program
 from cosched.language import default_library
+from tests.exploring import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,7 +146,7 @@ partmp t {
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
     deadline=None,
-    max_examples=80,
+    max_examples=examples(30),
 )
 @given(statements())
 def test_random_templates_mean_the_same(model: Callable[[str], Application], plain: Hardware, body: str) -> None:

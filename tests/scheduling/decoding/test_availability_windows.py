@@ -17,6 +17,7 @@ from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.schedule import check_schedule
+from tests.exploring import examples
 from tests.scheduling.problems import a_plan, a_problem, plans, problems
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def test_the_soonest_end_of_one_more_task_is_that_of_the_best_count_behind_the_o
     assert (found.end, len(found.hosts), found.start) == min(places)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(25))
 @given(problems(tasks=3, hosts=2, classes=1, whole=True, absences=True))
 def test_the_best_plan_is_the_best_schedule_there_is(problem: Problem) -> None:
     usable = [(np.flatnonzero(np.isfinite(row)) + 1).tolist() for row in problem.seconds[problem.host_class[0]]]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.scheduling.decoding.decoder import decode, dependency_order, soonest, spans
@@ -36,7 +36,6 @@ def test_spans_are_the_times_of_the_schedule(data: st.DataObject) -> None:
         assert (item.start, item.end) == (starts[task], ends[task])
 
 
-@settings(max_examples=40, deadline=None)
 @given(problems(tasks=3, hosts=3, classes=1, whole=True))
 def test_the_best_plan_is_the_best_schedule_there_is(problem: Problem) -> None:
     """The decoder leaves holes open, and still some order and counts give an optimal schedule."""
@@ -49,7 +48,6 @@ def test_the_best_plan_is_the_best_schedule_there_is(problem: Problem) -> None:
     assert best == exhaustive(problem)
 
 
-@settings(max_examples=40, deadline=None)
 @given(problems(tasks=3, hosts=3, classes=2, whole=True))
 def test_of_all_schedules_on_hosts_of_one_class_each_some_plan_is_the_best(problem: Problem) -> None:
     """A class for each task in the plan: the greedy choice alone takes fast hosts from those who need them."""

@@ -21,6 +21,7 @@ from cosched.scheduling.kernels.late_jobs_kernel import (
 from cosched.scheduling.kernels.objective_kernel import tabulate
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan
+from tests.exploring import examples
 from tests.scheduling.problems import a_plan, a_problem, plans, problems
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def annealed(
     return fewest, Plan(best.order, best.counts), plan
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(25))
 @given(problems(classes=1), st.sampled_from([0.0, 5.0]), st.sampled_from([0.05, 1.0]))
 def test_the_best_plan_on_the_way_misses_what_is_said(problem: Problem, tolerance: float, temperature: float) -> None:
     problem = replace(problem, depends_on=())

@@ -4,7 +4,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from cosched.scheduling.mapping.dual_price import DualPriceSearch
 from cosched.scheduling.mapping.etc_mapping import min_min, single_host_seconds, sufferage
@@ -26,7 +26,6 @@ def a_matrix(seed: int) -> NDArray[np.float64]:
     return draw.uniform(1, 100, (80, 1)) * draw.uniform(1, 10, (80, 6))
 
 
-@settings(max_examples=40)
 @given(matrices(tasks=12, hosts=4))
 def test_the_assignment_is_possible_and_has_the_makespan_told(problem: Problem) -> None:
     seconds = single_host_seconds(problem)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 
-SLOW = settings(deadline=None, max_examples=30)
 MAKESPAN = Weights(1.0, 0.0, 0.0)
 
 
@@ -40,7 +39,6 @@ def a_queue(seed: int, tasks: int = 20, hosts: int = 8) -> Problem:
     return a_problem(profiles.tolist(), hosts, deadline=draw.uniform(5, 90, tasks).tolist())
 
 
-@SLOW
 @given(st.data())
 def test_the_best_plan_is_feasible_and_never_worse_than_a_seed(data: st.DataObject) -> None:
     problem = data.draw(problems())
@@ -54,7 +52,6 @@ def test_the_best_plan_is_feasible_and_never_worse_than_a_seed(data: st.DataObje
     assert all(search.objective <= value(problem, seed, weights) * (1 + 1e-9) for seed in seeds)
 
 
-@settings(deadline=None, max_examples=15)
 @given(problems(tasks=4, hosts=3, classes=1, whole=True))
 def test_small_problems_are_solved(problem: Problem) -> None:
     """As good as the best of many random plans: small problems have few."""
@@ -153,7 +150,6 @@ def test_the_logbook_has_the_statistics_of_the_population() -> None:
     assert lines[-1]["min"] >= search.objective
 
 
-@SLOW
 @given(st.data())
 def test_the_figures_of_the_best_plan_are_those_of_its_schedule(data: st.DataObject) -> None:
     problem = data.draw(problems())
@@ -180,7 +176,6 @@ def test_a_class_of_its_own_for_each_task_beats_the_greedy_choice() -> None:
     assert warm.objective == search.objective
 
 
-@SLOW
 @given(st.data())
 def test_widths_stand_for_counts_and_classes(data: st.DataObject) -> None:
     problem = data.draw(problems())

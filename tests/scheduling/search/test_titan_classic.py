@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.objective.weights import Weights
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
 
 
-@settings(max_examples=40)
 @given(problems())
 def test_the_best_schedule_is_feasible_and_has_the_cost_told(problem: Problem) -> None:
     weights = Weights(1.0, 0.5, 2.0)
