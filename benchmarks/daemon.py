@@ -119,7 +119,7 @@ def _processes(daemon: int) -> dict[str, int]:
     """Return the daemon's process and its search's."""
     for task in Path(f"/proc/{daemon}/task").iterdir():
         for child in (task / "children").read_text().split():
-            if b"cosched.daemon.planner" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if b"cosched.daemon.processes.planner" in Path(f"/proc/{child}/cmdline").read_bytes():
                 return {"daemon": daemon, "search": int(child)}
     raise SystemExit("the daemon has no search: look at its log")
 

@@ -47,8 +47,8 @@ class Harm:
         self.kinds: dict[str, Callable[[], bool]] = {
             "daemon killed": self._kill_daemon,
             "daemon killed at its start": self._kill_starting_daemon,
-            "search killed": lambda: self._kill_helper("cosched.daemon.planner"),
-            "models killed": lambda: self._kill_helper("cosched.daemon.predictors"),
+            "search killed": lambda: self._kill_helper("cosched.daemon.processes.planner"),
+            "models killed": lambda: self._kill_helper("cosched.daemon.processes.predictors"),
             "task cancelled": self._cancel,
             "database locked": self._lock_database,
             "disk full": self._fill_disk,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.changes import Decision
     from cosched.coscheduler.core import Coscheduler
     from cosched.daemon.manager import ResourceManager
-    from cosched.daemon.search import SearchProcess
+    from cosched.daemon.processes.search import SearchProcess
 
 __all__ = ["SNAPSHOT_INTERVAL", "Effects"]
 

@@ -44,11 +44,11 @@ from cosched.daemon.locks import DaemonLocks
 from cosched.daemon.manager import ManagerTimes, ResourceManager
 from cosched.daemon.neighbours import AgentNetwork, DomainParts, make_agent_network
 from cosched.daemon.peer_directory import PeerDirectory
-from cosched.daemon.planner import SearchAllowance
-from cosched.daemon.predictors import ModelProcesses
+from cosched.daemon.processes.planner import SearchAllowance
+from cosched.daemon.processes.predictors import ModelProcesses
+from cosched.daemon.processes.search import SearchProcess
 from cosched.daemon.recorder import Recorder, RecordingFiles
 from cosched.daemon.runtime_tuning import raise_file_limit, tune_runtime
-from cosched.daemon.search import SearchProcess
 from cosched.daemon.web.server import web_server
 from cosched.errors import SystemFault
 from cosched.prediction.catalogue import Catalogue

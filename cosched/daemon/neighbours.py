@@ -18,7 +18,7 @@ from cosched.app.core_access import CoreClient
 from cosched.app.forwarding_status import explain_forwarding
 from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge
 from cosched.app.views import peer_views
-from cosched.daemon.adviser import Adviser, network_view
+from cosched.daemon.processes.adviser import Adviser, network_view
 from cosched.errors import CoschedError
 from cosched.store.handovers import HandoverTable
 

@@ -52,7 +52,7 @@ def until(holds: Callable[[], object]) -> None:
 
 def search_of(daemon: int) -> int | None:
     """Return the process of a daemon's search."""
-    return child_of(daemon, "cosched.daemon.planner")
+    return child_of(daemon, "cosched.daemon.processes.planner")
 
 
 def child_of(daemon: int, module: str) -> int | None:
@@ -132,8 +132,8 @@ def test_whoever_waits_for_a_model_is_told_that_the_daemon_ends(site: Site) -> N
     with ThreadPoolExecutor(5) as pool:
         asked = [pool.submit(ask) for _ in range(5)]
         # Stopped: it ends by itself after so many steps, on a quick machine before those who wait are told.
-        until(lambda: child_of(site.pid, "cosched.daemon.predictors") is not None)
-        evaluating = child_of(site.pid, "cosched.daemon.predictors")
+        until(lambda: child_of(site.pid, "cosched.daemon.processes.predictors") is not None)
+        evaluating = child_of(site.pid, "cosched.daemon.processes.predictors")
         assert evaluating is not None
         os.kill(evaluating, signal.SIGSTOP)
         # One more than may wait: when that is sent away, the others have come, and not only their connections.

@@ -46,9 +46,9 @@ _NOUNS = (
 )
 _COMMAND = ("cosched.client", "cosched.daemon.config", *(f"cosched.cli.{noun}" for noun in _NOUNS))
 _HELPERS = (
-    "cosched.daemon.planner",
-    "cosched.daemon.predictors",
-    "cosched.daemon.advising",
+    "cosched.daemon.processes.planner",
+    "cosched.daemon.processes.predictors",
+    "cosched.daemon.processes.advising",
     "cosched_condor.htcondor_worker",
 )
 

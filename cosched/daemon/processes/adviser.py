@@ -22,7 +22,7 @@ from cosched.agents.advice import AdviserSnapshot, ObservedDomain, ObservedTask
 from cosched.agents.agent_settings import AdvertisingBounds, PeerRole
 from cosched.api.documents import AdvertisingView, AdviceView, NetworkView, OutlookView
 from cosched.app.core_access import CoreClient
-from cosched.daemon.advising import AdviceRequest
+from cosched.daemon.processes.advising import AdviceRequest
 from cosched.errors import SystemFault
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class Adviser(threading.Thread):
 
     def _simulate(self, request: AdviceRequest) -> Advice | None:
         """Return the answer; None where `stop` was called meanwhile."""
-        command = [sys.executable, "-m", "cosched.daemon.advising"]
+        command = [sys.executable, "-m", "cosched.daemon.processes.advising"]
         with self._guard:
             if self._stopped.is_set():
                 return None

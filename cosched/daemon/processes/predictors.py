@@ -1,4 +1,4 @@
-"""Predictors evaluate models in processes of their own: `python -m cosched.daemon.predictors FOLDER…`.
+"""Predictors evaluate models in processes of their own: `python -m cosched.daemon.processes.predictors FOLDER…`.
 
 An evaluation may take seconds of the interpreter; here it delays only models behind it, and can be ended.
 """
@@ -37,7 +37,7 @@ class ModelProcesses(ModelPredictor):
     def __init__(self, folders: Sequence[Path]) -> None:
         """Set up; a process is started when it is first needed."""
         super().__init__(folders, look=_LOOK)
-        command = ["cosched.daemon.predictors", *map(str, folders)]
+        command = ["cosched.daemon.processes.predictors", *map(str, folders)]
         self._named, self._texts, self._files = self._processes = tuple(
             WorkerProcess(command, os.environ, _LIMIT, manager="the model", daemon="it") for _ in range(3)
         )

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.daemon import predictors
-from cosched.daemon.predictors import ModelProcesses
+from cosched.daemon.processes import predictors
+from cosched.daemon.processes.predictors import ModelProcesses
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.model_predictor import ModelPredictor
 

@@ -1,4 +1,4 @@
-"""The search, in a process of its own: `python -m cosched.daemon.planner`.
+"""The search, in a process of its own: `python -m cosched.daemon.processes.planner`.
 
 Snapshots come in on standard input, better plans go out on standard output, both as pickles between one user's own
 processes. A good neighbour: niced, a bounded share of one processor, asleep once it has converged until something

@@ -8,7 +8,7 @@ import sys
 
 from cosched.agents.advice import AdviserSnapshot, ObservedDomain, ObservedTask
 from cosched.agents.agent_settings import AdvertisingBounds, AgentSettings, PeerRole
-from cosched.daemon.advising import AdviceRequest, answer
+from cosched.daemon.processes.advising import AdviceRequest, answer
 from cosched.prediction.profile import PredictionSource, Profile
 
 SETTINGS = AgentSettings("here", "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e")
@@ -21,7 +21,7 @@ QUESTION = AdviceRequest(
 
 
 def ask(data: bytes) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "cosched.daemon.advising"]
+    command = [sys.executable, "-m", "cosched.daemon.processes.advising"]
     return subprocess.run(command, input=data, capture_output=True, timeout=60, check=False)
 
 

@@ -26,12 +26,19 @@ from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved
-from cosched.daemon.adviser import FEWEST_TASKS, Adviser, NetworkSurvey, adviser_snapshot, network_view, survey_network
 from cosched.daemon.clock import Clock
 from cosched.daemon.config.sections import AgentSection
 from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
 from cosched.daemon.inbox import Inbox
+from cosched.daemon.processes.adviser import (
+    FEWEST_TASKS,
+    Adviser,
+    NetworkSurvey,
+    adviser_snapshot,
+    network_view,
+    survey_network,
+)
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from tests.daemon.makers import RecordingManager

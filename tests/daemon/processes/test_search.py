@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.daemon.test_planner import snapshot
 
 from cosched.daemon.clock import Clock
-from cosched.daemon.planner import SearchAllowance
-from cosched.daemon.search import SearchProcess
+from cosched.daemon.processes.planner import SearchAllowance
+from cosched.daemon.processes.search import SearchProcess
 from cosched.scheduling.objective.weights import Weights
-from tests.daemon.test_planner import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ def search() -> Iterator[tuple[SearchProcess, queue.SimpleQueue[ScheduleImproved
 
 @pytest.fixture(autouse=True)
 def _soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.daemon.search._START_AGAIN", 0.05)
+    monkeypatch.setattr("cosched.daemon.processes.search._START_AGAIN", 0.05)
 
 
 def ask(running: SearchProcess, tasks: int = 6, moment: float = 100.0) -> None:
@@ -89,7 +89,7 @@ def test_a_search_that_hangs_does_not_keep_the_daemon_from_ending() -> None:
 
 def test_a_search_that_cannot_be_started_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("cosched.daemon.search.sys.executable", "/nowhere/python")
+        patch.setattr("cosched.daemon.processes.search.sys.executable", "/nowhere/python")
         with search() as (running, plans):
             ask(running)
             time.sleep(0.2)

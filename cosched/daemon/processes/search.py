@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.daemon.planner import PlanningSnapshot, SearchAllowance
+from cosched.daemon.processes.planner import PlanningSnapshot, SearchAllowance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ _START_AGAIN = 2.0  # seconds before a search process that died is started again
 
 
 class SearchProcess:
-    """Keeps a planner (`cosched.daemon.planner`) at work on the newest snapshot.
+    """Keeps a planner (`cosched.daemon.processes.planner`) at work on the newest snapshot.
 
     The daemon never waits for it: without a planner, tasks leave in the order and on the hosts of a simple rule.
     """
@@ -93,7 +93,7 @@ class SearchProcess:
             OSError: it cannot be started, or died while it was written to.
         """
         courtesy = [str(self._courtesy.nice), str(self._courtesy.share), str(self._courtesy.converged)]
-        command = [sys.executable, "-m", "cosched.daemon.planner", *courtesy]
+        command = [sys.executable, "-m", "cosched.daemon.processes.planner", *courtesy]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             with self._changed:
                 self._process = process

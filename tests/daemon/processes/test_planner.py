@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.kernels import queue
 from cosched.coscheduler.events import ScheduleImproved
-from cosched.daemon.planner import PlanningSnapshot
+from cosched.daemon.processes.planner import PlanningSnapshot
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan
@@ -31,7 +31,7 @@ def snapshot(tasks: int = 6, time: float = 100.0) -> PlanningSnapshot:
 
 @contextmanager
 def planner(converged: float = 0.2) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", "cosched.daemon.planner", "0", "1.0", str(converged)]
+    command = [sys.executable, "-m", "cosched.daemon.processes.planner", "0", "1.0", str(converged)]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
     try:
@@ -119,6 +119,6 @@ def test_the_planner_ends_quietly_where_nobody_reads_its_plans() -> None:
 def test_the_planner_ends_at_a_snapshot_that_it_does_not_understand() -> None:
     """Deaf, it would live on, and the daemon would plan no more."""
     with planner() as process:
-        give(process, b"ccosched.daemon.planner\nNoLonger\n.")
+        give(process, b"ccosched.daemon.processes.planner\nNoLonger\n.")
         assert process.wait(30) == 1
         assert "NoLonger" in said(process)
