@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.daemon.test_planner import snapshot
+from tests.daemon.processes.test_planner import snapshot
 
 from cosched.daemon.clock import Clock
 from cosched.daemon.processes.planner import SearchAllowance
