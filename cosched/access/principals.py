@@ -9,8 +9,10 @@ import os
 import pwd
 import socket
 import struct
+import time
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from functools import lru_cache
 
 from cosched.errors import UserError
 
@@ -145,14 +147,32 @@ def peer_uid(connection: socket.socket) -> int | None:
 
 def user_name(uid: int) -> str:
     """Return the login name of a user id, "uid1234" where the system knows none."""
+    return _look_up_name(uid, _period())
+
+
+def user_number(name: str) -> int | None:
+    """Return the user id of a login name, as `user_name` gives it; None where the system knows none."""
+    return _look_up_number(name, _period())
+
+
+# Every request asks, and the system may ask a directory service on another machine.
+_KNOWN_FOR = 5.0  # seconds
+
+
+def _period() -> int:
+    return int(time.monotonic() / _KNOWN_FOR)
+
+
+@lru_cache(maxsize=1000)
+def _look_up_name(uid: int, _: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return f"uid{uid}"
 
 
-def user_number(name: str) -> int | None:
-    """Return the user id of a login name, as `user_name` gives it; None where the system knows none."""
+@lru_cache(maxsize=1000)
+def _look_up_number(name: str, _: int) -> int | None:
     try:
         return pwd.getpwnam(name).pw_uid
     except KeyError:

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.daemon.processes.test_planner import snapshot
 
 from cosched.daemon.clock import Clock
 from cosched.daemon.processes.planner import SearchAllowance
 from cosched.daemon.processes.search import SearchProcess
 from cosched.scheduling.objective.weights import Weights
+from tests.daemon.processes.test_planner import snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
