@@ -8,7 +8,7 @@ from cosched.simulation.experiments.titan_table_2 import EXPERIMENT, measured_ro
 
 @pytest.mark.parametrize("tree", ["0", "1"])
 def test_the_middleware_moves_tasks_and_meets_more_deadlines(tree: str) -> None:
-    settings = {"requests": "500", "rate": "5", "first": "60", "generations": "1", "tree": tree, "local": "1"}
+    settings = {"requests": "500", "rate": "5", "first": "40", "generations": "1", "tree": tree, "local": "1"}
     off, local, on = EXPERIMENT.run(1, EXPERIMENT.settings(settings))
     assert [row["middleware"] for row in (off, local, on)] == ["OFF", "LOCAL", "ON"]
     assert float(on["on_time"] or 0) > float(off["on_time"] or 0)
