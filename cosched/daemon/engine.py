@@ -25,7 +25,7 @@ from cosched.coscheduler.events import HostsObserved, Restored, TaskSubmitted, T
 from cosched.coscheduler.task import AttemptState
 from cosched.daemon.effects import SNAPSHOT_INTERVAL
 from cosched.daemon.inbox import InboxItem
-from cosched.daemon.mistakes import HOSTS, Mistakes, Source, source_of
+from cosched.daemon.mistakes import HOSTS, EventSource, Mistakes, source_of
 from cosched.daemon.recovery import saved_again, saved_state
 from cosched.errors import UserError
 from cosched.store.database import RefusedError, StoreFault
@@ -46,7 +46,7 @@ _log = structlog.get_logger("cosched.engine")
 
 _TICK = 0.25  # seconds after which the core is told that time went by, however many questions keep it busy
 _BATCH = 200  # events written in one commit at most
-_SNAPSHOT = Source("snapshot")
+_SNAPSHOT = EventSource("snapshot")
 _T = TypeVar("_T")
 
 

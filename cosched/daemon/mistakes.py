@@ -23,7 +23,7 @@ from cosched.coscheduler.events import (
 if TYPE_CHECKING:
     from cosched.daemon.inbox import InboxItem
 
-__all__ = ["HOSTS", "Mistakes", "Source", "source_of"]
+__all__ = ["HOSTS", "EventSource", "Mistakes", "source_of"]
 
 _SHORTEST = 1.0  # seconds for which a source is held back after its first mistake
 _LONGEST = 60.0
@@ -36,7 +36,7 @@ USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EventSource:
     """The origin of events, which is held back where one of them could not be handled.
 
     Attributes:
@@ -52,7 +52,7 @@ class Source:
         return "a user's tasks" if self.kind == USER else f"{self.kind} {self.name}".rstrip()
 
 
-HOSTS = Source(HostsObserved.__name__)
+HOSTS = EventSource(HostsObserved.__name__)
 """The connector's list of hosts."""
 
 
@@ -72,8 +72,8 @@ class Mistakes:
     def __init__(self) -> None:
         self.count = 0
         self._last: tuple[float, str] | None = None
-        self._held: dict[Source, _Held] = {}
-        self._waiting: set[Source] = set()  # sources that were held back and have not been released yet
+        self._held: dict[EventSource, _Held] = {}
+        self._waiting: set[EventSource] = set()  # sources that were held back and have not been released yet
 
     def note(self, what: str, error: BaseException, time: float) -> None:
         """Count a mistake.
@@ -86,7 +86,7 @@ class Mistakes:
         self.count += 1
         self._last = (time, f"{what} ({type(error).__name__})")  # its text may be somebody's: the log alone has it
 
-    def hold(self, source: Source, time: float) -> None:
+    def hold(self, source: EventSource, time: float) -> None:
         """Hold a source back, twice as long as the last time."""
         for old in [each for each, held in self._held.items() if time >= held.until + _FORGIVEN]:
             del self._held[old]
@@ -97,7 +97,7 @@ class Mistakes:
         if len(self._held) > _MOST_SOURCES:
             del self._held[next(iter(self._held))]
 
-    def held_for(self, source: Source, time: float) -> float:
+    def held_for(self, source: EventSource, time: float) -> float:
         """Return for how many more seconds a source is held back; 0 where it is not."""
         held = self._held.get(source)
         return 0.0 if held is None else max(held.until - time, 0.0)
@@ -112,7 +112,7 @@ class Mistakes:
         """Return whether a source is held back that has not been released yet."""
         return bool(self._waiting)
 
-    def release(self, time: float) -> list[Source]:
+    def release(self, time: float) -> list[EventSource]:
         """Return the sources whose time is over, each once."""
         over = [source for source in self._waiting if not self.held_for(source, time)]
         self._waiting.difference_update(over)
@@ -129,18 +129,18 @@ class Mistakes:
         )
 
 
-def source_of(item: InboxItem) -> Source:
+def source_of(item: InboxItem) -> EventSource:
     """Return where an item of the inbox comes from."""
     if item.tasks:
-        return Source(USER, item.tasks[0].owner)
+        return EventSource(USER, item.tasks[0].owner)
     match item.event:
         case JobReported(report=report):
-            return Source("attempt", report.attempt)
+            return EventSource("attempt", report.attempt)
         case AttemptSubmitted() | SubmitFailed() | AttemptMissing() | AttemptAbsent() as event:
-            return Source("attempt", event.attempt)
+            return EventSource("attempt", event.attempt)
         case LetterReceived(letter=letter) | LetterFailed(letter=letter):
-            return Source("neighbour", letter.sender)
+            return EventSource("neighbour", letter.sender)
         case CancelRequested(task=task):
-            return Source("cancelling", task)
+            return EventSource("cancelling", task)
         case event:
-            return Source(type(event).__name__)
+            return EventSource(type(event).__name__)

@@ -24,7 +24,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.task_plan import TaskPlan
 from cosched.daemon.effects import Effects
 from cosched.daemon.inbox import InboxItem
-from cosched.daemon.mistakes import Mistakes, Source, source_of
+from cosched.daemon.mistakes import EventSource, Mistakes, source_of
 from tests.daemon.lives import Life, Pool, World, a_request
 from tests.daemon.test_engine_crashes import HALVING, SUBMISSIONS, Story, Weather, in_order
 from tests.tasks import change_task
@@ -270,7 +270,7 @@ def test_the_plan_in_force_outlives_a_mistake(life: Life, poison: Poison) -> Non
 
 
 def test_a_source_is_held_back_longer_each_time_and_forgiven_later() -> None:
-    mistakes, source = Mistakes(), Source("neighbour", "north")
+    mistakes, source = Mistakes(), EventSource("neighbour", "north")
     pauses = []
     time = 0.0
     for _ in range(8):
@@ -296,8 +296,8 @@ def test_the_last_mistake_is_told_for_a_day() -> None:
 
 def test_events_come_from_the_attempt_that_they_tell_of() -> None:
     report = InboxItem(event=JobReported(1.0, JobReport("uuid", JobState.RUNNING)))
-    assert source_of(report) == Source("attempt", "uuid")
-    assert source_of(InboxItem(event=Tick(1.0))) == Source("Tick")
+    assert source_of(report) == EventSource("attempt", "uuid")
+    assert source_of(InboxItem(event=Tick(1.0))) == EventSource("Tick")
 
 
 def test_whose_request_a_mistake_was_made_with_is_not_told_to_all() -> None:
