@@ -52,8 +52,19 @@ class CoreAccess(Protocol):
         """Tell the core of an event; the answer comes when its changes are on disk."""
         ...
 
-    def accept(self, tasks: Sequence[Task], submission: KeyedSubmission | None = None) -> Future[tuple[Task, ...]]:
-        """Number new tasks and take them in, all or none; the answer means "on disk"."""
+    def accept(
+        self,
+        tasks: Sequence[Task],
+        submission: KeyedSubmission | None = None,
+        check: Callable[[Coscheduler], None] | None = None,
+    ) -> Future[tuple[Task, ...]]:
+        """Number new tasks and take them in, all or none; the answer means "on disk".
+
+        Args:
+            tasks: without numbers.
+            submission: under which they come, with its idempotency key.
+            check: called with the core just before they are taken in; what it raises refuses them.
+        """
         ...
 
 
@@ -85,9 +96,14 @@ class CoreClient:
         """Tell the core of an event; on return its changes are on disk."""
         self.wait(self._core.apply(event))
 
-    def accept(self, tasks: Sequence[Task], submission: KeyedSubmission | None = None) -> Future[tuple[Task, ...]]:
-        """Have new tasks taken in, all or none; `wait` for the answer."""
-        return self._core.accept(tasks, submission)
+    def accept(
+        self,
+        tasks: Sequence[Task],
+        submission: KeyedSubmission | None = None,
+        check: Callable[[Coscheduler], None] | None = None,
+    ) -> Future[tuple[Task, ...]]:
+        """Have new tasks taken in, all or none, unless a check of the core refuses them; `wait` for the answer."""
+        return self._core.accept(tasks, submission, check)
 
     def wait(self, answer: Future[_T]) -> _T:
         """Return an answer of the core.

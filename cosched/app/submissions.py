@@ -5,7 +5,6 @@ Start at `SubmissionService.submit`.
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import Future
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from cosched.coscheduler.what_if import predict_placement
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from cosched.access.principals import Principal
     from cosched.api.documents import TaskRequest, TaskView
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from cosched.app.domain_status import CurrentDomain
     from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.validation import DomainState, TaskValidator
+    from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.store.store import Store
 
@@ -74,8 +74,7 @@ class SubmissionService:
         self._state = state
         self._waiting = waiting
         self._waiting_bytes = waiting_bytes
-        self._keys = threading.Lock()
-        self._pending: dict[tuple[str, str], tuple[str, Future[tuple[Task, ...]]]] = {}
+        self._pending: dict[tuple[str, str], tuple[str, Future[Future[tuple[Task, ...]]]]] = {}
 
     def submit(self, principal: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
         """Accept all tasks or none; on return they survive a crash.
@@ -92,13 +91,10 @@ class SubmissionService:
             QuotaError: the owner has too many tasks, or too large ones.
             SystemFault: the core does not answer in time.
         """
-        submission = KeyedSubmission(key, digest, (), 0.0, principal.name) if key else None
-        answer = self._earlier(submission)
-        if answer is None:
-            used = self._check_quota(principal, len(requests))
-            tasks = self._make(principal, requests, self._state())
-            self._check_bytes(principal, used, tasks)
-            answer = self._core.accept(tasks) if submission is None else self._accept_once(tasks, submission)
+        if key:
+            answer = self._accept_once(principal, requests, KeyedSubmission(key, digest, (), 0.0, principal.name))
+        else:
+            answer = self._accept(principal, requests, None)
         accepted, state = self._core.wait(answer), self._state()
         return [
             replace(task_view(task), notice=offered_notice(task, replace(state, time=task.submitted)))
@@ -129,27 +125,32 @@ class SubmissionService:
             forecasts.append(self._forecast(task, state))
         return forecasts
 
-    def _check_quota(self, principal: Principal, more: int) -> int:
-        """Return the bytes that the user's live tasks have; 0 for an operator, who may have any."""
-        name = principal.name
-        if principal.is_operator:
-            return 0
-        live, used = self._core.ask(
-            lambda core, _time: (core.tasks_by_owner.get(name, 0), core.bytes_by_owner.get(name, 0))
-        )
-        if live + more > self._waiting:
-            raise QuotaError(
-                f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when some have ended"
-            )
-        return used
+    def _accept(
+        self, principal: Principal, requests: Sequence[TaskRequest], submission: KeyedSubmission | None
+    ) -> Future[tuple[Task, ...]]:
+        tasks = self._make(principal, requests, self._state())
+        if submission is not None:
+            submission = replace(submission, created=tasks[0].submitted)
+        return self._core.accept(tasks, submission, None if principal.is_operator else self._quota(principal, tasks))
 
-    def _check_bytes(self, principal: Principal, used: int, tasks: Iterable[Task]) -> None:
-        more = 0 if principal.is_operator else sum(task.spec.text_bytes for task in tasks)
-        if used + more > self._waiting_bytes:
-            raise QuotaError(
-                f"your tasks that wait or run have {used} bytes of text, these would add {more}, and "
-                f"{self._waiting_bytes} may be: submit them when some have ended, or keep what is long in files"
-            )
+    def _quota(self, principal: Principal, tasks: Sequence[Task]) -> Callable[[Coscheduler], None]:
+        """Return the check that a user's live tasks leave room for these; operators need none."""
+        name, more, more_bytes = principal.name, len(tasks), sum(task.spec.text_bytes for task in tasks)
+
+        def check(core: Coscheduler) -> None:
+            live, used = core.tasks_by_owner.get(name, 0), core.bytes_by_owner.get(name, 0)
+            if live + more > self._waiting:
+                raise QuotaError(
+                    f"{live} tasks of yours wait or run, and {self._waiting} may: submit {more} more when some have "
+                    "ended"
+                )
+            if used + more_bytes > self._waiting_bytes:
+                raise QuotaError(
+                    f"your tasks that wait or run have {used} bytes of text, these would add {more_bytes}, and "
+                    f"{self._waiting_bytes} may be: submit them when some have ended, or keep what is long in files"
+                )
+
+        return check
 
     def _make(
         self,
@@ -170,31 +171,34 @@ class SubmissionService:
         check_predecessors(tasks, self._store.task, principal)
         return tasks
 
-    def _earlier(self, wanted: KeyedSubmission | None) -> Future[tuple[Task, ...]] | None:
-        """Return the answer to an earlier submission under this key, even one not yet written."""
-        if wanted is None:
-            return None
-        pending = self._pending.get((wanted.owner, wanted.key))
-        if pending is not None:
-            _check_same(wanted, pending[0])
-            return pending[1]
+    def _accept_once(
+        self, principal: Principal, requests: Sequence[TaskRequest], wanted: KeyedSubmission
+    ) -> Future[tuple[Task, ...]]:
+        """Return the answer to the first submission under this key, even one that is not yet written."""
+        name = (wanted.owner, wanted.key)
+        begun: Future[Future[tuple[Task, ...]]] = Future()
+        begun.set_running_or_notify_cancel()  # whoever waits for it in vain cannot take it back
+        digest, first = self._pending.setdefault(name, (wanted.digest, begun))  # atomic: one of two at once begins
+        if first is not begun:
+            _check_same(wanted, digest)
+            return self._core.wait(first)
+        try:
+            answer = self._earlier(wanted) or self._accept(principal, requests, wanted)
+        except BaseException as error:
+            del self._pending[name]
+            begun.set_exception(error)
+            raise
+        begun.set_result(answer)
+        answer.add_done_callback(lambda _answer: self._pending.pop(name))
+        return answer
+
+    def _earlier(self, wanted: KeyedSubmission) -> Future[tuple[Task, ...]] | None:
         submission = self._store.by_key(wanted.key, wanted.owner)
         if submission is None:
             return None
         _check_same(wanted, submission.digest)
         answer: Future[tuple[Task, ...]] = Future()
         answer.set_result(tuple(task for name in submission.tasks if (task := self._store.task(name)) is not None))
-        return answer
-
-    def _accept_once(self, tasks: Sequence[Task], wanted: KeyedSubmission) -> Future[tuple[Task, ...]]:
-        name = (wanted.owner, wanted.key)
-        with self._keys:  # two at once: the second finds what the first has begun
-            earlier = self._earlier(wanted)
-            if earlier is not None:
-                return earlier
-            answer = self._core.accept(tasks, replace(wanted, created=tasks[0].submitted))
-            self._pending[name] = (wanted.digest, answer)
-        answer.add_done_callback(lambda _answer: self._pending.pop(name, None))
         return answer
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:

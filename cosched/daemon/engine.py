@@ -27,7 +27,6 @@ from cosched.daemon.effects import SNAPSHOT_INTERVAL
 from cosched.daemon.inbox import InboxItem
 from cosched.daemon.mistakes import HOSTS, EventSource, Mistakes, source_of
 from cosched.daemon.recovery import saved_again, saved_state
-from cosched.errors import UserError
 from cosched.store.database import RefusedError, StoreFault
 
 if TYPE_CHECKING:
@@ -164,8 +163,8 @@ class Engine(threading.Thread):
             if any(task.spec.after for task in item.tasks):
                 self._finish(step)  # so that what has ended is on disk
                 step = _Step()
-                if not self._check_predecessors(item):
-                    continue
+            if not self._is_acceptable(item):
+                continue
             try:
                 self._add(step, item)
             except Exception as error:
@@ -176,11 +175,13 @@ class Engine(threading.Thread):
     def _add(self, step: _Step, item: InboxItem) -> None:
         step.add(item, map(self._broker.handle, self._events(item)))
 
-    def _check_predecessors(self, item: InboxItem) -> bool:
-        """Return whether the predecessors may still succeed; refuse the tasks where not."""
+    def _is_acceptable(self, item: InboxItem) -> bool:
+        """Return whether new tasks pass their check and their predecessors may still succeed; refuse them where not."""
         try:
+            if item.check is not None:
+                item.check(self._broker.core)
             check_predecessors(item.tasks, self._store.task)
-        except (UserError, StoreFault) as error:
+        except Exception as error:  # it is the caller's
             item.answer.set_exception(error)
             return False
         return True

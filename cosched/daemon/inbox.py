@@ -29,11 +29,12 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class InboxItem:
-    """An item for the core: an event, new tasks to accept, or a question."""
+    """An item for the core: an event, new tasks to accept if a check passes, or a question."""
 
     event: Event | AgentEvent | None = None
     tasks: Sequence[Task] = ()
     submission: KeyedSubmission | None = None
+    check: Callable[[Coscheduler], None] | None = None
     question: Callable[[Coscheduler, float], Any] | None = None
     answer: Future[Any] = field(default_factory=Future)
 
@@ -63,12 +64,22 @@ class Inbox:
         """Tell the core of an event; the answer comes when its changes are on disk."""
         return self._put(InboxItem(event=event))
 
-    def accept(self, tasks: Sequence[Task], submission: KeyedSubmission | None = None) -> Future[tuple[Task, ...]]:
+    def accept(
+        self,
+        tasks: Sequence[Task],
+        submission: KeyedSubmission | None = None,
+        check: Callable[[Coscheduler], None] | None = None,
+    ) -> Future[tuple[Task, ...]]:
         """Number tasks and take them in, all or none; the answer means "on disk".
 
         Until the engine is at work on them, cancelling the future takes them back.
+
+        Args:
+            tasks: without numbers.
+            submission: under which they come, with its idempotency key.
+            check: called with the core just before they are taken in; what it raises refuses them.
         """
-        return self._put(InboxItem(tasks=tasks, submission=submission))
+        return self._put(InboxItem(tasks=tasks, submission=submission, check=check))
 
     def ask(self, question: Callable[[Coscheduler, float], _T]) -> Future[_T]:
         """Have a function called with core and time, between events; it must change nothing."""

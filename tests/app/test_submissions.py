@@ -195,6 +195,21 @@ def test_a_user_has_a_quota_of_live_tasks_and_operators_have_none(tmp_path: Path
         assert here.services.submissions.submit(ME, [HALVING], "", "")[0].id == "7"
 
 
+def test_many_submissions_at_once_do_not_exceed_the_quota(tmp_path: Path) -> None:
+    def outcome(here: Daemon) -> str:
+        try:
+            return here.services.submissions.submit(ME, [HALVING], "", "")[0].id
+        except QuotaError:
+            return "refused"
+
+    with daemon(tmp_path, waiting=3) as here, ThreadPoolExecutor(12) as pool:
+        gate = threading.Event()
+        here.inbox.ask(lambda _core, _time: gate.wait(20))
+        answers = [pool.submit(outcome, here) for _ in range(12)]
+        gate.set()
+        assert sorted(answer.result(20) for answer in answers) == ["1", "2", "3", *["refused"] * 9]
+
+
 def test_a_user_has_a_quota_of_bytes_and_operators_have_none(tmp_path: Path) -> None:
     large = TaskRequest(application="halving", environment={"A": "x" * 600})
     with daemon(tmp_path, waiting_bytes=2000) as here:
