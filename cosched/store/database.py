@@ -6,7 +6,7 @@ Start at `open_engine`; `database_errors` turns errors of the driver into advice
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -26,6 +26,7 @@ __all__ = [
     "RefusedError",
     "StoreFault",
     "UnstorableError",
+    "check_pages",
     "database_errors",
     "newest_version",
     "open_engine",
@@ -51,7 +52,11 @@ _ADVICE = (
     ("disk is full", "cannot grow, the disk is full: free some space on it"),
     ("readonly database", "is read-only: give the user of the daemon the right to write the file and its folder"),
     ("unable to open database", "cannot be opened: create its folder and let the daemon's user write it"),
-    ("not a database", "is not an SQLite database: move the file away or name another in [database] url"),
+    (
+        "not a database",
+        "is not an SQLite database, or is damaged: restore a backup with cosched database restore FILE, or name "
+        "another file in [database] url",
+    ),
     ("malformed", "is damaged: restore a backup with cosched database restore FILE"),
     ("disk i/o error", "cannot be read or written: look at the disk and the system's log"),
 )
@@ -160,6 +165,24 @@ def read_only(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, isolation_level=None)
     connection.execute("PRAGMA busy_timeout=5000").close()
     return connection
+
+
+def check_pages(file: Path) -> None:
+    """Look at all pages of a database before anything of it is used: 330 MB take about a second.
+
+    Raises:
+        StoreFault: it is damaged, or cannot be read.
+    """
+    if not file.exists() or not file.stat().st_size:
+        return
+    with database_errors(str(file)), closing(read_only(file)) as connection:
+        (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        damage = " ".join(found.split())
+        raise StoreFault(
+            f"the database {file} is damaged ({damage}): nothing was touched; restore a backup with cosched database "
+            "restore FILE"
+        )
 
 
 def _is_current(connection: Connection) -> bool:

@@ -18,7 +18,7 @@ from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.paths import database_file
 from cosched.store import tables
-from cosched.store.database import database_errors, open_engine
+from cosched.store.database import check_pages, database_errors, open_engine
 from cosched.store.last_commit import LastCommit, check_complete
 from cosched.store.rows import (
     HANDOVERS_OF,
@@ -130,11 +130,12 @@ class Store:
 
         Raises:
             UserError: the URL cannot be used.
-            StoreFault: the database cannot be opened, lacks changes, or a newer cosched wrote it.
+            StoreFault: the database cannot be opened, is damaged, lacks changes, or a newer cosched wrote it.
         """
         file = database_file(url)
         self.name = str(file)
         check_complete(file)
+        check_pages(file)
         self._engine = open_engine(url)
         self._writer = self._engine.execution_options(writes=True)
         self._reader = self._engine.execution_options(alone=True)

@@ -14,6 +14,7 @@ from cosched.store.database import RefusedError, StoreFault, open_engine
 from cosched.store.store import Store
 from cosched.store.tables import metadata
 from tests.changes import changed
+from tests.store.new_database import new_database
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -97,6 +98,21 @@ def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
     with pytest.raises(StoreFault, match="is not an SQLite database"):
         Store(f"sqlite:///{tmp_path}/cosched.db")
     assert (tmp_path / "cosched.db").read_text().startswith("precious")
+
+
+def test_a_damaged_page_is_found_before_anything_is_touched(tmp_path: Path) -> None:
+    """Else the daemon meets it when it reads that page, days later, and what it has written by then is lost, too."""
+    url = new_database(tmp_path)
+    store = Store(url)
+    store.commit(changed([make_task(number) for number in range(1, 30)]))
+    store.close()
+    database = tmp_path / "cosched.db"
+    content = bytearray(database.read_bytes())
+    content[-4096:] = b"\xa5" * 4096
+    database.write_bytes(content)
+    with pytest.raises(StoreFault, match=r"is damaged .* cosched database restore FILE"):
+        Store(url)
+    assert database.read_bytes() == content
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
