@@ -16,24 +16,10 @@ import time
 from pathlib import Path
 
 from benchmarks.faults import federation_session, site_session
+from benchmarks.faults.harm import KINDS_OF
 from benchmarks.faults.results import Results, Session
 
-_KINDS = (
-    "daemon killed",
-    "daemon killed at its start",
-    "search killed",
-    "models killed",
-    "task cancelled",
-    "database locked",
-    "disk full",
-)
-_KINDS_OF = {
-    "local": (*_KINDS, "host taken off"),
-    "simulated": _KINDS,
-    "condor": (*_KINDS, "host taken off", "connector killed"),
-    "slurm": (*_KINDS, "host taken off"),
-    "federation": federation_session.KINDS,
-}
+_KINDS_OF = {**KINDS_OF, "federation": federation_session.KINDS}
 _AT_ONCE = 60  # faults in a session
 
 

@@ -6,62 +6,117 @@ import os
 import resource
 import signal
 import sqlite3
+import subprocess
 import threading
 import time
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.faults.damage import damage
 from cosched.errors import CoschedError, SystemFault
+from tests.testbed.trouble import MANNERS, Trouble
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from demo.site import Site
+    from benchmarks.faults.site_session import Submitter
+    from benchmarks.faults.troubled_site import TroubledSite
 
-__all__ = ["Harm"]
+__all__ = ["GRACE", "KINDS_OF", "Harm"]
+
+GRACE = 4.0  # seconds for which a manager may deny a job before it counts as lost
+
+_KINDS = (
+    "daemon killed",
+    "daemon killed at its start",
+    "search killed",
+    "models killed",
+    "queued task cancelled",
+    "starting task cancelled",
+    "running task cancelled",
+    "ended task cancelled",
+    "database locked",
+    "database read-only",
+    "database damaged",
+    "disk full",
+    "clock set",
+    "manager away",
+    "manager slow",
+    "manager lying",
+    "host taken off",
+)
+KINDS_OF = {
+    "local": _KINDS,
+    "simulated": _KINDS,
+    "condor": (*_KINDS, "connector killed"),
+    "slurm": _KINDS,
+}
 
 _LONGEST_LIFE = 1.5  # seconds until a daemon that starts is killed
 _LOCKED = (0.1, 7.0)  # seconds; a daemon waits five for another program's lock
 _FULL = (0.1, 3.0)
 _OFF = (0.1, 4.0)
+_STEPS = (2.0, 90.0, 7200.0)  # the clock is set by up to so many seconds, forward or back
+_MANNER = (0.5, 2.5)  # seconds; well below the grace
+_AFTER_BACKUP = (0.0, 2.0)  # seconds for which jobs go on until the database is damaged
 _WAITED = 1.0  # seconds for which a process that is to be killed may not be there yet
+_PATIENCE = 60.0
 
 
 class Harm:
-    """Does harm to a site, as a random generator has it."""
+    """Does harm to a site, as a random generator has it.
 
-    def __init__(self, site: Site, chance: random.Random, tasks: Callable[[], Sequence[str]]) -> None:
+    Attributes:
+        kinds: name → does harm of this kind; False where there was nothing to harm.
+        wrong: what was not as it should be.
+    """
+
+    def __init__(self, site: TroubledSite, chance: random.Random, submitter: Submitter) -> None:
         """Set up.
 
         Args:
             site: runs a daemon.
             chance: draws moments and victims.
-            tasks: returns the identifiers of the tasks accepted so far.
+            submitter: knows the tasks that were accepted so far.
         """
         self._site = site
         self._chance = chance
-        self._tasks = tasks
+        self._submitter = submitter
         self._cancelled: set[str] = set()
+        self._honest_from = 0.0
+        self._trouble = Trouble(seed=chance.randrange(2**32))
+        self.wrong: list[str] = []
         self.kinds: dict[str, Callable[[], bool]] = {
             "daemon killed": self._kill_daemon,
             "daemon killed at its start": self._kill_starting_daemon,
             "search killed": lambda: self._kill_helper("cosched.daemon.processes.planner"),
             "models killed": lambda: self._kill_helper("cosched.daemon.processes.predictors"),
-            "task cancelled": self._cancel,
+            "queued task cancelled": lambda: self._cancel("queued"),
+            "starting task cancelled": lambda: self._cancel("dispatching"),
+            "running task cancelled": lambda: self._cancel("running"),
+            "ended task cancelled": lambda: self._cancel("completed"),
             "database locked": self._lock_database,
+            "database read-only": self._write_protect_database,
+            "database damaged": self._damage_database,
             "disk full": self._fill_disk,
+            "clock set": self._set_clock,
+            **{f"manager {manner}": lambda manner=manner: self._spoil_manager(manner) for manner in MANNERS},
+            "host taken off": self._take_host,
+            "connector killed": lambda: self._kill_helper("cosched_condor.htcondor_worker"),
         }
-        if site.connector != "simulated":
-            self.kinds["host taken off"] = self._take_host
-        if site.connector == "condor":
-            self.kinds["connector killed"] = lambda: self._kill_helper("cosched_condor.htcondor_worker")
 
     @property
     def cancelled(self) -> frozenset[str]:
         """Tasks that a user has asked to cancel; each may have ended before, or even not have heard of it."""
         return frozenset(self._cancelled)
+
+    def heal(self) -> None:
+        """Give the daemon its machine's clock and an honest manager."""
+        self._trouble = Trouble(seed=self._trouble.seed)
+        self._site.trouble.write(self._trouble)
 
     def _kill_daemon(self) -> bool:
         self._site.kill()
@@ -91,16 +146,20 @@ class Harm:
             time.sleep(0.02)
         return False
 
-    def _cancel(self) -> bool:
-        """Have a user cancel one of the last tasks, in whatever state it is; now and then while the daemon dies."""
-        tasks = [task for task in self._tasks()[-12:] if task not in self._cancelled]
-        if not tasks:
-            return False
-        task = self._chance.choice(tasks)
-        self._cancelled.add(task)
-        with suppress(CoschedError), self._site.client() as client:
-            client.cancel(task)
-        return True
+    def _cancel(self, state: str) -> bool:
+        """Have a user cancel a task that is in a state, or was just now; return whether there was one."""
+        until = time.monotonic() + _WAITED
+        while time.monotonic() < until:
+            with suppress(CoschedError), self._site.client() as client:
+                page = client.tasks([state], limit=12)
+                tasks = [task.id for task in page.tasks if task.id not in self._cancelled]
+                if tasks:
+                    task = self._chance.choice(tasks)
+                    self._cancelled.add(task)
+                    client.cancel(task)
+                    return True
+            time.sleep(0.02)
+        return False
 
     def _lock_database(self) -> bool:
         with closing(sqlite3.connect(self._database, timeout=10.0, isolation_level=None)) as other:
@@ -111,6 +170,50 @@ class Harm:
                 other.execute("ROLLBACK")
         return True
 
+    def _write_protect_database(self) -> bool:
+        """Let nobody write the database and its folder, root included; False where the file system does not do that."""
+        state = self._database.parent
+        files = [str(state), str(self._database), *map(str, state.glob(f"{self._database.name}-wal"))]
+        protected = subprocess.run(["chattr", "+i", *files], capture_output=True, check=False).returncode == 0
+        time.sleep(self._chance.uniform(*_FULL) if protected else 0.0)
+        subprocess.run(["chattr", "-i", *files], capture_output=True, check=False)
+        return protected
+
+    def _damage_database(self) -> bool:
+        """Damage the database of a daemon that was killed: it is not to start, but with a backup."""
+        backup = self._site.folder / "backup.db"
+        with self._submitter.paused():  # what is submitted after a backup is lost with the database
+            self._await_sound()
+            self._site.database("backup", str(backup), "--force")
+            time.sleep(self._chance.uniform(*_AFTER_BACKUP))
+            self._site.kill()
+            done = damage(self._database, self._chance)
+            try:
+                self._site.start()
+            except SystemFault as fault:
+                if "cosched database restore" not in str(fault):
+                    self.wrong.append(f"{done}, and the daemon says: {fault}")
+                self._site.database("restore", str(backup))
+                self._site.start()
+            else:  # a newer page in the WAL, or a part that is not used
+                self._check_database(done)
+        return True
+
+    def _await_sound(self) -> None:
+        """Wait until the daemon has nothing to complain of: what was asked for is written down."""
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            with suppress(SystemFault), self._site.client() as client:
+                if not client.status().faults:
+                    return
+            time.sleep(0.05)
+
+    def _check_database(self, done: str) -> None:
+        try:
+            self._site.database("check")
+        except SystemFault as fault:
+            self.wrong.append(f"{done}, and the daemon started; its check says: {fault}")
+
     def _fill_disk(self) -> bool:
         """Let no file of the daemon's grow beyond the largest of its database, as on a full disk."""
         files = [self._database, self._database.with_name(f"{self._database.name}-wal")]
@@ -119,6 +222,23 @@ class Harm:
         resource.prlimit(self._site.pid, resource.RLIMIT_FSIZE, (size, hard))
         time.sleep(self._chance.uniform(*_FULL))
         resource.prlimit(self._site.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        return True
+
+    def _set_clock(self) -> bool:
+        """Set the daemon's clock, forward or back; it stays as it is when the daemon is started again."""
+        most = self._chance.choice(_STEPS)
+        self._trouble = replace(self._trouble, clock=self._chance.uniform(-most, most))
+        self._site.trouble.write(self._trouble)
+        return True
+
+    def _spoil_manager(self, manner: str) -> bool:
+        """Let the manager be away, slow or a liar, then honest until every job has been looked for again."""
+        time.sleep(max(self._honest_from - time.monotonic(), 0.0))
+        until = time.monotonic() + self._chance.uniform(*_MANNER)
+        self._site.trouble.write(replace(self._trouble, manner=manner, until=until))
+        time.sleep(max(until - time.monotonic(), 0.0))
+        self._site.trouble.write(self._trouble)
+        self._honest_from = time.monotonic() + GRACE
         return True
 
     def _take_host(self) -> bool:

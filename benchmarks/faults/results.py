@@ -24,6 +24,7 @@ class Session:
         tasks: how many were accepted.
         seconds: how long it took.
         wrong: everything that is wrong.
+        answers: wrong, late or missing answers that the resource manager gave while it lied, was slow or away.
     """
 
     connector: str
@@ -32,6 +33,7 @@ class Session:
     tasks: int
     seconds: float
     wrong: tuple[str, ...] = ()
+    answers: int = 0
 
 
 @dataclass(slots=True)
@@ -61,6 +63,7 @@ class Results:
             "faults": {name: self.faults(name) for name in connectors},
             "total": sum(sum(each.faults.values()) for each in self.sessions),
             "tasks": sum(each.tasks for each in self.sessions),
+            "answers": sum(each.answers for each in self.sessions),
             "seconds": round(sum(each.seconds for each in self.sessions)),
             "wrong": self.wrong(),
             "sessions": [asdict(each) for each in self.sessions],

@@ -10,27 +10,28 @@ import random
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.faults.harm import Harm
+from benchmarks.faults.harm import GRACE, KINDS_OF, Harm
 from benchmarks.faults.results import Session
+from benchmarks.faults.troubled_site import TroubledSite
 from cosched.api.documents import TaskRequest
 from cosched.errors import SystemFault, UserError
 from cosched.simulation.kernels import KERNELS, kernel_profile
 from tests.history import faults, read, read_pool
-from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cosched.api.documents import TaskView
     from cosched.client import Client
     from demo.site import Site
 
-__all__ = ["run"]
+__all__ = ["Submitter", "run"]
 
 _SCALE = 0.05
-_SETTINGS = {"dispatch": {"grace": "1s", "retry": "200ms", "attempts": 1000}}  # hosts are taken off under tasks
+_SETTINGS = {"dispatch": {"grace": f"{GRACE}s", "retry": "200ms", "attempts": 1000}}  # hosts are taken off under tasks
 _CALM = (0.0, 0.8)  # seconds between two faults
 _PATIENCE = 600.0
 _TRY_AGAIN = 0.1  # seconds between two submissions under one key
@@ -39,7 +40,7 @@ _FROM_CATALOGUE, _WITH_FIGURES = 0.3, 0.75  # shares of the kinds of requests, a
 _SAYS = ("/bin/sh", "-c", 'echo "$0"; exec "$@"')  # writes its task's name, then is the kernel
 
 
-class _Submitter(threading.Thread):
+class Submitter(threading.Thread):
     """Keeps some tasks waiting, each request submitted under a key until it is answered.
 
     Attributes:
@@ -55,6 +56,7 @@ class _Submitter(threading.Thread):
         self.refused: list[str] = []
         self._site = site
         self._random = random.Random(seed)
+        self._free = threading.Lock()
         self._ended = threading.Event()
 
     def run(self) -> None:
@@ -64,7 +66,7 @@ class _Submitter(threading.Thread):
             requests = self._draw(key)
             while key not in self.answered:
                 try:
-                    with self._site.client() as client:
+                    with self._free, self._site.client() as client:
                         tasks = client.submit_all(requests, key)
                 except SystemFault:
                     time.sleep(_TRY_AGAIN)
@@ -75,6 +77,12 @@ class _Submitter(threading.Thread):
                     self.answered[key] = [task.id for task in tasks], [request.name for request in requests]
                     self.tasks += self.answered[key][0]
             self._ended.wait(self._random.uniform(*_PAUSE))
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Submit nothing inside the block."""
+        with self._free:
+            yield
 
     def stop(self) -> None:
         """End after the submission under way."""
@@ -107,31 +115,34 @@ def run(connector: str, count: int, until: float, seed: int, more: Mapping[str, 
     """
     began, chance = time.monotonic(), random.Random(seed)
     settings = {**_SETTINGS, f"connector.{connector}": more}
-    with QuickSite(connector, scale=_SCALE, settings=settings) as site:
-        submitter = _Submitter(site, seed)
+    with TroubledSite(connector, scale=_SCALE, settings=settings) as site:
+        submitter = Submitter(site, seed)
         submitter.start()
-        harm = Harm(site, chance, lambda: submitter.tasks)
-        done = _harm(harm, chance, count, until)
+        harm = Harm(site, chance, submitter)
+        done = _harm(harm, KINDS_OF[connector], chance, count, until)
         submitter.stop()
+        harm.heal()
         with site.client() as client:
             tasks = {task.id: task for task in _all(client)}
             ended = client.wait(list(tasks), _PATIENCE)
-            wrong = [*submitter.refused, *_outcomes(ended, harm.cancelled), *_answers(submitter, tasks)]
+            wrong = [*harm.wrong, *submitter.refused, *_outcomes(ended, harm.cancelled), *_answers(submitter, tasks)]
             if connector != "simulated":
                 wrong += _outputs(client, [task for task in ended if task.state == "completed"])
         lines = read_pool(site.history) if connector == "simulated" else read(site.journal)
         gone = {task.id for task in ended if task.state == "cancelled"}
         wrong += faults(lines, set(tasks) - gone, ended_early=gone)
-    return Session(connector, seed, dict(done), len(tasks), round(time.monotonic() - began, 1), tuple(wrong))
+        answers = site.wrong_answers
+    seconds = round(time.monotonic() - began, 1)
+    return Session(connector, seed, dict(done), len(tasks), seconds, tuple(wrong), answers)
 
 
-def _harm(harm: Harm, chance: random.Random, count: int, until: float) -> Counter[str]:
+def _harm(harm: Harm, kinds: Sequence[str], chance: random.Random, count: int, until: float) -> Counter[str]:
     """Do harm, each kind as often as any other; return how often which."""
     done: Counter[str] = Counter()
     waiting: list[str] = []
     while done.total() < count and time.monotonic() < until:
         time.sleep(chance.uniform(*_CALM))
-        waiting = waiting or chance.sample(list(harm.kinds), len(harm.kinds))
+        waiting = waiting or chance.sample(kinds, len(kinds))
         kind = waiting.pop()
         done[kind] += harm.kinds[kind]()
     return +done
@@ -142,7 +153,7 @@ def _outcomes(ended: Iterable[TaskView], cancelled: frozenset[str]) -> list[str]
     return [f"task {task.id} is {task.state}: {task.reason}" for task in ended if task.state not in allowed[task.id]]
 
 
-def _answers(submitter: _Submitter, tasks: Mapping[str, TaskView]) -> list[str]:
+def _answers(submitter: Submitter, tasks: Mapping[str, TaskView]) -> list[str]:
     """Return where a key was answered with other tasks than its own, and what was taken in twice."""
     wrong = [
         f"{key} was answered with tasks {', '.join(ids)}, which are not its own"

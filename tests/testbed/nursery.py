@@ -38,6 +38,7 @@ _MODULES = [
     "cosched_simulated",
     "cosched_slurm",
     "tests.history",
+    "tests.testbed.trouble",
     "httptools",
     "uvloop",
     "uvicorn",
@@ -66,16 +67,19 @@ class QuickSite(Site):
         return forked_daemon(self.config, self.log, os.environ)
 
 
-def forked_daemon(config: Path, log: Path, environment: Mapping[str, str]) -> Process:
-    """Start `cosched serve` with a configuration file; what it says is added to the log."""
-    return _Forked(config, log, environment)
+def forked_daemon(config: Path, log: Path, environment: Mapping[str, str], trouble: Path | None = None) -> Process:
+    """Start `cosched serve` with a configuration file; what it says is added to the log.
+
+    With a file of trouble it lives with what that has (`tests.testbed.trouble`).
+    """
+    return _Forked(config, log, environment, trouble)
 
 
 class _Forked:
     """A forked daemon, to be handled like `subprocess.Popen`."""
 
-    def __init__(self, config: Path, log: Path, environment: Mapping[str, str]) -> None:
-        arguments = (str(config), str(log), str(quick_python()), dict(environment))
+    def __init__(self, config: Path, log: Path, environment: Mapping[str, str], trouble: Path | None) -> None:
+        arguments = (str(config), str(log), str(quick_python()), dict(environment), trouble)
         self._process = _context().Process(target=_serve, args=arguments, name="daemon")
         self._process.start()
         self.pid = self._process.pid or 0
@@ -104,10 +108,13 @@ def _context() -> ForkServerContext:
     return context
 
 
-def _serve(config: str, log: str, python: str, environment: Mapping[str, str]) -> None:
+def _serve(config: str, log: str, python: str, environment: Mapping[str, str], trouble: Path | None) -> None:
     """Be `cosched serve`."""
     from cosched.cli.main import run
+    from tests.testbed import trouble as troubles
 
+    if trouble is not None:
+        troubles.begin(trouble)
     subprocess.Popen = quick_popen(python)  # type: ignore[misc,assignment]  # the daemon's helpers are forked too
     os.environ.clear()
     os.environ.update(environment)
