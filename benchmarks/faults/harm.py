@@ -11,6 +11,7 @@ import threading
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,7 @@ class Harm:
             "database damaged": self._damage_database,
             "disk full": self._fill_disk,
             "clock set": self._set_clock,
-            **{f"manager {manner}": lambda manner=manner: self._spoil_manager(manner) for manner in MANNERS},
+            **{f"manager {manner}": partial(self._spoil_manager, manner) for manner in MANNERS},
             "host taken off": self._take_host,
             "connector killed": lambda: self._kill_helper("cosched_condor.htcondor_worker"),
         }

@@ -82,6 +82,11 @@ class ModelProcesses(ModelPredictor):
         except ConnectorError as error:
             if self._closed:
                 raise SystemFault("cosched is ending: try again when it is back") from error
+            if isinstance(error, WorkerEndedError):
+                raise SystemFault(
+                    "the process that evaluates models was killed twice: try again; if it is so each time, let the "
+                    "model take less memory"
+                ) from error
             raise UserError(
                 f"the model cannot be evaluated within {_LIMIT:.0f} s and {_MEMORY >> 30} GB ({error}): "
                 "let it take fewer steps"

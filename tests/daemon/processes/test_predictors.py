@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.connector.worker_process import WorkerEndedError
 from cosched.daemon.processes import predictors
 from cosched.daemon.processes.predictors import ModelProcesses
 from cosched.errors import SystemFault, UserError
@@ -84,6 +85,19 @@ def test_a_process_that_was_killed_is_no_fault_of_the_model(models: ModelProcess
             time.sleep(0.001)
         process.kill()
         assert waiting.result(20).seconds == pytest.approx((8.0, 4.0))
+
+
+def test_a_process_that_was_killed_twice_is_no_reason_to_refuse_a_task(
+    models: ModelProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is a system's fault is tried again under the same key; a refusal is for good."""
+
+    def killed(*_: object, **__: object) -> None:
+        raise WorkerEndedError("killed", transient=True)
+
+    monkeypatch.setattr(models._texts, "call", killed)
+    with pytest.raises(SystemFault, match="was killed twice: try again"):
+        models.text_profile(MODEL, {"Work": 8.0}, "plain", 1)
 
 
 def test_a_long_line_is_not_made_longer_and_the_librarys_models_do_not_stand_in_it(
