@@ -2,7 +2,6 @@
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer()
-
-_DAY = 86400.0
 
 _FORGOTTEN = (
     "Tasks submitted since then are unknown: their jobs go on without cosched, and others get their numbers.",
@@ -79,14 +76,12 @@ def check(config: ConfigOption = None, json: JsonOption = False) -> None:
     from cosched.store.inspection import inspect_database
 
     configuration = _configuration(config)
-    days = configuration.database.keep_days
-    before = time.time() - days * _DAY if days else None
-    report = inspect_database(_database(configuration), before)
+    report = inspect_database(_database(configuration), configuration.database.keep_days)
     faults = report.faults()
     if json:
         emit_json({**asdict(report), "faults": faults})
     else:
-        print_table(("SUBJECT", "FOUND"), _rows(report, before))
+        print_table(("SUBJECT", "FOUND"), _rows(report))
     if faults:
         raise SystemFault("; ".join(faults))
 
@@ -142,7 +137,7 @@ def _summary(report: "DatabaseReport") -> str:
     return f"{tasks} {'task' if tasks == 1 else 'tasks'}{f', the last change at {until}' if until else ''}"
 
 
-def _rows(report: "DatabaseReport", before: float | None) -> list[tuple[str, str]]:
+def _rows(report: "DatabaseReport") -> list[tuple[str, str]]:
     version = f"{report.version} of {report.newest}" if report.version != report.newest else report.version
     older = ", migrated at the daemon's next start" if report.version and report.version < report.newest else ""
     rows = [
@@ -164,8 +159,14 @@ def _rows(report: "DatabaseReport", before: float | None) -> list[tuple[str, str
         ("tasks", f"{report.rows.get('tasks', 0)}{f': {states}' if states else ''}"),
         ("live attempts", str(report.live_attempts)),
         *counts,
-        ("retention", "all is kept" if before is None else f"{report.due} tasks are due to be deleted"),
+        ("retention", _retention(report)),
     ]
+
+
+def _retention(report: "DatabaseReport") -> str:
+    if not report.keep_days:
+        return "all is kept"
+    return f"ended tasks are kept for {report.keep_days:g} days, {report.due} are due to be deleted"
 
 
 def _megabytes(size: int) -> str:

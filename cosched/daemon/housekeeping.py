@@ -29,20 +29,24 @@ class Housekeeping(threading.Thread):
     """Prunes the database until `stop`, and sweeps other places; not started where everything is kept."""
 
     def __init__(
-        self, store: Store, keep_days: float, now: Callable[[], float], sweeps: Sequence[Callable[[], object]] = ()
+        self,
+        store: Store,
+        keep_days: float | None,
+        now: Callable[[], float],
+        sweeps: Sequence[Callable[[], object]] = (),
     ) -> None:
         """Set up.
 
         Args:
             store: the store to delete old records from.
-            keep_days: days for which records are kept; 0 for ever.
+            keep_days: days for which records are kept, 0 for ever; None: as the database was made.
             now: returns seconds since the epoch.
             sweeps: called every hour, too; may raise SystemFault.
         """
         super().__init__(name="housekeeping", daemon=True)
         self._sweeps = tuple(sweeps)
         self._store = store
-        self._keep = keep_days * _DAY
+        self._keep = (store.keep_days if keep_days is None else keep_days) * _DAY
         self._now = now
         self._stopped = threading.Event()
 

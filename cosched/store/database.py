@@ -96,6 +96,7 @@ def _advice(error: Exception) -> str:
 
 _BUSY_MILLISECONDS = 5000
 _CACHE_KIB = 8192
+_KEEP_DAYS = 90.0  # of a new database; one of before keeps everything until it is told otherwise
 
 
 def open_engine(url: str) -> Engine:
@@ -113,7 +114,10 @@ def open_engine(url: str) -> Engine:
     try:
         with database_errors(name), engine.execution_options(writes=True).begin() as connection:
             if not _is_current(connection):
+                new = not inspect(connection).has_table("instance")
                 _migrate(connection, name)
+                if new:
+                    connection.exec_driver_sql("UPDATE instance SET keep_days = ?", (_KEEP_DAYS,))
     except BaseException:
         engine.dispose()
         raise

@@ -5,6 +5,7 @@ Start at `inspect_database`.
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["DatabaseReport", "inspect_database"]
 
 _DAMAGES = 5  # reported at most
+_DAY = 86400.0
 _COUNTED = (tables.tasks, tables.attempts, tables.events, tables.audit, tables.accounts, tables.tokens)
 _LIVE = [str(state) for state in AttemptState if state.live]
 
@@ -48,6 +50,7 @@ class DatabaseReport:
         tasks: number of tasks by state.
         live_attempts: number of attempts that have not ended.
         due: number of tasks that retention deletes next.
+        keep_days: days for which ended tasks are kept; 0 for ever.
         last_change: time of the log's last line, epoch seconds.
     """
 
@@ -64,6 +67,7 @@ class DatabaseReport:
     tasks: Mapping[str, int] = field(default_factory=dict)
     live_attempts: int = 0
     due: int = 0
+    keep_days: float = 0.0
     last_change: float | None = None
 
     def faults(self) -> list[str]:
@@ -89,12 +93,12 @@ class DatabaseReport:
         return found
 
 
-def inspect_database(file: Path, before: float | None = None) -> DatabaseReport:
+def inspect_database(file: Path, keep_days: float | None = None) -> DatabaseReport:
     """Check a database and count what is in it.
 
     Args:
         file: the database.
-        before: tasks that ended before this time (epoch seconds) are due to retention; None keeps all.
+        keep_days: days for which ended tasks are kept, 0 for ever; None: as the database was made.
 
     Raises:
         StoreFault: it cannot be read, or cosched did not make it.
@@ -110,7 +114,7 @@ def inspect_database(file: Path, before: float | None = None) -> DatabaseReport:
         version = "" if damage else str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar())
         size, wal = file.stat().st_size, _size(file.with_name(f"{file.name}-wal"))
         known = DatabaseReport(str(file), version, newest_version(), journal, size, wal, damage, lost)
-        return known if damage or version > known.newest else _counted(connection, known, before)
+        return known if damage or version > known.newest else _counted(connection, known, keep_days)
 
 
 def _damage(connection: Connection) -> tuple[str, ...]:
@@ -124,14 +128,17 @@ def _damage(connection: Connection) -> tuple[str, ...]:
     return () if found == ["ok"] else tuple(" ".join(str(line).split()) for line in found)
 
 
-def _counted(connection: Connection, report: DatabaseReport, before: float | None) -> DatabaseReport:
+def _counted(connection: Connection, report: DatabaseReport, keep_days: float | None) -> DatabaseReport:
     """Return the report of an undamaged database with its counts."""
+    instance = connection.exec_driver_sql("SELECT * FROM instance").mappings().one()
+    days = float(instance.get("keep_days", 0.0)) if keep_days is None else keep_days  # earlier tables keep everything
     tasks, attempts = tables.tasks.c, tables.attempts.c
     states = connection.execute(select(tasks.state, func.count()).group_by(tasks.state).order_by(tasks.state)).all()
     live = select(func.count()).select_from(tables.attempts).where(attempts.state.in_(_LIVE))
     due = 0
-    if before is not None:
-        due = connection.execute(select(func.count()).select_from(ended_before(before).subquery())).scalar_one()
+    if days:
+        old = ended_before(time.time() - days * _DAY)
+        due = connection.execute(select(func.count()).select_from(old.subquery())).scalar_one()
     return replace(
         report,
         dangling=len(connection.exec_driver_sql("PRAGMA foreign_key_check").all()),
@@ -141,6 +148,7 @@ def _counted(connection: Connection, report: DatabaseReport, before: float | Non
         tasks={str(state): count for state, count in states},
         live_attempts=connection.execute(live).scalar_one(),
         due=due,
+        keep_days=days,
         last_change=connection.execute(select(func.max(tables.events.c.time))).scalar(),
     )
 

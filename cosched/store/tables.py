@@ -55,6 +55,7 @@ instance = Table(
     # One row, made with the database: what tells its attempts from those of any other.
     Column("uuid", String(36), primary_key=True),
     Column("commits", Integer, nullable=False, server_default=text("0")),  # see cosched.store.last_commit
+    Column("keep_days", Double, nullable=False, server_default=text("0")),  # 0: for ever
 )
 
 tasks = Table(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.task import Task, TaskState
@@ -31,6 +33,24 @@ def test_old_tasks_are_deleted_in_parts(tmp_path: Path, monkeypatch: pytest.Monk
     store.commit(changed([ended(number, 8) for number in range(1, 6)] + [ended(6, 6)]))
     assert Housekeeping(store, 7, lambda: NOW).sweep() == 5
     assert [task.id for task in store.tasks()] == ["6"]
+    store.close()
+
+
+def test_a_new_database_keeps_what_has_ended_for_90_days_and_an_old_one_for_ever(tmp_path: Path) -> None:
+    """Nobody's tasks are deleted by an upgrade."""
+    url = new_database(tmp_path)
+    store = Store(url)
+    store.commit(changed([ended(1, 91), ended(2, 89), ended(3, 0)]))
+    assert Housekeeping(store, 0, lambda: NOW).sweep() == 0
+    assert Housekeeping(store, None, lambda: NOW).sweep() == 1
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "cosched.db")) as connection, connection:
+        connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
+        connection.execute("UPDATE alembic_version SET version_num = '0013'")
+    store = Store(url)
+    assert Housekeeping(store, None, lambda: NOW + 1000 * 86400).sweep() == 0
+    assert Housekeeping(store, 30, lambda: NOW + 1000 * 86400).sweep() == 1
+    assert [task.id for task in store.tasks()] == ["3"]
     store.close()
 
 

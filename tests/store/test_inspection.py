@@ -27,12 +27,23 @@ def filled(folder: Path) -> Path:
 
 
 def test_a_whole_database_is_counted(tmp_path: Path) -> None:
-    report = inspect_database(filled(tmp_path), before=200.0)
+    report = inspect_database(filled(tmp_path), keep_days=7)
     assert report.faults() == []
     assert (report.version, report.journal, report.wal) == (report.newest, "wal", 0)
     assert report.tasks == {"completed": 1, "queued": 1}
     assert (report.rows["tasks"], report.rows["attempts"], report.due) == (2, 0, 1)
-    assert inspect_database(tmp_path / "cosched.db", before=50.0).due == 0
+    assert inspect_database(tmp_path / "cosched.db", keep_days=0).due == 0
+
+
+def test_a_database_says_itself_how_long_it_keeps_what_has_ended(tmp_path: Path) -> None:
+    file = filled(tmp_path)
+    report = inspect_database(file)
+    assert (report.keep_days, report.due) == (90, 1)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
+        connection.execute("UPDATE alembic_version SET version_num = '0013'")
+    report = inspect_database(file)
+    assert (report.keep_days, report.due) == (0, 0)
 
 
 def test_rows_that_refer_to_nothing_are_a_fault(tmp_path: Path) -> None:

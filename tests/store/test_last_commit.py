@@ -144,6 +144,7 @@ def test_a_backup_of_earlier_tables_is_restored(database: Path) -> None:
     back_up(database, file)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("ALTER TABLE instance DROP COLUMN commits")
+        connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
         connection.execute("UPDATE alembic_version SET version_num = '0011'")
     restore(file, database)
     assert opened(database) == {"1", "2", "3"}

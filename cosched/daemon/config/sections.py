@@ -174,10 +174,10 @@ class ConnectorSection(_Section):
 
 
 class DatabaseSection(_Section):
-    """[database]: URL of the database, and how long ended tasks are kept."""
+    """[database]: URL of the database, and how long ended tasks are kept; None: as the database was made."""
 
     url: Annotated[str, AfterValidator(_database_url)] = f"sqlite:///{STATE}/cosched.db"
-    keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] = 0.0
+    keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] | None = None
 
 
 class RecorderSection(_Section):
