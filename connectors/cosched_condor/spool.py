@@ -5,7 +5,15 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cosched.connector.spool import FENCED, AttemptFolders, export_lines, prepared_command, read_job_file, read_output
+from cosched.connector.spool import (
+    FENCED,
+    AttemptFolders,
+    export_lines,
+    host_file_lines,
+    prepared_command,
+    read_job_file,
+    read_output,
+)
 from cosched_condor.event_log import EventLogFiles
 
 if TYPE_CHECKING:
@@ -23,8 +31,32 @@ _PROCESS_SCRIPT = """\
 [ -e {fence} ] && exit {fenced}
 export PATH="${{PATH:-/usr/local/bin:/usr/bin:/bin}}"
 {exports}
+{host_file}
 {command}
 """
+_OWN_HOST = """sed -n 's/^Machine = "\\(.*\\)"$/\\1/p' "$_CONDOR_MACHINE_AD" 2> /dev/null"""
+_CHOSEN_HOST = f'export COSCHED_HOSTS="$({_OWN_HOST})"'
+# HTCondor tells a process its own host alone. Each leaves its name for the others, and goes on without theirs where
+# they do not come: processes on hosts that others wait for must not wait for ever.
+_CHOSEN_HOSTS = """\
+{own_host} > {folder}/.host."$COSCHED_RANK" && mv {folder}/.host."$COSCHED_RANK" {folder}/host."$COSCHED_RANK"
+export COSCHED_HOSTS=
+rank=0 looks=0
+while [ "$rank" -lt {count} ]; do
+    if [ -s {folder}/host."$rank" ]; then
+        read -r host < {folder}/host."$rank"
+        COSCHED_HOSTS="$COSCHED_HOSTS${{COSCHED_HOSTS:+,}}$host"
+        rank=$((rank + 1))
+    elif [ "$looks" -lt {most_looks} ]; then
+        looks=$((looks + 1))
+        sleep {pause}
+    else
+        COSCHED_HOSTS=
+        break
+    fi
+done"""
+_PAUSE = 0.2  # seconds between two looks for the other processes' hosts
+_WAIT_FOR_HOSTS = 60.0  # seconds
 # HTCondor tells the exit code of one process of a parallel job alone.
 _PARALLEL_COMMAND = """\
 (
@@ -39,6 +71,7 @@ _SPOOLED_SCRIPT = """\
 export PATH="${{PATH:-/usr/local/bin:/usr/bin:/bin}}"
 cosched_folder=$PWD
 {enter}{exports}
+{host_file}
 {command}
 """
 _ENTER_DIRECTORY = """\
@@ -110,7 +143,8 @@ class CondorAttemptFolders(AttemptFolders):
             _PROCESS_SCRIPT.format(
                 fence=shlex.quote(str(self.fence_file(launch.attempt))),
                 fenced=FENCED,
-                exports=export_lines(launch),
+                exports=_placed_exports(launch, folder),
+                host_file=host_file_lines(folder),
                 command=command,
             ),
         )
@@ -125,6 +159,33 @@ class CondorAttemptFolders(AttemptFolders):
             launch.attempt,
             "run.sh",
             _SPOOLED_SCRIPT.format(
-                enter=enter, exports=export_lines(launch), command=prepared_command(launch, '"$cosched_folder"')
+                enter=enter,
+                exports=_placed_exports(launch, None),
+                host_file=host_file_lines('"$cosched_folder"'),
+                command=prepared_command(launch, '"$cosched_folder"'),
             ),
         )
+
+
+def _placed_exports(launch: Launch, folder: str | None) -> str:
+    """Return the lines that set the launch's variables, its hosts among them.
+
+    Args:
+        launch: the attempt.
+        folder: where its processes can meet, as a word of the shell's (quoted); None where there is no such place.
+    """
+    lines = export_lines(launch)  # last, for the user's variables may have any name
+    if launch.hosts:
+        return lines
+    if launch.count == 1:
+        return f"{_CHOSEN_HOST}\n{lines}"
+    if folder is None:
+        return f"export COSCHED_HOSTS=\n{lines}"
+    chosen = _CHOSEN_HOSTS.format(
+        own_host=_OWN_HOST,
+        folder=folder,
+        count=launch.count,
+        pause=_PAUSE,
+        most_looks=round(_WAIT_FOR_HOSTS / _PAUSE),
+    )
+    return f"{chosen}\n{lines}"

@@ -78,6 +78,8 @@ def combined_expression(native: NativeDescription | None, key: str, own: str, wo
 def merged_environment(launch: Launch) -> SafeValue:
     """Return the value of `environment`: the user's variables and cosched's."""
     given = process_environment(launch)
+    if not launch.hosts and launch.count == 1:
+        given["COSCHED_HOSTS"] = "$$(Machine)"  # HTCondor's to fill in, once it has chosen
     parallel = launch.native is not None and launch.native.settings.get("universe") == "parallel"
     rank = "Node" if parallel else "CoschedRank"
     given.pop("COSCHED_RANK", None)

@@ -28,6 +28,7 @@ __all__ = ["LocalJob", "reap", "start_runner"]
 # Variables that a job gets of the daemon's own environment; the rest may hold the daemon's secrets.
 _PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 _NO_LIMIT = "inf"
+_HOST_FILE = "hosts"  # name of the file with the names of the attempt's hosts
 _RUNNER_PATIENCE = 5.0  # seconds beyond the grace that a runner may take to end its job, before it is killed itself
 _NEVER = float("inf")
 # Children belong to the process, not to the connector object that started them: another may be closed before they end.
@@ -56,11 +57,15 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
         *command,
     ]
     variables = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
+    hosts = launch.hosts or (os.uname().nodename,) * launch.count
+    host_file = folder / _HOST_FILE
+    host_file.write_text("".join(f"{host}\n" for host in hosts))
+    places = {"COSCHED_HOSTS": ",".join(hosts), "COSCHED_HOST_FILE": str(host_file)}
     log = (os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     pid = os.posix_spawn(
         sys.executable,
         arguments,
-        {**variables, **process_environment(launch)},
+        {**variables, **process_environment(launch), **places},
         setsid=True,
         setsigmask=(),
         file_actions=[

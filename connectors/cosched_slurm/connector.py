@@ -243,7 +243,8 @@ class SlurmConnector:
             OSError: the spool cannot be written.
         """
         script = self._attempts.write_script(launch)
-        text = job_script(process_count(launch), script, self._slurm.path("srun"))
+        scontrol = "" if launch.hosts or launch.count == 1 else self._slurm.path("scontrol")
+        text = job_script(process_count(launch), script, self._slurm.path("srun"), scontrol)
         job = self._attempts.write(launch.attempt, "job.sh", text)
         if user is not None:
             self._attempts.change_owner(launch.attempt, user)

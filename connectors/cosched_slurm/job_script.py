@@ -182,15 +182,21 @@ def process_count(launch: Launch) -> int:
     return launch.count if launch.native is None else 1
 
 
-def job_script(count: int, script: Path, srun: str) -> str:
+def job_script(count: int, script: Path, srun: str, scontrol: str = "") -> str:
     """Return the job's script from its template.
 
     Args:
         count: number of processes.
         script: of each process.
         srun: path of Slurm's program that starts them.
+        scontrol: path of Slurm's program that names the job's nodes; empty where they are known, or there is but one.
     """
-    values = {"count": count, "script": safe(str(script), "the spool"), "srun": safe(srun, "the path of srun")}
+    values = {
+        "count": count,
+        "script": safe(str(script), "the spool"),
+        "srun": safe(srun, "the path of srun"),
+        "scontrol": safe(scontrol, "the path of scontrol"),
+    }
     return render("slurm", "job.sh", values)
 
 

@@ -12,7 +12,14 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.connector.spool import FENCED, AttemptFolders, export_lines, prepared_command, read_job_file
+from cosched.connector.spool import (
+    FENCED,
+    AttemptFolders,
+    export_lines,
+    host_file_lines,
+    prepared_command,
+    read_job_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,12 +45,15 @@ stamp="$(date +%s.%N) $job {count} $SLURMD_NODENAME"
 export COSCHED_RANK="$rank"
 cd {directory} || exit 126
 {exports}
+{host_file}
 {command}
 )
 code=$?
 echo "$(date +%s.%N) $code" > "$folder/ending.$rank" && mv "$folder/ending.$rank" "$folder/ended.$rank"
 exit "$code"
 """
+# On several nodes the job's script has asked Slurm for their names.
+_CHOSEN_HOSTS = 'export COSCHED_HOSTS="${COSCHED_HOSTS:-$SLURMD_NODENAME}"'
 _RANK_OF_HOST = """\
 rank=0
 for host in {hosts}; do
@@ -140,7 +150,10 @@ class SlurmAttemptFolders(AttemptFolders):
             UserError: the program's name begins with a dash.
         """
         directory = shlex.quote(launch.directory or str(self.folder(launch.attempt)))
+        folder = shlex.quote(str(self.folder(launch.attempt)))
         variables, count = export_lines(launch), launch.count
+        if not launch.hosts:
+            variables = f"{_CHOSEN_HOSTS}\n{variables}"
         files: tuple[str, ...] = ("out", "err")
         rank = _RANK_OF_HOST.format(hosts=shlex.join(launch.hosts)) if launch.hosts else 'rank="${SLURM_PROCID:-0}"'
         native = launch.native
@@ -154,7 +167,7 @@ class SlurmAttemptFolders(AttemptFolders):
             launch.attempt,
             "run.sh",
             _PROCESS_SCRIPT.format(
-                folder=shlex.quote(str(self.folder(launch.attempt))),
+                folder=folder,
                 fence=shlex.quote(str(self.fence_file(launch.attempt))),
                 rank=rank,
                 fenced=FENCED,
@@ -162,7 +175,8 @@ class SlurmAttemptFolders(AttemptFolders):
                 redirection=" ".join(("exec", *(streams[file] for file in files))),
                 directory=directory,
                 exports=variables,
-                command=prepared_command(launch, shlex.quote(str(self.folder(launch.attempt)))),
+                host_file=host_file_lines(folder),
+                command=prepared_command(launch, folder),
             ),
         )
 

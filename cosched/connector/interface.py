@@ -73,8 +73,9 @@ class Launch:
     """One attempt at a task, as a connector needs it: what to run, where, and under which UUID.
 
     The command runs once on each host. Beside `environment` every process sees COSCHED_TASK, COSCHED_ATTEMPT,
-    COSCHED_RANK (0 … count-1), COSCHED_HOST_COUNT, COSCHED_HOSTS (names joined by commas; empty when unpinned),
-    COSCHED_HOST_CLASSES (one for each host, empty where not known) and COSCHED_PARAMETER_<name>.
+    COSCHED_RANK (0 … count-1), COSCHED_HOST_COUNT, COSCHED_HOSTS (names in rank order, joined by commas),
+    COSCHED_HOST_FILE (a file with these names, one in each line), COSCHED_HOST_CLASSES (one for each host, empty where
+    not known) and COSCHED_PARAMETER_<name>.
 
     Attributes:
         attempt: UUID, written durably before submission; travels in the native job.

@@ -71,7 +71,10 @@ def check_attempt(attempt: str) -> None:
 
 
 def process_environment(launch: Launch) -> dict[str, str]:
-    """Return the variables that all processes of the launch see; COSCHED_RANK is added for each."""
+    """Return the variables that all processes of the launch see.
+
+    COSCHED_RANK and COSCHED_HOST_FILE are added for each, and COSCHED_HOSTS where the manager chooses the hosts.
+    """
     return {
         **launch.environment,
         "COSCHED_TASK": launch.task,

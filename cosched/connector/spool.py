@@ -34,6 +34,7 @@ __all__ = [
     "SpoolPruner",
     "cancelled_before_submission",
     "export_lines",
+    "host_file_lines",
     "offline_hosts",
     "output_part",
     "prepared_command",
@@ -55,6 +56,9 @@ if [ "$prepared" -ne 0 ]; then
     exit "$prepared"
 fi
 exec {command}"""
+_HOST_FILE_LINES = """\
+export COSCHED_HOST_FILE={folder}/hosts."$COSCHED_RANK"
+(IFS=,; set -f; printf '%s\\n' $COSCHED_HOSTS > "$COSCHED_HOST_FILE")"""
 _FENCES = "fences"  # folder of the fences in the spool
 _FORMER = "former"  # file in it: the attempts whose scripts look for a fence in their own folders
 _DAY = 86400.0
@@ -321,12 +325,25 @@ def with_preparation_failure(report: JobReport, folder: Path) -> JobReport:
 
 
 def export_lines(launch: Launch) -> str:
-    """Return the shell lines that set the launch's variables, except the rank of a process."""
+    """Return the shell lines that set the launch's variables.
+
+    Without the rank of a process, and without hosts that the manager is still to choose.
+    """
+    left_out = ("COSCHED_RANK",) if launch.hosts else ("COSCHED_RANK", "COSCHED_HOSTS")
     return "\n".join(
         f"export {name}={shlex.quote(value)}"
         for name, value in process_environment(launch).items()
-        if name != "COSCHED_RANK"
+        if name not in left_out
     )
+
+
+def host_file_lines(folder: str) -> str:
+    """Return the shell lines that write COSCHED_HOST_FILE from COSCHED_HOSTS, for the process of COSCHED_RANK.
+
+    Args:
+        folder: place for the file, as a word of the shell's (quoted).
+    """
+    return _HOST_FILE_LINES.format(folder=folder)
 
 
 def _write_file(file: Path, text: str, mode: int) -> None:

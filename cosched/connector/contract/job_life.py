@@ -72,12 +72,28 @@ class JobLifeContract(ContractBase):
         assert sorted(diary.read_text().splitlines()) == expected
 
     def test_an_unpinned_job_runs_somewhere(self, bench: Bench) -> None:
-        """A job that passes through runs where the manager likes, `count` times, with COSCHED_HOSTS empty."""
+        """A job that passes through runs where the manager likes, `count` times, and is told where."""
         diary = bench.workplace / "free"
-        launch = bench.shell('echo "$COSCHED_RANK $COSCHED_HOST_COUNT [$COSCHED_HOSTS]" >> "$0"', str(diary), count=2)
+        script = 'echo "$COSCHED_RANK $COSCHED_HOST_COUNT $COSCHED_HOSTS $(paste -sd, "$COSCHED_HOST_FILE")" >> "$0"'
+        launch = bench.shell(script, str(diary), count=2)
         bench.submit(launch)
         assert bench.until(launch, JobState.COMPLETED).exit_code == 0
-        assert sorted(diary.read_text().splitlines()) == ["0 2 []", "1 2 []"]
+        places = [line.split(" ") for line in sorted(diary.read_text().splitlines())]
+        assert [place[:2] for place in places] == [["0", "2"], ["1", "2"]]
+        assert len({tuple(place[2:]) for place in places}) == 1
+        names = places[0][2].split(",")
+        assert len(names) == 2
+        assert all(names)
+        assert places[0][3] == places[0][2]
+
+    def test_an_unpinned_process_finds_its_host(self, bench: Bench) -> None:
+        """A single process that passes through finds the host that the manager chose."""
+        launch = bench.shell('echo "$COSCHED_HOSTS $(cat "$COSCHED_HOST_FILE")"')
+        bench.submit(launch)
+        bench.until(launch, JobState.COMPLETED)
+        name, _, written = bench.written(launch, "out", 0).data.decode().rstrip("\n").partition(" ")
+        assert name
+        assert written == name
 
     def test_it_runs_in_its_directory(self, bench: Bench) -> None:
         """`directory` is the working directory."""

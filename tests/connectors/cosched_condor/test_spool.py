@@ -7,6 +7,7 @@ import stat
 import subprocess
 import uuid
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,8 +18,6 @@ from cosched.connector import Launch
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cosched_condor.spool import CondorAttemptFolders
 
 
@@ -49,6 +48,54 @@ def test_the_script_shows_the_place_and_not_anothers(attempts: CondorAttemptFold
     seen = dict(line.split("=", 1) for line in output.splitlines())
     assert seen["COSCHED_RANK"] == "1"
     assert (seen["COSCHED_TASK"], seen["COSCHED_HOSTS"], seen["COSCHED_HOST_COUNT"]) == ("17", "node01,node02", "2")
+
+
+def _machine(folder: Path, name: str) -> str:
+    """Write what HTCondor tells a process of its host, and return the file's name."""
+    ad = folder / f"{name}.ad"
+    ad.write_text(f'OtherMachine = "x"\nMachine = "{name}"\nMachineResources = "Cpus"\n')
+    return str(ad)
+
+
+def test_a_single_process_is_told_the_host_that_the_manager_chose(
+    attempts: CondorAttemptFolders, tmp_path: Path
+) -> None:
+    launch = replace(_launch("/usr/bin/env"), hosts=(), count=1)
+    attempts.create(launch.attempt)
+    given = {"COSCHED_RANK": "0", "_CONDOR_MACHINE_AD": _machine(tmp_path, "node07.example.org")}
+    output = subprocess.run(
+        [attempts.write_script(launch)], env=given, capture_output=True, text=True, check=True
+    ).stdout
+    seen = dict(line.split("=", 1) for line in output.splitlines())
+    assert seen["COSCHED_HOSTS"] == "node07.example.org"
+    assert Path(seen["COSCHED_HOST_FILE"]).read_text() == "node07.example.org\n"
+
+
+def _begun(attempts: CondorAttemptFolders, launch: Launch, folder: Path) -> list[subprocess.Popen[str]]:
+    script = attempts.write_script(launch)
+    places = [{"COSCHED_RANK": str(rank), "_CONDOR_MACHINE_AD": _machine(folder, f"node{rank}")} for rank in range(2)]
+    return [subprocess.Popen([script], env=place, stdout=subprocess.PIPE, text=True) for place in places]
+
+
+def test_processes_anywhere_tell_each_other_their_hosts(attempts: CondorAttemptFolders, tmp_path: Path) -> None:
+    launch = replace(
+        _launch("/bin/sh", "-c", 'echo "$COSCHED_HOSTS $rank"'), hosts=(), environment={"rank": "mine", "host": "x"}
+    )
+    attempts.create(launch.attempt)
+    processes = _begun(attempts, launch, tmp_path)
+    assert [process.communicate()[0] for process in processes] == ["node0,node1 mine\n"] * 2
+
+
+def test_a_process_runs_without_names_where_the_others_do_not_come(
+    attempts: CondorAttemptFolders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host that waits for another, which waits for it, would be lost."""
+    monkeypatch.setattr("cosched_condor.spool._WAIT_FOR_HOSTS", 0.2)
+    launch = replace(_launch("/bin/sh", "-c", 'echo "[$COSCHED_HOSTS]"'), hosts=(), count=2)
+    attempts.create(launch.attempt)
+    given = {"COSCHED_RANK": "1", "_CONDOR_MACHINE_AD": _machine(tmp_path, "node1")}
+    done = subprocess.run([attempts.write_script(launch)], env=given, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_a_fenced_attempt_does_not_begin(attempts: CondorAttemptFolders, tmp_path: Path) -> None:

@@ -238,6 +238,13 @@ def test_the_one_text_that_a_submit_file_cannot_carry_is_refused() -> None:
         )
 
 
+def test_a_users_own_job_on_any_host_is_told_which_by_the_manager() -> None:
+    native = NativeDescription("condor", {})
+    anywhere = merged_environment(replace(LAUNCH, native=native))
+    assert "COSCHED_HOSTS='$$(Machine)'" in anywhere
+    assert "$$" not in merged_environment(replace(LAUNCH, hosts=("node01",), native=native))
+
+
 def test_the_old_form_of_an_environment_is_understood() -> None:
     value = merged_environment(_with(environment="A=1;B=x y"))
     assert value.startswith("\"A='1' B='x y' COSCHED_")

@@ -53,7 +53,16 @@ class Processes:
                 break
 
     def _start(self, launch: Launch, command: list[str], rank: int) -> None:
-        variables = {"PATH": os.environ["PATH"], **process_environment(launch), "COSCHED_RANK": str(rank)}
+        hosts = launch.hosts or ("chosen",) * launch.count
+        host_file = self._folder / f"hosts.{rank}"
+        host_file.write_text("".join(f"{host}\n" for host in hosts))
+        variables = {
+            "PATH": os.environ["PATH"],
+            **process_environment(launch),
+            "COSCHED_HOSTS": ",".join(hosts),
+            "COSCHED_HOST_FILE": str(host_file),
+            "COSCHED_RANK": str(rank),
+        }
         with (self._folder / f"out.{rank}").open("wb") as out, (self._folder / f"err.{rank}").open("wb") as err:
             self._live.append(
                 subprocess.Popen(

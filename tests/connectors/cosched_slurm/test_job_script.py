@@ -120,6 +120,12 @@ def test_a_host_is_one_name(attempts: SlurmAttemptFolders, host: str) -> None:
         _options(attempts, replace(_launch(hosts=("node01",)), hosts=(host,)))
 
 
+def test_several_nodes_that_slurm_chooses_are_asked_for(tmp_path: Path) -> None:
+    asked = job_script(3, tmp_path / "run.sh", "/usr/bin/srun", "/usr/bin/scontrol")
+    assert "'/usr/bin/scontrol' show hostnames" in asked
+    assert "scontrol" not in job_script(3, tmp_path / "run.sh", "/usr/bin/srun")
+
+
 def test_one_process_needs_no_step(tmp_path: Path) -> None:
     assert "srun" not in job_script(1, tmp_path / "run.sh", "/usr/bin/srun")
     assert "exec '/usr/bin/srun' --nodes=3 --ntasks=3" in job_script(3, tmp_path / "run.sh", "/usr/bin/srun")

@@ -7,7 +7,7 @@ import stat
 import subprocess
 import uuid
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +16,6 @@ from hypothesis import strategies as st
 from cosched.connector import Launch
 from cosched.errors import UserError
 from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _launch(*command: str, hosts: tuple[str, ...] = ("node02", "node01")) -> Launch:
@@ -59,6 +56,32 @@ def test_the_rank_is_the_place_in_the_list_of_hosts(attempts: SlurmAttemptFolder
     seen = dict(line.split("=", 1) for line in output.splitlines())
     assert (seen["COSCHED_RANK"], seen["COSCHED_HOSTS"]) == ("1", "node02,node01")
     assert (seen["COSCHED_TASK"], seen["COSCHED_HOST_COUNT"]) == ("17", "2")
+
+
+def _seen(attempts: SlurmAttemptFolders, launch: Launch, rank: int = 0) -> dict[str, str]:
+    output = (attempts.folder(launch.attempt) / f"out.{rank}").read_text()
+    return dict(line.split("=", 1) for line in output.splitlines())
+
+
+def test_pinned_hosts_stand_in_the_host_file_whatever_the_users_variables_are(attempts: SlurmAttemptFolders) -> None:
+    launch = replace(_launch("/usr/bin/env"), environment={"folder": "/nowhere", "rank": "7", "IFS": "o"})
+    attempts.create(launch.attempt)
+    assert _run(attempts.write_script(launch), SLURMD_NODENAME="node01").returncode == 0
+    seen = _seen(attempts, launch, 1)
+    assert (seen["COSCHED_RANK"], seen["rank"], seen["IFS"]) == ("1", "7", "o")
+    assert Path(seen["COSCHED_HOST_FILE"]).read_text() == "node02\nnode01\n"
+
+
+@pytest.mark.parametrize("told", [None, "node03,node05"])
+def test_hosts_that_slurm_chose_are_shown(attempts: SlurmAttemptFolders, told: str | None) -> None:
+    """The job's script has asked for several; a single one says its name itself."""
+    launch = _launch("/usr/bin/env", hosts=())
+    attempts.create(launch.attempt)
+    given = {} if told is None else {"COSCHED_HOSTS": told}
+    assert _run(attempts.write_script(launch), SLURMD_NODENAME="node03", **given).returncode == 0
+    seen = _seen(attempts, launch)
+    assert seen["COSCHED_HOSTS"] == (told or "node03")
+    assert Path(seen["COSCHED_HOST_FILE"]).read_text().splitlines() == (told or "node03").split(",")
 
 
 def test_stamps_tell_of_all_processes_or_of_none(attempts: SlurmAttemptFolders) -> None:

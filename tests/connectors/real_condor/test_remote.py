@@ -89,6 +89,14 @@ class TestContract(ConnectorContract):
         folder.chmod(0o1777)
         return folder
 
+    def test_an_unpinned_job_runs_somewhere(self, bench: Bench) -> None:
+        """Several processes anywhere run; without a common folder nothing tells them each other's hosts."""
+        diary = bench.workplace / "free"
+        launch = bench.shell('echo "$COSCHED_RANK $COSCHED_HOST_COUNT [$COSCHED_HOSTS]" >> "$0"', str(diary), count=2)
+        bench.submit(launch)
+        assert bench.until(launch, JobState.COMPLETED).exit_code == 0
+        assert sorted(diary.read_text().splitlines()) == ["0 2 []", "1 2 []"]
+
     @pytest.fixture
     def take_host(self, pool: CondorPool) -> Callable[[str], None]:
         return pool.take_host
