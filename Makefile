@@ -41,11 +41,13 @@ lint:
 	$(PYTHON_IN_VENV) -m ruff format --check .
 	$(PYTHON_IN_VENV) -m mypy
 
-# Property tests, schemathesis and fuzzers with new seeds, fifty times as far: for hours. A finding becomes a test of its own.
+# Property tests, schemathesis and fuzzers with new seeds, fifty times as far, then a day's work in an hour: for hours.
+# A finding becomes a test of its own.
 soak:
 	@tools/setup test
 	@$(MAKE) --no-print-directory machine-code
 	EXPLORE=1 $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup --timeout 14400 -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
+	$(PYTHON_IN_VENV) -m benchmarks.soak
 
 # Once, and not by every process of the tests at the same time.
 machine-code:

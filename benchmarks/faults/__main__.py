@@ -1,7 +1,7 @@
 """Thousands of faults, each history checked from what the jobs wrote: 0 lost, 0 twice, 0 shown to others.
 
-    python -m benchmarks.faults [--connector local|simulated|condor|slurm|federation] [--faults 10000] [--least 100]
-                                [--minutes 60] [--seed 1] [--results FILE] [--set KEY=JSON …]
+    python -m benchmarks.faults [--connector local|simulated|condor|slurm|federation|virtual] [--faults 10000]
+                                [--least 100] [--minutes 60] [--seed 1] [--results FILE] [--set KEY=JSON …]
 
 Sessions of some faults each, with a new site; what a file of results has is not done again, so that a run can be
 stopped and taken up. Ends when there are so many faults of the connector, so many of each kind at least, or the minutes
@@ -15,11 +15,11 @@ import json
 import time
 from pathlib import Path
 
-from benchmarks.faults import federation_session, site_session
+from benchmarks.faults import federation_session, site_session, virtual_session
 from benchmarks.faults.harm import KINDS_OF
 from benchmarks.faults.results import Results, Session
 
-_KINDS_OF = {**KINDS_OF, "federation": federation_session.KINDS}
+_KINDS_OF = {**KINDS_OF, "federation": federation_session.KINDS, "virtual": virtual_session.KINDS}
 _AT_ONCE = 60  # faults in a session
 
 
@@ -49,6 +49,8 @@ def main() -> None:
         count = min(left(), _AT_ONCE)
         if options.connector == "federation":
             session = _federation(count, until, seed)
+        elif options.connector == "virtual":
+            session = virtual_session.run(seed)
         else:
             session = site_session.run(options.connector, count, until, seed, more)
         results.sessions.append(session)

@@ -75,17 +75,19 @@ class Harm:
         wrong: what was not as it should be.
     """
 
-    def __init__(self, site: TroubledSite, chance: random.Random, submitter: Submitter) -> None:
+    def __init__(self, site: TroubledSite, chance: random.Random, submitter: Submitter, pace: float) -> None:
         """Set up.
 
         Args:
             site: runs a daemon.
             chance: draws moments and victims.
-            submitter: knows the tasks that were accepted so far.
+            submitter: can be paused.
+            pace: all times for which harm lasts are multiplied by this.
         """
         self._site = site
         self._chance = chance
         self._submitter = submitter
+        self._pace = pace
         self._cancelled: set[str] = set()
         self._honest_from = 0.0
         self._trouble = Trouble(seed=chance.randrange(2**32))
@@ -119,6 +121,9 @@ class Harm:
         self._trouble = Trouble(seed=self._trouble.seed)
         self._site.trouble.write(self._trouble)
 
+    def _sleep(self, seconds: tuple[float, float]) -> None:
+        time.sleep(self._pace * self._chance.uniform(*seconds))
+
     def _kill_daemon(self) -> bool:
         self._site.kill()
         self._site.start()
@@ -126,7 +131,7 @@ class Harm:
 
     def _kill_starting_daemon(self) -> bool:
         self._site.kill()
-        killer = threading.Timer(self._chance.uniform(0.0, _LONGEST_LIFE), self._site.kill)
+        killer = threading.Timer(self._pace * self._chance.uniform(0.0, _LONGEST_LIFE), self._site.kill)
         killer.start()
         with suppress(SystemFault):  # killed before it served
             self._site.start()
@@ -166,7 +171,7 @@ class Harm:
         with closing(sqlite3.connect(self._database, timeout=10.0, isolation_level=None)) as other:
             with suppress(sqlite3.OperationalError):
                 other.execute("BEGIN IMMEDIATE")
-            time.sleep(self._chance.uniform(*_LOCKED))
+            self._sleep(_LOCKED)
             if other.in_transaction:
                 other.execute("ROLLBACK")
         return True
@@ -176,7 +181,7 @@ class Harm:
         state = self._database.parent
         files = [str(state), str(self._database), *map(str, state.glob(f"{self._database.name}-wal"))]
         protected = subprocess.run(["chattr", "+i", *files], capture_output=True, check=False).returncode == 0
-        time.sleep(self._chance.uniform(*_FULL) if protected else 0.0)
+        self._sleep(_FULL if protected else (0.0, 0.0))
         subprocess.run(["chattr", "-i", *files], capture_output=True, check=False)
         return protected
 
@@ -186,7 +191,7 @@ class Harm:
         with self._submitter.paused():  # what is submitted after a backup is lost with the database
             self._await_sound()
             self._site.database("backup", str(backup), "--force")
-            time.sleep(self._chance.uniform(*_AFTER_BACKUP))
+            self._sleep(_AFTER_BACKUP)
             self._site.kill()
             done = damage(self._database, self._chance)
             try:
@@ -201,11 +206,11 @@ class Harm:
         return True
 
     def _await_sound(self) -> None:
-        """Wait until the daemon has nothing to complain of: what was asked for is written down."""
+        """Wait until the daemon complains of its clock at most: what was asked for is written down."""
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             with suppress(SystemFault), self._site.client() as client:
-                if not client.status().faults:
+                if all(fault.startswith("clock:") for fault in client.status().faults):
                     return
             time.sleep(0.05)
 
@@ -221,7 +226,7 @@ class Harm:
         size = max(file.stat().st_size for file in files if file.exists())
         _, hard = resource.prlimit(self._site.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(self._site.pid, resource.RLIMIT_FSIZE, (size, hard))
-        time.sleep(self._chance.uniform(*_FULL))
+        self._sleep(_FULL)
         resource.prlimit(self._site.pid, resource.RLIMIT_FSIZE, (hard, hard))
         return True
 
@@ -235,11 +240,11 @@ class Harm:
     def _spoil_manager(self, manner: str) -> bool:
         """Let the manager be away, slow or a liar, then honest until every job has been looked for again."""
         time.sleep(max(self._honest_from - time.monotonic(), 0.0))
-        until = time.monotonic() + self._chance.uniform(*_MANNER)
+        until = time.monotonic() + self._pace * self._chance.uniform(*_MANNER)
         self._site.trouble.write(replace(self._trouble, manner=manner, until=until))
         time.sleep(max(until - time.monotonic(), 0.0))
         self._site.trouble.write(self._trouble)
-        self._honest_from = time.monotonic() + GRACE
+        self._honest_from = time.monotonic() + self._pace * GRACE
         return True
 
     def _take_host(self) -> bool:
@@ -250,7 +255,7 @@ class Harm:
         except SystemFault:
             return False
         self._site.take_host(name)
-        time.sleep(self._chance.uniform(*_OFF))
+        self._sleep(_OFF)
         self._site.give_host(name)
         return True
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Submitter", "run"]
 
 _SCALE = 0.05
-_SETTINGS = {"dispatch": {"grace": f"{GRACE}s", "retry": "200ms", "attempts": 1000}}  # hosts are taken off under tasks
 _CALM = (0.0, 0.8)  # seconds between two faults
 _PATIENCE = 600.0
 _TRY_AGAIN = 0.1  # seconds between two submissions under one key
@@ -103,7 +102,7 @@ class Submitter(threading.Thread):
         return [TaskRequest(command=(*_SAYS, name, *command), hosts=hosts, name=name) for name in names]
 
 
-def run(connector: str, count: int, until: float, seed: int, more: Mapping[str, Any]) -> Session:
+def run(connector: str, count: int, until: float, seed: int, more: Mapping[str, Any], *, pace: float = 1.0) -> Session:
     """Harm a daemon and check what came of it.
 
     Args:
@@ -112,13 +111,15 @@ def run(connector: str, count: int, until: float, seed: int, more: Mapping[str, 
         until: no more faults after this (monotonic seconds).
         seed: of everything that is drawn.
         more: settings of the connector.
+        pace: all times for which harm lasts are multiplied by this.
     """
     began, chance = time.monotonic(), random.Random(seed)
-    settings = {**_SETTINGS, f"connector.{connector}": more}
+    dispatch = {"grace": f"{pace * GRACE}s", "retry": "200ms", "attempts": 1000}  # hosts are taken off under tasks
+    settings = {"dispatch": dispatch, f"connector.{connector}": more}
     with TroubledSite(connector, scale=_SCALE, settings=settings) as site:
         submitter = Submitter(site, seed)
         submitter.start()
-        harm = Harm(site, chance, submitter)
+        harm = Harm(site, chance, submitter, pace)
         done = _harm(harm, KINDS_OF[connector], chance, count, until)
         submitter.stop()
         harm.heal()

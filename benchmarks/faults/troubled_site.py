@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 from cosched.errors import SystemFault
-from tests.testbed.nursery import QuickSite, forked_daemon
+from tests.testbed.nursery import QuickSite, forked_command, forked_daemon
 from tests.testbed.trouble import TroubleFile
 
 if TYPE_CHECKING:
@@ -39,10 +37,9 @@ class TroubledSite(QuickSite):
         Raises:
             SystemFault: it ended with another code than 0.
         """
-        command = [sys.executable, "-m", "cosched.cli.main", "database", *words, "--config", str(self.config)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise SystemFault(f"cosched database {words[0]}: {done.stderr}")
+        said = self.folder / "database.log"
+        if forked_command(["database", *words, "--config", str(self.config)], said):
+            raise SystemFault(f"cosched database {words[0]}: {said.read_text()[-2000:]}")
 
     @property
     def _trouble(self) -> Path:

@@ -19,7 +19,9 @@ __all__ = ["Housekeeping"]
 
 _log = structlog.get_logger("cosched.housekeeping")
 
-_EVERY = 3600.0  # seconds
+_EVERY = 3600.0  # seconds between two sweeps, fewer where records are kept for hours only
+_SWEEPS = 10  # in the time for which these are kept
+_SHORTEST = 1.0  # seconds between two sweeps at least
 _AT_ONCE = 500  # tasks in one transaction: others write, too
 _BREATH = 0.2  # seconds between two of them
 _DAY = 86400.0
@@ -69,7 +71,7 @@ class Housekeeping(threading.Thread):
                     task()
                 except SystemFault as fault:
                     _log.warning("not all that is old was forgotten; it is tried again in an hour", fault=str(fault))
-            self._stopped.wait(_EVERY)
+            self._stopped.wait(min(_EVERY, max(_SHORTEST, self._keep / _SWEEPS or _EVERY)))
 
     def sweep(self) -> int:
         """Forget all that is old enough; return how many tasks went."""

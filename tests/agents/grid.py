@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
@@ -270,6 +271,7 @@ class Grid:
         self.crash = 0.0
         self.mistake = 0.0
         self.letters = 0
+        self.done: Counter[str] = Counter()  # faults of each kind
         self._calendar: list[tuple[float, int, Callable[[], None]]] = []
         self._turn = itertools.count()
 
@@ -282,25 +284,34 @@ class Grid:
         heapq.heappush(self._calendar, (time, next(self._turn), action))
 
     def mistake_now(self) -> bool:
-        return self.mistake > 0 and self.random.random() < self.mistake
+        return self._drawn("mistake of the core", self.mistake)
 
     def crash_now(self) -> bool:
-        return self.crash > 0 and self.random.random() < self.crash
+        return self._drawn("daemon killed", self.crash)
+
+    def _drawn(self, kind: str, share: float) -> bool:
+        """Draw whether a fault comes, and count it."""
+        comes = share > 0 and self.random.random() < share
+        self.done[kind] += comes
+        return comes
 
     def send(self, letter: Letter) -> None:
         self.letters += 1
         faults = self.faults
-        for _ in range(1 + (self.random.random() < faults.twice)):
-            if self.random.random() < faults.loss:
+        for _ in range(1 + self._drawn("letter repeated", faults.twice)):
+            if self._drawn("letter lost", faults.loss):
                 continue
             delay = self.random.uniform(0.2, 1.0) * faults.delay
-            if self.random.random() < faults.late:
+            if self._drawn("letter late", faults.late):
                 delay += self.random.uniform(0.0, 90.0)
             self.at(self.time + delay, lambda: self.deliver(letter))
 
     def deliver(self, letter: Letter) -> None:
         node = self.nodes.get(letter.receiver)
-        if node is None or node.broker is None or frozenset((letter.sender, letter.receiver)) in self.cut:
+        if node is None or node.broker is None:
+            return
+        if frozenset((letter.sender, letter.receiver)) in self.cut:
+            self.done["letter cut off"] += 1
             return
         task, fault = None, ""
         if isinstance(letter.body, Request | Commit):

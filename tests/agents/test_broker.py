@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import math
-import random
+from collections import Counter
 
 import pytest
 
+from benchmarks.faults import virtual_session
 from cosched.agents import AdvertisingChanged, Agent, Peer, PeerRole
 from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.coscheduler.events import CancelRequested, NeighboursChanged
@@ -405,38 +406,12 @@ def test_what_is_in_transit_is_cancelled_from_home() -> None:
     assert all(node.idle for node in grid.nodes.values())
 
 
-@pytest.mark.parametrize("seed", range(examples(50)))
-def test_every_accepted_task_runs_exactly_once(seed: int) -> None:
-    draw = random.Random(seed)
-    faults = Faults(
-        loss=draw.choice([0, 0.1, 0.4]),
-        twice=draw.choice([0, 0.3]),
-        delay=draw.choice([0.05, 2.0]),
-        late=draw.choice([0, 0.1]),
-    )
-    grid = Grid(seed)
-    names = ["a", "b", "c", "d"][: draw.choice([2, 2, 3, 4])]
-    line = seed % 3 == 0  # where they do not all know one another those in the middle run nothing for others
-    for place, name in enumerate(names):
-        known = names[max(place - 1, 0) : place + 2] if line else names
-        node = grid.add(
-            name, draw.choice([2, 4]), draw.choice([1.0, 2.0]), [Peer(peer) for peer in known if peer != name]
-        )
-        node.refuses = "nothing is run for others here" if line and 0 < place < len(names) - 1 else ""
-        node.skew = draw.choice([0.0, 3600.0, -3600.0])
-    grid.run(START + 3.0)
-    grid.faults = faults
-    grid.crash = draw.choice([0.0, 0.002, 0.01])
-    grid.mistake = (0.0, 0.005)[seed % 2]
-    for _ in range(6):
-        for _ in range(draw.choice([1, 2, 4])):
-            grid.nodes[draw.choice(names)].submit(f"t{len(grid.accepted)}", WORK, draw.uniform(8.0, 40.0))
-        if draw.random() < 0.3:
-            grid.cut = {frozenset(draw.sample(names, 2))} if draw.random() < 0.7 else set()
-        grid.run(grid.time + draw.uniform(2.0, 20.0))
-        for node in grid.nodes.values():
-            if node.broker is None and draw.random() < 0.6:
-                node.boot()
-    grid.heal()
-    grid.settle(900.0)
-    assert not grid.faults_of_history()
+@pytest.mark.parametrize("first", range(0, examples(30), 10))
+def test_every_accepted_task_runs_exactly_once(first: int) -> None:
+    """Each time more than 300 faults, of all kinds."""
+    sessions = [virtual_session.run(seed) for seed in range(first, first + 10)]
+    faults = sum((Counter(session.faults) for session in sessions), Counter[str]())
+    assert [wrong for session in sessions for wrong in session.wrong] == []
+    assert sum(session.tasks for session in sessions) > 50
+    assert faults.total() >= 300
+    assert faults.keys() == set(virtual_session.KINDS)

@@ -5,13 +5,27 @@ import time
 import pytest
 
 from benchmarks.faults import site_session
+from benchmarks.faults.harm import KINDS_OF
+
+# Whether there is one to harm depends on the moment, or on the file system.
+_BY_CHANCE = {
+    "search killed",
+    "models killed",
+    "queued task cancelled",
+    "starting task cancelled",
+    "running task cancelled",
+    "ended task cancelled",
+    "database read-only",
+}
 
 
 @pytest.mark.daemon
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_session_of_all_kinds_of_faults_finds_nothing_wrong() -> None:
-    session = site_session.run("simulated", 7, time.monotonic() + 60, seed=1, more={})
+    kinds = KINDS_OF["simulated"]
+    session = site_session.run("simulated", len(kinds), time.monotonic() + 120, seed=1, more={}, pace=0.2)
     assert session.wrong == ()
     assert session.tasks > 0
-    assert {"daemon killed", "daemon killed at its start", "database locked", "disk full"} <= session.faults.keys()
+    assert session.answers > 0
+    assert set(kinds) - _BY_CHANCE <= session.faults.keys()

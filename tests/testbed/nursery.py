@@ -19,16 +19,17 @@ from demo.site import Site
 from tests.testbed.quick_command import quick_popen, quick_python
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from multiprocessing.context import ForkServerContext
     from pathlib import Path
 
     from demo.site import Process
 
-__all__ = ["QuickSite", "forked_daemon"]
+__all__ = ["QuickSite", "forked_command", "forked_daemon"]
 
 _MODULES = [
     "tests.testbed.nursery",
+    "cosched.cli.database",
     "cosched.cli.serve",
     "cosched.client",
     "cosched.daemon.main",
@@ -75,6 +76,14 @@ def forked_daemon(config: Path, log: Path, environment: Mapping[str, str], troub
     return _Forked(config, log, environment, trouble)
 
 
+def forked_command(words: Sequence[str], log: Path) -> int:
+    """Do what `cosched` does with such words, adding what it says to a file; return its exit code."""
+    process = _context().Process(target=_command, args=(list(words), str(log)), name="command")
+    process.start()
+    process.join()
+    return process.exitcode or 0
+
+
 class _Forked:
     """A forked daemon, to be handled like `subprocess.Popen`."""
 
@@ -118,7 +127,18 @@ def _serve(config: str, log: str, python: str, environment: Mapping[str, str], t
     subprocess.Popen = quick_popen(python)  # type: ignore[misc,assignment]  # the daemon's helpers are forked too
     os.environ.clear()
     os.environ.update(environment)
+    _say_into(log)
+    sys.exit(run(["serve", "--config", config]))
+
+
+def _command(words: list[str], log: str) -> None:
+    from cosched.cli.main import run
+
+    _say_into(log)
+    sys.exit(run(words))
+
+
+def _say_into(log: str) -> None:
     file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     os.dup2(file, 1)
     os.dup2(file, 2)
-    sys.exit(run(["serve", "--config", config]))
