@@ -4,16 +4,18 @@ What stands after the three backticks says what becomes of an example:
 
     psl, hmcl        written to a file named after its application or configuration, checked, and evaluated
     sh               run by bash in a folder that holds the page's files so far, `models/` and an executable `program`;
-                     lines begin with `cosched` or `curl`, so that no page installs anything here
+                     lines begin with `cosched`, `curl` or `sed`, so that no page installs anything here. A line
+                     `cosched serve --config FILE` is a daemon that runs until the page ends
     python           executed in that folder
     json plan        given to `cosched plan`
     toml config      read by `cosched config show --config`
+    toml FILE.toml   the same, written to this file
     json, toml       parsed, each line or the whole
     nothing          no example: what a command prints, or a form with places to fill in
 
 A second word `daemon` (`sh daemon`, `python daemon`) runs it against a daemon of the page's own, which `toml daemon`
 configures before it starts; `shown` does not run it: it needs root, another system or a secret. A page with anything
-else fails.
+else fails. Blocks may be indented. Folders in /tmp become folders of the page's own, ports of 127.0.0.1 free ones.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import json
 import os
 import re
 import subprocess
+import textwrap
 import time
 import tomllib
 from contextlib import ExitStack, chdir, contextmanager
@@ -31,6 +34,7 @@ from unittest import mock
 
 from cosched.evaluation import load, load_hardware, profile
 from cosched.language import check_files, default_library
+from demo.ports import free_ports
 from tests.testbed.nursery import forked_daemon
 
 if TYPE_CHECKING:
@@ -41,7 +45,10 @@ __all__ = ["PAGES", "Example", "Workplace", "examples"]
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
-_FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+_PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+|(?<=/)86\d\d(?=/)")  # of an address, or put in its place by sed
+_SERVE = re.compile(r"^cosched serve --config (\S+)$", re.MULTILINE)
+_COMMANDS = ("cosched ", "curl ", "sed ")
 _CONFIG = """[domain]
 state = "{folder}/.local/state/cosched"
 [planning]
@@ -67,7 +74,9 @@ def examples(page: Path) -> list[Example]:
     text = page.read_text(encoding="utf-8")
     return [
         Example(
-            f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}", tuple(match[1].split()), match[2]
+            f"{page.relative_to(ROOT)}:{text.count(chr(10), 0, match.start()) + 1}",
+            tuple(match[2].split()),
+            textwrap.dedent(match[3]),
         )
         for match in _FENCE.finditer(text)
     ]
@@ -85,6 +94,7 @@ class Workplace:
         """
         self.folder = folder
         self._open = ExitStack()
+        self._ports: dict[str, str] = {}  # of the page → free
         self._environment = {
             "HOME": str(folder),
             "XDG_STATE_HOME": "",
@@ -114,6 +124,10 @@ class Workplace:
         if not example.words or example.words[1:] == ("shown",):
             return
         language, *more = example.words
+        text = self._with_own_places(example.text)
+        if language == "toml" and more and more[0].endswith(".toml"):
+            (self.folder / more[0]).write_text(text, encoding="utf-8")
+            more = ["config"]
         if more == ["daemon"] and language != "toml":
             self._daemon()
             more = []
@@ -131,9 +145,14 @@ class Workplace:
         how = kinds.get(" ".join([language, *more]))
         assert how, f"{example.place}: {' '.join(example.words)!r} is no kind of example: see tests/docs/examples.py"
         try:
-            how(example.text)
+            how(text)
         except Exception as error:
             raise AssertionError(f"{example.place}: {error}") from error
+
+    def _with_own_places(self, text: str) -> str:
+        new = sorted(set(_PORT.findall(text)) - set(self._ports))
+        self._ports |= dict(zip(new, map(str, free_ports(len(new))), strict=True))
+        return _PORT.sub(lambda found: self._ports[found[0]], text).replace("/tmp/", f"{self.folder}/")
 
     def _psl(self, text: str) -> None:
         path = self._file(text, "application|subtask|partmp", "psl")
@@ -158,7 +177,10 @@ class Workplace:
         return path
 
     def _sh(self, text: str) -> None:
-        foreign = [line for line in text.splitlines() if line and not line.startswith(("cosched ", "curl ", "#", " "))]
+        for config in _SERVE.findall(text):
+            self._open.enter_context(_serving(self.folder / config, {**self._environment, "COSCHED_CONFIG": ""}))
+        text = _SERVE.sub("", text)
+        foreign = [line for line in text.splitlines() if line and not line.startswith((*_COMMANDS, "#", " "))]
         assert not foreign, f"{foreign[0]!r} is no command of cosched's: write `sh shown`"
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", text],
@@ -193,7 +215,7 @@ class Workplace:
     def _daemon(self) -> None:
         """Start the page's daemon, if it does not run yet."""
         if "COSCHED_SERVER" not in self._environment:
-            self._open.enter_context(_serving(self.folder, self._environment))
+            self._open.enter_context(_serving(self.folder / "cosched.toml", self._environment))
             self._environment["COSCHED_SERVER"] = f"unix:{self.folder}/.local/state/cosched/cosched.sock"
 
 
@@ -210,9 +232,9 @@ def _toml(text: str) -> None:
 
 
 @contextmanager
-def _serving(folder: Path, environment: Mapping[str, str]) -> Iterator[None]:
-    log = folder / "daemon.log"
-    daemon = forked_daemon(folder / "cosched.toml", log, {**os.environ, **environment})
+def _serving(config: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    log = config.with_suffix(".log")
+    daemon = forked_daemon(config, log, {**os.environ, **environment})
     until = time.monotonic() + 60
     try:
         while not log.exists() or "serving" not in log.read_text(encoding="utf-8"):
