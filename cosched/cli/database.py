@@ -27,6 +27,7 @@ _FORGOTTEN = (
     "Tasks submitted since then are unknown: their jobs go on without cosched, and others get their numbers.",
     "Tasks that ended since then wait again until the daemon has found their jobs; none of these runs twice here.",
     "Tokens, accounts and reservations are as they were then: revoke and change again what was changed since.",
+    "Tasks that were cancelled since are tried again: cancel them again.",
 )
 
 ConfigOption = Annotated[

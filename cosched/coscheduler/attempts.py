@@ -51,6 +51,7 @@ class AttemptLifecycle:
         self._lost: dict[str, int] = {}  # task → attempts whose hosts were lost
         self._cancel_requests: dict[str, float] = {}  # attempt being cancelled → when the manager was asked last
         self._failures = 0  # submits in a row that the manager did not answer
+        self._distrusted: set[str] = set()  # tasks whose attempts may have been cancelled in changes that are forgotten
 
     def room(self, owner: str, time: float) -> float:
         """Return how many more attempts of an owner the manager is thought to take now."""
@@ -64,7 +65,12 @@ class AttemptLifecycle:
     def snapshot(self) -> AttemptsSnapshot:
         """Return all that is remembered beside the attempts themselves."""
         return AttemptsSnapshot(
-            self.paused_until, self._failures, dict(self._lost), dict(self._cancel_requests), self.limits.snapshot()
+            self.paused_until,
+            self._failures,
+            dict(self._lost),
+            dict(self._cancel_requests),
+            self.limits.snapshot(),
+            tuple(sorted(self._distrusted)),
         )
 
     def load(self, snapshot: AttemptsSnapshot) -> None:
@@ -72,6 +78,14 @@ class AttemptLifecycle:
         self.paused_until, self._failures = snapshot.paused_until, snapshot.failures
         self._lost, self._cancel_requests = dict(snapshot.lost), dict(snapshot.cancel_requests)
         self.limits.load(snapshot.limits)
+        self._distrusted = set(snapshot.distrusted)
+
+    def distrust(self, tasks: Iterable[str]) -> None:
+        """Know of tasks that a restored database may have forgotten cancels of their attempts.
+
+        An attempt that was given up since the backup, for its host went down, looks like one that a user removed.
+        """
+        self._distrusted = set(tasks)
 
     def start(self, task: Task, hosts: tuple[str, ...], seconds: float | None, time: float) -> None:
         """Run a task now: on these hosts, reckoned to take so long, or wherever the manager likes without any."""
@@ -183,6 +197,8 @@ class AttemptLifecycle:
         elif attempt.state is AttemptState.CANCELLING:
             # Its own cancel made the submit fail: that is no fault of the task's.
             self._requeue_or_end(attempt, AttemptState.CANCELLED, attempt.reason, event.time)
+        elif attempt.task in self._distrusted:
+            self._forgotten(attempt, event.message, event.time)
         else:
             self._ended(replace(attempt, state=AttemptState.FAILED, reason=event.message), event.message, event.time)
 
@@ -201,6 +217,8 @@ class AttemptLifecycle:
             case JobState.FAILED if not cancelling:
                 reason = report.reason or f"exit code {report.exit_code}"
                 self._ended(replace(attempt, state=AttemptState.FAILED), reason, time)
+            case JobState.REMOVED if not cancelling and attempt.task in self._distrusted:
+                self._forgotten(attempt, report.reason, time)
             case JobState.REMOVED if not cancelling:
                 reason = report.reason or "removed from the resource manager's queue by hand"
                 self._ended(replace(attempt, state=AttemptState.CANCELLED, reason=reason), reason, time)
@@ -208,7 +226,14 @@ class AttemptLifecycle:
                 # Some managers report what dies of our own cancel as a failure.
                 self._requeue_or_end(attempt, AttemptState.CANCELLED, attempt.reason, time)
 
+    def _forgotten(self, attempt: Attempt, reason: str, time: float) -> None:
+        """Try a task again whose attempt was cancelled in changes that the database has forgotten."""
+        self._lost[attempt.task] = self._lost.get(attempt.task, 0) + 1
+        reason = f"its attempt was cancelled after the backup that the database was restored from ({reason})"
+        self._requeue_or_end(attempt, AttemptState.LOST, reason, time)
+
     def _alive(self, attempt: Attempt, report: JobReport) -> None:
+        self._distrusted.discard(attempt.task)
         state, task_state = _LIVE_JOB_STATES[report.state]
         if attempt.state is AttemptState.CANCELLING:
             self._state.put_attempt(attempt)
@@ -291,6 +316,7 @@ class AttemptLifecycle:
     def _forget(self, task: Task) -> None:
         self._queue.remove(task.id)
         self._lost.pop(task.id, None)
+        self._distrusted.discard(task.id)
         self._corrections.learn_run_time(task)
         self._state.close(task)
 

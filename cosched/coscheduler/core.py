@@ -271,6 +271,7 @@ class Coscheduler:
         self._queue.add_all(task for task in waiting if self.attempt_of(task.id) is None)
         if saved.plan is not None:
             self._queue.adopt(saved.plan)
+        self._lifecycle.distrust(task.id for task in in_order if task.number <= saved.forgotten)
         self._lifecycle.find_all(event.time)
 
     def _accept(self, task: Task) -> None:

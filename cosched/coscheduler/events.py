@@ -249,6 +249,7 @@ class SavedState:
         last_number: the highest that a task was ever given.
         plan: in force before a mistake of cosched; None after a restart.
         life: number of the agent's life that begins now; 0 for the one that it was made with.
+        forgotten: tasks up to this number may have attempts, and cancels of these, that the database has forgotten.
     """
 
     tasks: tuple[Task, ...] = ()
@@ -261,6 +262,7 @@ class SavedState:
     last_number: int = 0
     plan: TaskPlan | None = None
     life: int = 0
+    forgotten: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ def saved_state(store: Store, time: float) -> SavedState:
         guests=guests,
         ended=ended,
         last_number=store.last_number(),
+        forgotten=store.forgotten,
     )
 
 

@@ -114,9 +114,13 @@ def lost_changes(database: Path) -> str:
 def accept_state(database: Path) -> None:
     """Take what is in a database for all that there is, also where it lacks changes; no daemon may use it.
 
+    Which tasks the missing changes may concern is written down in it: the core must not take for a user's wish that
+    one of their attempts was cancelled.
+
     Raises:
         StoreFault: the database or its folder cannot be used.
     """
+    _note_forgotten(database)
     found, file = _found(database), _beside(database)
     try:
         if found is None:
@@ -133,6 +137,15 @@ def accept_state(database: Path) -> None:
             os.close(descriptor)
     except OSError as error:
         raise StoreFault(f"{file} cannot be written ({error.strerror}): look at its folder and disk") from error
+
+
+def _note_forgotten(database: Path) -> None:
+    """Write down up to which number tasks may have changed since; earlier tables have no room for it."""
+    if not database.exists() or not database.stat().st_size:
+        return
+    with database_errors(str(database)), closing(sqlite3.connect(database)) as connection, connection:
+        if connection.execute("SELECT 1 FROM pragma_table_info('instance') WHERE name = 'forgotten'").fetchall():
+            connection.execute("UPDATE instance SET forgotten = (SELECT coalesce(max(number), 0) FROM tasks)")
 
 
 def _beside(database: Path) -> Path:

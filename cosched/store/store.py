@@ -121,6 +121,7 @@ class Store:
         name: of the database, for people.
         instance: UUID made with the database; no other has the same.
         keep_days: days for which ended tasks are kept where configuration does not say; 0 for ever.
+        forgotten: tasks up to this number may have attempts, and cancels of these, that the database has forgotten.
     """
 
     def __init__(self, url: str) -> None:
@@ -144,6 +145,7 @@ class Store:
         self._add_notices = insert_missing(tables.outbox)
         state = self.read(select(tables.instance))[0]
         self.instance, self.keep_days = str(state["uuid"]), float(state["keep_days"])
+        self.forgotten = int(state["forgotten"])
         self._last_commit = LastCommit(file, self.instance, state["commits"])
         # A task with a higher number is new: inserted, never put over one that another writer has written.
         self._newest = self.last_number()

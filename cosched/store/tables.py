@@ -56,6 +56,7 @@ instance = Table(
     Column("uuid", String(36), primary_key=True),
     Column("commits", Integer, nullable=False, server_default=text("0")),  # see cosched.store.last_commit
     Column("keep_days", Double, nullable=False, server_default=text("0")),  # 0: for ever
+    Column("forgotten", Integer, nullable=False, server_default=text("0")),  # see last_commit.accept_state
 )
 
 tasks = Table(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cosched.connector.interface import JobState
-from cosched.coscheduler.events import AttemptMissing, HostsObserved, SubmitFailed
+from cosched.coscheduler.events import AttemptMissing, HostsObserved, Restored, SavedState, SubmitFailed
 from cosched.coscheduler.task import AttemptState, TaskState
 from tests.coscheduler.makers import a_core, a_task, cancelled, dispatched, hosts, located, report, start, submit
 
@@ -52,6 +52,31 @@ def test_a_task_that_lost_its_hosts_twice_is_held_back_for_a_growing_while() -> 
             assert core.held_back_until("1") == time + pause
             left = dispatched(core.handle(HostsObserved(time + pause, hosts(1))))
         (attempt,) = left
+
+
+def test_an_attempt_that_was_cancelled_after_the_backup_is_no_users_wish() -> None:
+    """Its host went down: it was given up, and the restored database did not know. The task ended as cancelled."""
+    former = a_core(1)
+    (attempt,) = dispatched(submit(former, a_task(1, [10.0])))
+    core = a_core(1)
+    state = SavedState((former.tasks["1"],), (attempt,), last_number=1, forgotten=1)
+    core.handle(Restored(1.0, state))
+    core.handle(HostsObserved(1.0, hosts(1)))
+    (second,) = dispatched(report(core, attempt, JobState.REMOVED, 2.0))
+    core.handle(SubmitFailed(3.0, second.uuid, "it was cancelled before", transient=False))
+    (third,) = dispatched(core.handle(HostsObserved(100.0, hosts(1))))
+    start(core, third, 101.0)  # from here on the manager's word is of now
+    report(core, third, JobState.REMOVED, 102.0)
+    assert "1" not in core.tasks
+
+
+def test_what_came_after_a_restored_backup_is_removed_by_hand() -> None:
+    former = a_core(1)
+    (attempt,) = dispatched(submit(former, a_task(2, [10.0])))
+    core = a_core(1)
+    core.handle(Restored(1.0, SavedState((former.tasks["2"],), (attempt,), last_number=2, forgotten=1)))
+    (task,) = report(core, attempt, JobState.REMOVED, 2.0).changes.tasks.values()
+    assert task.status.state is TaskState.CANCELLED
 
 
 def test_a_number_that_comes_again_names_no_former_attempt() -> None:

@@ -46,6 +46,7 @@ def test_a_new_database_keeps_what_has_ended_for_90_days_and_an_old_one_for_ever
     store.close()
     with closing(sqlite3.connect(tmp_path / "cosched.db")) as connection, connection:
         connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
+        connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
         connection.execute("UPDATE alembic_version SET version_num = '0013'")
     store = Store(url)
     assert Housekeeping(store, None, lambda: NOW + 1000 * 86400).sweep() == 0

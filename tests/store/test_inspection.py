@@ -41,6 +41,7 @@ def test_a_database_says_itself_how_long_it_keeps_what_has_ended(tmp_path: Path)
     assert (report.keep_days, report.due) == (90, 1)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
+        connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
         connection.execute("UPDATE alembic_version SET version_num = '0013'")
     report = inspect_database(file)
     assert (report.keep_days, report.due) == (0, 0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.daemon.recovery import saved_state
 from cosched.errors import SystemFault
 from cosched.store.backup import accept_loss, back_up, restore
 from cosched.store.last_commit import LastCommit, LostChangesFault, accept_state, lost_changes
@@ -139,12 +140,23 @@ def test_a_restored_backup_lacks_nothing(database: Path) -> None:
     assert opened(database) == {"1", "2", "3"}
 
 
+def test_a_restored_database_knows_which_tasks_it_may_have_forgotten_changes_of(database: Path) -> None:
+    file = database.with_name("backup.db")
+    back_up(database, file)
+    restore(file, database)
+    store = Store(f"sqlite:///{database}")
+    store.commit(changed([make_task(4)]))
+    assert saved_state(store, 0.0).forgotten == 3
+    store.close()
+
+
 def test_a_backup_of_earlier_tables_is_restored(database: Path) -> None:
     file = database.with_name("backup.db")
     back_up(database, file)
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("ALTER TABLE instance DROP COLUMN commits")
         connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
+        connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
         connection.execute("UPDATE alembic_version SET version_num = '0011'")
     restore(file, database)
     assert opened(database) == {"1", "2", "3"}

@@ -51,6 +51,7 @@ class AttemptsSnapshot:
         lost: task → attempts whose hosts were lost.
         cancel_requests: attempt being cancelled → when the manager was asked last.
         limits: the known limits of the manager, by owner.
+        distrusted: tasks whose attempts may have been cancelled in changes that the database has forgotten.
     """
 
     paused_until: float = 0.0
@@ -58,6 +59,7 @@ class AttemptsSnapshot:
     lost: Mapping[str, int] = field(default_factory=dict)
     cancel_requests: Mapping[str, float] = field(default_factory=dict)
     limits: Mapping[str, OwnerLimit] = field(default_factory=dict)
+    distrusted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def test_an_owner_and_an_application_have_one_pseudonym_throughout() -> None:
 # Texts that a redacted recording shows: identifiers, states, hosts and domains.
 PLAIN = {
     *(("Attempt", name) for name in ("uuid", "task", "hosts", "job", "state")),
-    *(("AttemptsSnapshot", name) for name in ("lost", "cancel_requests")),
+    *(("AttemptsSnapshot", name) for name in ("lost", "cancel_requests", "distrusted")),
     *((kind, "attempt") for kind in ("AttemptSubmitted", "AttemptMissing", "AttemptAbsent", "SubmitFailed")),
     *((kind, "task") for kind in ("CancelRequested", "OfferEnded", "PeerReported", "StartPermitted")),
     *((kind, "task") for kind in ("TaskForwarded", "TaskReturned")),
