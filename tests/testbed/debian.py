@@ -7,24 +7,56 @@ and the transport's settings (proxies, credentials) are those of the machine's o
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.testbed.cache import cached
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["PackageError", "release", "unpack"]
+__all__ = ["PackageError", "library_path", "release", "unpack", "unpacked"]
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 _ATTEMPTS = 3
+_LIBRARIES = ("usr/lib/*-linux-gnu", "lib/*-linux-gnu")
+_UNUSED = ("usr/share",)
 
 
 class PackageError(Exception):
     """Packages could not be had; the message says why and what to do."""
 
 
-def unpack(suite: str, packages: Sequence[str], prefix: Path, work: Path) -> None:
+def unpacked(recipe: str, packages: Sequence[str], *, alone: bool = False) -> Path:
+    """Return a folder with packages of the machine's own suite; build it on the first call.
+
+    Args:
+        recipe: name of the folder; another one where its content changes.
+        packages: their names.
+        alone: nothing that they depend on.
+
+    Raises:
+        PackageError: the packages cannot be had.
+    """
+
+    def install(target: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="cosched-testbed-") as work:
+            unpack(release(), packages, target, Path(work), alone=alone)
+        for folder in _UNUSED:
+            shutil.rmtree(target / folder, ignore_errors=True)
+
+    return cached(recipe, install)
+
+
+def library_path(prefix: Path) -> str:
+    """Return the value of LD_LIBRARY_PATH for programs of a folder with packages."""
+    return os.pathsep.join(str(folder) for pattern in _LIBRARIES for folder in prefix.glob(pattern))
+
+
+def unpack(suite: str, packages: Sequence[str], prefix: Path, work: Path, *, alone: bool = False) -> None:
     """Download packages of a suite with all they depend on and unpack them.
 
     Args:
@@ -32,6 +64,7 @@ def unpack(suite: str, packages: Sequence[str], prefix: Path, work: Path) -> Non
         packages: names of packages.
         prefix: where to unpack; must exist.
         work: an empty folder for lists and archives.
+        alone: nothing that they depend on.
 
     Raises:
         PackageError: no archive configured, no network, or the suite's signature cannot be verified.
@@ -43,8 +76,12 @@ def unpack(suite: str, packages: Sequence[str], prefix: Path, work: Path) -> Non
         except PackageError as error:
             problems.append(str(error))
             continue
-        _apt(environment, "install", "--yes", "--download-only", "--no-install-recommends", *packages)
-        for package in sorted((work / suite / "cache" / "archives").glob("*.deb")):
+        archives = work / suite / "cache" / "archives"
+        if alone:
+            _apt(environment, "download", *packages, folder=archives)
+        else:
+            _apt(environment, "install", "--yes", "--download-only", "--no-install-recommends", *packages)
+        for package in sorted(archives.glob("*.deb")):
             subprocess.run(["dpkg-deb", "-x", package, prefix], check=True)
         return
     raise PackageError(f"suite {suite} cannot be read from the archives of this machine's apt: {'; '.join(problems)}")
@@ -131,8 +168,9 @@ def _newer_keyring(archive: str, folder: Path) -> Path:
     return folder / "keys" / _KEYRING.relative_to("/")
 
 
-def _apt(environment: dict[str, str], *arguments: str) -> None:
-    done = subprocess.run(["apt-get", "-q", *arguments], env=environment, capture_output=True, text=True, check=False)
+def _apt(environment: dict[str, str], *arguments: str, folder: Path | None = None) -> None:
+    command = ["apt-get", "-q", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         problems = [line for line in done.stderr.splitlines() if line.startswith(("E:", "W:"))]
         raise PackageError(f"apt-get {arguments[0]} failed: {' '.join(problems) or done.stderr.strip()}")

@@ -9,29 +9,24 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from demo.ports import free_ports
-from tests.testbed.cache import cached
-from tests.testbed.debian import PackageError, release, unpack
+from tests.testbed.debian import PackageError, library_path, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
 __all__ = ["Directory", "directory", "main", "prefix"]
 
 _RECIPE = "slapd-1"
 _PACKAGES = ("slapd", "ldap-utils")
-_LIBRARIES = ("usr/lib/*-linux-gnu", "lib/*-linux-gnu")
-_UNUSED = ("usr/share",)
 _PATIENCE = 20.0
 _SETTINGS = """include {root}/etc/ldap/schema/core.schema
 include {schema}
@@ -51,7 +46,7 @@ def prefix() -> Path:
     Raises:
         PackageError: the packages cannot be had.
     """
-    return cached(_RECIPE, _install)
+    return unpacked(_RECIPE, _PACKAGES)
 
 
 @dataclass(frozen=True)
@@ -141,18 +136,7 @@ def _run(program: str, *arguments: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    libraries = [str(folder) for pattern in _LIBRARIES for folder in prefix().glob(pattern)]
-    return {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(libraries), "LDAPNOINIT": "1"}
-
-
-def _install(target: Path) -> None:
-    work = Path(tempfile.mkdtemp(prefix="cosched-testbed-"))
-    try:
-        unpack(release(), _PACKAGES, target, work)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    for folder in _UNUSED:
-        shutil.rmtree(target / folder, ignore_errors=True)
+    return {**os.environ, "LD_LIBRARY_PATH": library_path(prefix()), "LDAPNOINIT": "1"}
 
 
 if __name__ == "__main__":

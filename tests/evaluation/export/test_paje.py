@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
-import subprocess
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ import pytest
 
 from cosched.evaluation import Application, Hardware, evaluate, load, load_hardware
 from cosched.evaluation.export.paje import paje_trace
+from tests.testbed import pajeng
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,15 +121,15 @@ def test_a_program_without_steps_has_a_trace(model: Callable[[str], Application]
     assert Trace().read(paje_trace(evaluate(model("proc exec init { }"), plain, 2, trace=True), "empty")).states == {}
 
 
-@pytest.mark.skipif(not shutil.which("pj_dump"), reason="PajeNG (Debian: pajeng) is not installed")
+@pytest.mark.pool
 def test_pajeng_reads_every_state_and_message(tmp_path: Path) -> None:
     result = evaluate(load("jacobi"), load_hardware("sgi_origin2000"), 4, {"iterations": 3}, trace=True)
     path = tmp_path / "jacobi.paje"
     path.write_text(paje_trace(result, "jacobi"), encoding="utf-8")
-    done = subprocess.run(["pj_dump", path], capture_output=True, text=True, check=True)
-    rows = [line.split(", ") for line in done.stdout.splitlines()]
+    text, complaints = pajeng.dump(path)
+    rows = [line.split(", ") for line in text.splitlines()]
     messages = [row for row in rows if row[0] == "Link"]
-    assert (done.stderr, len(messages)) == ("", result.messages)
+    assert (complaints, len(messages)) == ("", result.messages)
     for number, times in enumerate(result.processors, start=1):
         spent = sum(
             float(row[5]) for row in rows if row[:2] == ["State", f"processor {number}"] and row[7] == "compute"
