@@ -135,14 +135,20 @@ def _after_event(process: CondorProcess, event: Mapping[str, Any]) -> CondorProc
         return CondorProcess(JobState.QUEUED)
     if number == _RELEASED:
         # The scheduler writes this, the shadow writes the start: on a claimed host the start may well come first.
-        return CondorProcess(JobState.QUEUED) if process.state is JobState.HELD else process
+        return _after_release(process) if process.state is JobState.HELD else process
     if number == _HELD:
-        return CondorProcess(JobState.HELD, reason=_event_reason(event))
+        return replace(process, state=JobState.HELD, reason=_event_reason(event))
     if number == _RECONNECTED:
         return replace(process, state=JobState.RUNNING, reason="")
     if number in _LOST and not _event_reason(event).startswith(_SCHEDULER_CAME_BACK):
         return replace(process, state=JobState.EVICTED, reason=_event_reason(event) or "it lost its host")
     return process
+
+
+def _after_release(process: CondorProcess) -> CondorProcess:
+    if process.started is None:
+        return CondorProcess(JobState.QUEUED)
+    return replace(process, state=JobState.EVICTED, reason="it had begun when it was held, and begins only once")
 
 
 def _after_end(process: CondorProcess, event: Mapping[str, Any]) -> CondorProcess:

@@ -52,7 +52,7 @@ _OTHERS = """
 _RESERVED_ATTRIBUTE = re.compile(
     r"requirements|(acct|accounting|cosched|hold|job|on_?exit|periodic|proc|cluster|remove|submit)[a-z0-9_]*"
     r"|owner|user|os_?user|nt_?domain|nice_?user|q_?date|global_?job_?id|leave_?job_?in_?queue|universe|user_?log"
-    r"|dag_?man_?nodes_?log|(min|max|current)_?hosts|is_?noop_?job|auto_?cluster[a-z]*|last_?match[a-z]*|stage[a-z]*"
+    r"|dag_?man_?nodes_?log|num_?[a-z_]*starts|(min|max|current)_?hosts|is_?noop_?job|auto_?cluster[a-z]*|last_?match[a-z]*|stage[a-z]*"
 )
 _PASSED_COMMANDS, _OTHER_COMMANDS = frozenset(_PASSED.split()), frozenset(_OTHERS.split())
 _COMMAND_NAME = re.compile(r"(my\.)?[a-z_][a-z0-9_]*\Z")

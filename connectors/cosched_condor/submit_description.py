@@ -42,6 +42,9 @@ _HOST_NAME = "a host's name"
 _DAY = 86400
 _ACCOUNTING_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
 _PINNED_EXPRESSION = 'TARGET.Machine == "$(CoschedHost)"'
+# HTCondor begins a job that lost its host again by itself, also while no cosched is there to prevent it. A job's starts
+# are counted late and forgotten by a scheduler that crashes; its shadows are counted durably before they start.
+_BEGUN_ONCE = "(NumShadowStarts ?: 0) == 0"
 _LATE_MACROS = re.compile(r"\$\(DOLLAR\)\((ProcId|ClusterId|Node)\)")
 
 
@@ -160,9 +163,7 @@ def describe(launch: Launch, settings: CondorSettings, attempts: CondorAttemptFo
         "commands": user_commands(launch),
         "logs_elsewhere": launch.native is not None and "log" in launch.native.settings,
         "variables": _environment_value(launch, settings),
-        "requirements": combined_expression(
-            launch.native, "requirements", _placement_expression(launch, settings), "&&"
-        ),
+        "requirements": combined_expression(launch.native, "requirements", _own_requirements(launch, settings), "&&"),
         "periodic_remove": combined_expression(launch.native, "periodic_remove", _time_limit_expression(limit), "||"),
         "job_lease": settings.job_lease,
         "keep_claim": settings.keep_claim,
@@ -268,13 +269,13 @@ def _environment_value(launch: Launch, settings: CondorSettings) -> SafeValue:
     return SafeValue('"COSCHED_RANK=$(Node)"' if is_parallel(launch, settings) else '"COSCHED_RANK=$(CoschedRank)"')
 
 
-def _placement_expression(launch: Launch, settings: CondorSettings) -> str:
+def _own_requirements(launch: Launch, settings: CondorSettings) -> str:
     if not launch.hosts:
-        return ""
+        return _BEGUN_ONCE
     if not is_parallel(launch, settings):
-        return _PINNED_EXPRESSION
+        return f"{_PINNED_EXPRESSION} && {_BEGUN_ONCE}"
     names = ", ".join(f'"{safe(host, _HOST_NAME)}"' for host in launch.hosts)
-    return f"member(TARGET.Machine, {{{names}}})"
+    return f"member(TARGET.Machine, {{{names}}}) && {_BEGUN_ONCE}"
 
 
 def _time_limit_expression(limit: int) -> str:

@@ -11,7 +11,7 @@ import pytest
 from tests.docs.examples import ROOT
 
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
-NAMED = sorted(set(re.findall(r"`(tests/[^`…]+)`", TEXT)))
+NAMED = sorted(set(re.findall(r"`((?:tests|cosched/connector/contract)/[^`…]+)`", TEXT)))
 PROMISES = [
     line
     for line in TEXT.split("## What is promised")[1].split("## What is not promised")[0].splitlines()

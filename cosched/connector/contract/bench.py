@@ -78,6 +78,11 @@ class Bench:
         file = self.workplace / f"diary-{uuid.uuid4().hex}"
         return self.shell('echo "$COSCHED_RANK" >> "$0"', str(file), hosts=hosts), file
 
+    def stayer(self, *, hosts: tuple[str, ...] = ()) -> tuple[Launch, Path]:
+        """Make a launch whose processes each write their rank into the returned file and stay until they are ended."""
+        file = self.workplace / f"begun-{uuid.uuid4().hex}"
+        return self.shell('echo "$COSCHED_RANK" >> "$0"; exec sleep 600', str(file), hosts=hosts), file
+
     def submit(self, launch: Launch) -> str:
         """Submit; the attempt is cancelled at the end of the test if it still lives."""
         return self.connector.submit(launch)

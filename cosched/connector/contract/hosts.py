@@ -49,14 +49,19 @@ class HostsContract(ContractBase):
         time.sleep(self.quiet)
         assert not gate.with_name(gate.name + ".done").exists()
 
-    def test_a_host_given_back_runs_jobs(
+    def test_a_host_given_back_runs_new_jobs_and_begins_no_old_one_again(
         self, bench: Bench, take_host: Callable[[str], None], give_host: Callable[[str], None]
     ) -> None:
-        """A host that went and came is as good as before."""
+        """A host that went and came is as good as before; what it ran is not begun again by the manager itself."""
         (host,) = bench.up(1)
+        old, begun = bench.stayer(hosts=(host,))
+        bench.submit(old)
+        bench.until(old, JobState.RUNNING)
+        bench.await_file(begun)
         take_host(host)
         try:
             bench.await_host(host, up=False)
+            bench.until(old, *_LOST)
         finally:
             give_host(host)
         bench.await_host(host, up=True)
@@ -64,3 +69,5 @@ class HostsContract(ContractBase):
         bench.submit(launch)
         bench.until(launch, JobState.COMPLETED)
         assert diary.read_text() == "0\n"
+        assert begun.read_text() == "0\n"
+        assert bench.report(old).state in _LOST

@@ -103,8 +103,14 @@ def test_being_submitted_on_hold_is_not_being_held() -> None:
 
 def test_held_and_released_by_hand() -> None:
     held = _event(_HELD, 4, HoldReasonCode=1, HoldReason="by hand")
-    reports = EventLogReader().read([*_submitted(), _event(_EXECUTE), held, _event(_RELEASED, 6)])
+    reports = EventLogReader().read([*_submitted(), held, _event(_RELEASED, 6)])
     assert [(report.state.value, report.reason) for report in reports[-2:]] == [("held", "by hand"), ("queued", "")]
+
+
+def test_a_job_that_is_held_while_it_runs_begins_no_second_time() -> None:
+    held = _event(_HELD, 4, HoldReasonCode=1, HoldReason="by hand")
+    reports = EventLogReader().read([*_submitted(), _event(_EXECUTE), held, _event(_RELEASED, 6)])
+    assert [report.state.value for report in reports] == ["queued", "running", "held", "evicted"]
 
 
 @pytest.mark.parametrize("number", [_EVICTED, _DISCONNECTED, _RECONNECT_FAILED])

@@ -81,6 +81,7 @@ def test_a_text_that_is_no_whole_expression_is_refused(text: str) -> None:
         ("my.acctgroupuser", '"bob"'),
         ("accounting_group_user", "bob"),
         ("my.jobprio", "1000"),
+        ("my.numshadowstarts", "-1"),
         ("priority", "1000"),
         ("my.owner", '"root"'),
         ("my.userlog", '"/tmp/log"'),

@@ -50,7 +50,8 @@ def _describe(attempts: CondorAttemptFolders, launch: Launch) -> SubmitDescripti
 
 def test_a_group_is_pinned(attempts: CondorAttemptFolders) -> None:
     described = _describe(attempts, _launch())
-    assert 'requirements = TARGET.Machine == "$(CoschedHost)"' in described.text
+    line = 'requirements = TARGET.Machine == "$(CoschedHost)" && (NumShadowStarts ?: 0) == 0'
+    assert line in described.text.splitlines()
     assert [(item["CoschedHost"], item["CoschedRank"]) for item in described.items] == [
         ("node01", "0"),
         ("node02", "1"),
@@ -86,7 +87,7 @@ def test_groups_are_one_job_of_the_parallel_universe_where_that_is_configured(at
     expected = {
         "universe = parallel",
         "machine_count = 2",
-        'requirements = member(TARGET.Machine, {"a", "b"})',
+        'requirements = member(TARGET.Machine, {"a", "b"}) && (NumShadowStarts ?: 0) == 0',
         'My.ParallelShutdownPolicy = "WAIT_FOR_ALL"',
         'environment = "COSCHED_RANK=$(Node)"',
     }
@@ -98,7 +99,7 @@ def test_groups_are_one_job_of_the_parallel_universe_where_that_is_configured(at
 
 def test_without_hosts_nothing_is_pinned(attempts: CondorAttemptFolders) -> None:
     described = _describe(attempts, _launch(hosts=()))
-    assert "requirements" not in described.text
+    assert "requirements = (NumShadowStarts ?: 0) == 0" in described.text.splitlines()
     assert len(described.items) == 2
 
 

@@ -28,15 +28,22 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.pool
 
 
-def test_a_job_held_by_hand_says_why_and_goes_on_when_released(pool: CondorPool, bench: Bench) -> None:
-    launch, gate = bench.running("node01")
+def test_a_job_held_by_hand_says_why_and_begins_no_second_time_when_released(pool: CondorPool, bench: Bench) -> None:
+    launch, begun = bench.stayer(hosts=("node01",))
+    bench.submit(launch)
+    bench.await_file(begun)
+    bench.listen(launch, JobState.RUNNING)
     job = bench.report(launch).job
     pool.tool("condor_hold", "-reason", "disk full", job)
     assert "disk full" in bench.listen(launch, JobState.HELD)[-1].reason
     assert "disk full" in bench.until(launch, JobState.HELD).reason
-    gate.touch()
     pool.tool("condor_release", job)
-    assert bench.listen(launch, JobState.COMPLETED)[-1].exit_code == 0
+    assert "begins only once" in bench.listen(launch, JobState.EVICTED)[-1].reason
+    assert bench.until(launch, JobState.EVICTED).reason
+    other, diary = bench.diary(hosts=("node01",))
+    bench.submit(other)
+    bench.until(other, JobState.COMPLETED)
+    assert (begun.read_text(), diary.read_text()) == ("0\n", "0\n")
 
 
 def test_a_job_removed_by_hand_is_removed(pool: CondorPool, bench: Bench) -> None:
