@@ -16,6 +16,7 @@ A killed process leaves a start without an end; it is known to have worked from 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections import defaultdict
 from contextlib import closing
@@ -36,7 +37,7 @@ class Line:
 
     Attributes:
         kind: "start" or "end".
-        hosts: of the attempt, in rank order; empty when unpinned.
+        hosts: of the attempt, in rank order; empty when unpinned on this machine, where others run beside it.
         time: seconds since the epoch.
     """
 
@@ -77,7 +78,8 @@ def _lines(attempt: str, launch: str, hosts: str, began: float, ends: float, sta
 def _line(text: str, place: str) -> Line:
     try:
         kind, attempt, task, rank, count, hosts, moment = text.split("\t")
-        line = Line(kind, attempt, task, int(rank), int(count), tuple(filter(None, hosts.split(","))), float(moment))
+        names = tuple(host for host in hosts.split(",") if host not in ("", os.uname().nodename))
+        line = Line(kind, attempt, task, int(rank), int(count), names, float(moment))
     except ValueError:
         raise ValueError(f"{place}: not a line of a journal: {text!r}") from None
     if kind not in ("start", "end") or not 0 <= line.rank < line.count or len(line.hosts) not in (0, line.count):

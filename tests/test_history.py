@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -105,6 +106,12 @@ def test_reading_gives_what_was_written(tmp_path: Path) -> None:
         )
     )
     assert read(file) == GOOD
+
+
+def test_unpinned_attempts_on_this_machine_have_no_host_of_their_own(tmp_path: Path) -> None:
+    journal, here = tmp_path / "journal", os.uname().nodename
+    journal.write_text("".join(f"start\t{name}\t{name}\t0\t2\t{here},{here}\t1.0\n" for name in "ab"))
+    assert [line.hosts for line in read(journal)] == [(), ()]
 
 
 def test_no_journal_is_an_empty_history(tmp_path: Path) -> None:
