@@ -33,7 +33,9 @@ _LIVE_JOB_STATES: Mapping[JobState, tuple[AttemptState, TaskState]] = {
 
 
 class AttemptLifecycle:
-    """Starts, follows, cancels and ends attempts; puts a task whose attempt came to nothing back into the queue.
+    """Starts, follows, cancels and ends attempts, and queues their tasks again.
+
+    A task goes back into the queue when its attempt neither completed nor failed by itself.
 
     Attributes:
         paused_until: no attempt is submitted before this epoch time, because the manager did not answer; 0 for none.
@@ -88,7 +90,10 @@ class AttemptLifecycle:
         self._distrusted = set(tasks)
 
     def start(self, task: Task, hosts: tuple[str, ...], seconds: float | None, time: float) -> None:
-        """Run a task now: on these hosts, reckoned to take so long, or wherever the manager likes without any."""
+        """Start a task now, on the given hosts or, without any, wherever the manager likes.
+
+        `seconds` is how long its hosts are reckoned to be taken; None where nobody can say.
+        """
         number = task.status.attempts + 1
         # Derived, not drawn: the core stays repeatable, and a restart cannot give one attempt two names.
         # The submission's time is in it: numbers come again where an old backup of the database is restored.
@@ -121,7 +126,10 @@ class AttemptLifecycle:
             self._give_up(attempt, reason, time)
 
     def recall(self, up: Iterable[str], time: float) -> None:
-        """Take back attempts that have not begun on hosts now down or taken: they would wait long."""
+        """Cancel attempts that have not begun and whose hosts are now down or taken.
+
+        They would wait long for these hosts.
+        """
         known = set(up)
         for attempt in list(self._state.attempts.values()):
             gone = [host for host in attempt.hosts if host not in known]
@@ -129,7 +137,10 @@ class AttemptLifecycle:
                 self._give_up(attempt, f"host {gone[0]} went down, or to others, before it began there", time)
 
     def find_all(self, time: float) -> None:
-        """Have all live attempts looked up, and go on cancelling: a former process stopped in the middle."""
+        """Ask the manager for all live attempts, and go on cancelling those being cancelled.
+
+        A former process may have stopped in the middle of either.
+        """
         for attempt in self._state.attempts.values():
             if attempt.state is AttemptState.CANCELLING:
                 self._ask(attempt, time)
@@ -146,7 +157,7 @@ class AttemptLifecycle:
                 self._ask(attempt, time)
 
     def handle(self, event: AttemptSubmitted | SubmitFailed | JobReported | AttemptMissing | AttemptAbsent) -> None:
-        """Take the manager's word on an attempt; on one that is no longer live it does not matter."""
+        """Apply a report of the manager to its attempt; one that has ended is left alone."""
         uuid = event.report.attempt if isinstance(event, JobReported) else event.attempt
         attempt = self._state.attempts.get(uuid)
         if attempt is None:
@@ -227,7 +238,7 @@ class AttemptLifecycle:
                 self._requeue_or_end(attempt, AttemptState.CANCELLED, attempt.reason, time)
 
     def _forgotten(self, attempt: Attempt, reason: str, time: float) -> None:
-        """Try a task again whose attempt was cancelled in changes that the database has forgotten."""
+        """Queue a task again whose cancelled attempt is not recorded in the restored database."""
         self._lost[attempt.task] = self._lost.get(attempt.task, 0) + 1
         reason = f"its attempt was cancelled after the backup that the database was restored from ({reason})"
         self._requeue_or_end(attempt, AttemptState.LOST, reason, time)
@@ -269,7 +280,7 @@ class AttemptLifecycle:
         )
 
     def _requeue_or_end(self, attempt: Attempt, state: AttemptState, reason: str, time: float) -> None:
-        """End an abandoned attempt; cancel its task if that was the wish, else queue it again."""
+        """End an abandoned attempt and queue its task again, or cancel it as a user asked."""
         task = self._state.tasks[attempt.task]
         if task.status.state is TaskState.CANCELLING:
             self._ended(replace(attempt, state=AttemptState.CANCELLED), task.status.reason, time)
@@ -303,7 +314,7 @@ class AttemptLifecycle:
         self._cancel_requests.pop(attempt.uuid, None)
 
     def end(self, task: Task) -> None:
-        """Write a task's end down and forget it; unless it completed, those that come after it end with it."""
+        """Record the end of a task and forget it; unless it completed, cancel its successors."""
         ending = [task]
         for each in ending:
             if each.id not in self._state.tasks:

@@ -1,6 +1,6 @@
-"""The answer to one event: what it changed, and what is to be done about it.
+"""An outcome answers one event: changes are written first, then decisions are carried out.
 
-Changes are written down first, by `Store.commit`; decisions are carried out after that. Start at `Outcome`.
+`Store.commit` writes the changes. Start at `Outcome`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class KeyedSubmission:
 
     Attributes:
         key: chosen by the client, unique for its owner.
-        digest: of the request's content; another content under the same key is a mistake.
+        digest: digest of the request's content; another content under the same key is a mistake.
         tasks: identifiers of the tasks that the first request made, in its order.
         created: when, seconds since the epoch.
     """
@@ -108,7 +108,10 @@ class Changes:
 
     @classmethod
     def joined(cls, changes: Iterable[Changes]) -> Changes:
-        """Join changes in their order, in time proportional to all of them: a submission may be thousands."""
+        """Join changes in their order.
+
+        It takes time proportional to all of them together, as one submission may be thousands of changes.
+        """
         parts = [part for part in changes if part]
         if len(parts) == 1:
             return parts[0]
@@ -180,7 +183,9 @@ class AskStart(Decision):
 
 @dataclass(frozen=True, slots=True)
 class AskPeers(Decision):
-    """Offer around a task that would leave now and miss its deadline here. Once, and not for long.
+    """Ask the neighbours once, for a short time, to take a task.
+
+    The task could leave now, but would miss its deadline here.
 
     Attributes:
         task: its identifier.
@@ -193,7 +198,7 @@ class AskPeers(Decision):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer to an event: changes to write in one piece, then decisions to carry out in order.
+    """The answer to an event: changes to write together, then decisions in their order.
 
     `first | second` joins the outcomes of two events, in this order.
 

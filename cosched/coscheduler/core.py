@@ -1,4 +1,7 @@
-"""The co-scheduler of one domain: events in, decisions out. No clock, no I/O, no threads, no randomness.
+"""The co-scheduler of one domain takes events and returns decisions. It is pure.
+
+It has no clock, I/O, threads or randomness: the daemon, the simulator and the fault tests run this same code, and any
+run can be replayed from its events.
 
 The daemon, the simulator and the fault tests run this very code; any run replays from its events.
 
@@ -146,7 +149,7 @@ class Coscheduler:
 
     @property
     def tasks(self) -> Mapping[str, Task]:
-        """Live tasks by identifier; one that has ended is reported in its last outcome and forgotten."""
+        """Live tasks by identifier; an ended one is reported in its last outcome and forgotten."""
         return self._state.tasks
 
     @property
@@ -166,7 +169,10 @@ class Coscheduler:
 
     @property
     def next_number(self) -> int:
-        """The number of the next new task, the same until one has come; numbers are never given twice."""
+        """Number of the next new task; no number is given twice.
+
+        It stays the same until that task has come.
+        """
         return self._last_number + 1
 
     @property
@@ -181,7 +187,10 @@ class Coscheduler:
 
     @property
     def paused_until(self) -> float:
-        """No attempt is submitted before this time (epoch seconds), because the manager did not answer; 0 for none."""
+        """Time before which no attempt is submitted, epoch seconds; 0 where nothing pauses.
+
+        Submits pause after the manager did not answer.
+        """
         return self._lifecycle.paused_until
 
     def owner_is_limited(self, task: str, time: float) -> bool:
@@ -197,15 +206,17 @@ class Coscheduler:
         return self._state.attempt_of(task)
 
     def predecessors(self, task: str) -> tuple[str, ...]:
-        """Return the predecessors of a live task that have not completed yet: before that it cannot leave."""
+        """Return the predecessors of a live task that have not completed; it waits for them."""
         return self._state.predecessors(self.tasks[task])
 
     def held_back_until(self, task: str) -> float | None:
-        """Return before which time a task is not tried again, epoch seconds; None where it may leave at once."""
+        """Return the epoch time before which a task is not tried again, or None."""
         return self._queue.held_back.get(task)
 
     def overtaken_by(self, task: Task) -> int:
-        """Return how many waiting tasks a new one overtakes: it is inserted by deadline, if a search follows.
+        """Return how many waiting tasks a new one is placed before.
+
+        Where the policy searches, a new task is inserted by deadline.
 
         Other policies plan what waits in order of arrival.
         """
@@ -289,7 +300,7 @@ class Coscheduler:
             self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
 
     def _may_wait(self, event: Event) -> bool:
-        """Return whether nothing can leave by this event, so that the plan need not be decoded.
+        """Return whether nothing can leave by this event; the plan is not decoded then.
 
         Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
         for leaves no sooner by a look shortly after the last one.
@@ -363,7 +374,7 @@ class Coscheduler:
         return task.status.held
 
     def _free_unmodelled(self) -> int:
-        """Return how many more tasks without a profile may be on their way to the manager."""
+        """Return how many more tasks without a profile may be submitted at the same time."""
         return max(_MOST_UNMODELLED - len(self._state.unmodelled_submitting), 0)
 
     def _departures(self, time: float) -> list[ImmediateStart]:

@@ -17,14 +17,14 @@ class CoreSettings:
         instance: UUID of this domain's database; the attempts' UUIDs derive from it.
         policy: "genetic", a baseline ("fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"), or a policy that plans anew
             whenever a host is idle (see `policies.ImmediatePolicy`); for comparison "titan-classic".
-        weights: of the objective.
+        weights: weights of the objective's terms.
         staging: longest time that a new task waits for the search to have looked at it before it may be dispatched.
         margin: share of the time left to a deadline by which plans aim to be early, 0 to below 1.
         quantile: share of runs that stays below the times that plans reckon with, above 0 and below 1; 0.5 for the
             expected ones.
         attempts: how many times a task is tried whose hosts are lost under it.
         retry: pause after the manager could not be reached, doubled up to `retry_longest`.
-        seed: of the arbitrary host counts of "fcfs-arbitrary".
+        seed: seed of the arbitrary host counts of "fcfs-arbitrary".
     """
 
     instance: str

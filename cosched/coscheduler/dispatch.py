@@ -46,7 +46,7 @@ class ImmediateStart(NamedTuple):
 
 
 class BackfillCandidate(NamedTuple):
-    """A task that may fill a gap: how many hosts it takes, and for how many seconds."""
+    """A task that may fill a gap, with its number of hosts and its seconds."""
 
     task: str
     hosts: int
@@ -83,7 +83,7 @@ class RunTimeTable:
 def first_on_idle_hosts(
     problem: Problem, plan: Plan, idle: Sequence[str]
 ) -> tuple[Sequence[Assignment], list[BackfillCandidate]]:
-    """Decode only the small part of a plan that says which task is first on each idle host.
+    """Decode only the beginning of a plan: the first task on each idle host.
 
     Only these tasks can start now, and when they start is when the plan needs the hosts. Where hosts differ, or come
     and go, all is decoded: where a task is planned to run says how quick it is.

@@ -120,7 +120,10 @@ class AttemptSubmitted:
 
 @dataclass(frozen=True, slots=True)
 class SubmitFailed:
-    """A submit ended in an error; with `transient` and without `refused`, the manager may have the job."""
+    """A submit ended in an error; `message` says which.
+
+    With `transient` and without `refused`, the manager may have the job all the same.
+    """
 
     time: float
     attempt: str
@@ -139,7 +142,10 @@ class JobReported:
 
 @dataclass(frozen=True, slots=True)
 class AttemptMissing:
-    """Neither queue nor history knew the attempt for the grace; a submit may still be on its way."""
+    """Neither queue nor history has known the attempt for the grace period.
+
+    A submit may still be on its way.
+    """
 
     time: float
     attempt: str
@@ -162,7 +168,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class TaskForwarded:
-    """A waiting task is handed to another domain: from now on it must not start here.
+    """A waiting task is handed to another domain; from now on it cannot start here.
 
     Attributes:
         peer: the domain.
@@ -222,7 +228,7 @@ class StartPermitted:
 
 @dataclass(frozen=True, slots=True)
 class NeighboursChanged:
-    """The neighbours that could take a task have come or gone. Nothing leaves by this alone.
+    """Neighbours that could take a task have come or gone; no task leaves by this.
 
     Attributes:
         available: whether there are any.
@@ -267,7 +273,9 @@ class SavedState:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Core and agent forget what they know and take up what is on disk: at a start, and after a mistake of cosched.
+    """Core and agent forget their state and load the stored one.
+
+    It happens at a start, and after an internal error.
 
     Nothing leaves by this alone.
     """

@@ -55,7 +55,7 @@ class TaskExplanation:
 
 
 def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None:
-    """Explain a live task; None where the core does not know it (it has ended, or never was)."""
+    """Explain a live task; return None for one that is unknown or has ended."""
     task = core.tasks.get(name)
     if task is None:
         return None

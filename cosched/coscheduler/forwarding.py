@@ -30,7 +30,7 @@ class Forwarding:
         self._lifecycle = lifecycle
 
     def handle(self, event: TaskForwarded | TaskReturned | PeerReported | StartPermitted | OfferEnded) -> None:
-        """Take the agent's word; on a task that it cannot concern any more it does not matter."""
+        """Apply an event of the agent to its task; one that no longer fits is ignored."""
         task = self._state.tasks.get(event.task)
         if task is None:
             return
@@ -50,7 +50,10 @@ class Forwarding:
                 self._state.put(task.with_status(held=False))
 
     def ask_start(self, task: str, time: float) -> None:
-        """Have the origin of a held task asked; meanwhile tasks that fit may use its hosts."""
+        """Ask the origin of a held task whether it may start.
+
+        Meanwhile tasks that fit may use its hosts.
+        """
         asked = self._queue.start_requests.get(task, 0)
         self._queue.start_requests[task] = asked + 1
         pause = self._settings.retry * 2.0 ** min(asked, 20)
@@ -58,7 +61,10 @@ class Forwarding:
         self._state.decide(AskStart(task))
 
     def ask_peers(self, task: str, end: float, time: float) -> bool:
-        """Have a task offered around that would leave and be late; False where nobody has wanted it."""
+        """Offer a task to the neighbours that would be late here, once.
+
+        It is held back while the offer is open. False means that it was offered before, and none wanted it.
+        """
         if not self._queue.offered_to_neighbours.setdefault(task, True):
             return False
         self._queue.held_back[task] = time + _OFFER

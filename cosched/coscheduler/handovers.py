@@ -52,7 +52,10 @@ class ModelBundle:
 
 @dataclass(frozen=True, slots=True)
 class DocumentParameter:
-    """A value of the application; `entry`: the number that enters the model under its name, where one does."""
+    """A value of the application, with the number that enters the model under its name.
+
+    `entry` is that number, None where none enters the model.
+    """
 
     name: str
     value: str
@@ -114,7 +117,9 @@ class TaskDocument:
 
 
 def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: tuple[float, ...] = ()) -> TaskDocument:
-    """Return a spec as another domain must know it, without a model, deadline in epoch seconds.
+    """Return a spec as a document for another domain, without its model.
+
+    Its deadline is in epoch seconds.
 
     Fields that are not named here are taken over as they are, where documents have them.
     """
@@ -134,7 +139,10 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
 
 
 def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:
-    """Return what a document asks for, unchecked; `arrived` (epoch seconds) is when its deadline began to count."""
+    """Return the spec that a document asks for, unchecked.
+
+    `arrived` is the epoch time from which its deadline counts.
+    """
     job = document.native
     arriving: dict[str, Any] = {
         "parameters": {each.name: _value(each) for each in document.parameters},
@@ -189,7 +197,7 @@ class Handover:
     """One hand-over of a task to a neighbour. Times are epoch seconds.
 
     Attributes:
-        uuid: of the task, the same wherever it goes.
+        uuid: UUID of the task, the same in every domain.
         epoch: grows with each hand-over of the task; the fence: nothing is permitted under an older one.
         task: its identifier here.
         why: the reason for the choice, one line for people.
@@ -221,8 +229,8 @@ class Guest:
     """A task of a neighbour here.
 
     Attributes:
-        uuid: of the task; together with `peer` it names the guest.
-        epoch: of the hand-over that brought it.
+        uuid: UUID of the task; together with `peer` it names the guest.
+        epoch: epoch of the hand-over that brought it.
         peer: the neighbour that handed it over.
         task: its identifier here.
         hops: how many more domains it may pass.

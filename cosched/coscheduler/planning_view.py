@@ -38,7 +38,7 @@ _FORESEEABLE = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RU
 
 
 def expected_completion(attempt: Attempt | None, now: float, handover: float) -> float | None:
-    """Return when the task of an attempt is expected to have completed, epoch seconds; None where nobody can say."""
+    """Return the expected completion of an attempt's task, epoch seconds; None where nobody can say."""
     if attempt is None or attempt.predicted is None or attempt.state not in _FORESEEABLE:
         return None
     return expected_end(attempt, now, handover)
@@ -52,7 +52,7 @@ def with_dependencies(
     Left out is what comes after a task of which nobody can say when it will have completed: it cannot be planned yet.
 
     Args:
-        problem: of the waiting tasks, as if they were independent; its origin is `now`.
+        problem: the waiting tasks as if they were independent; its origin is `now`.
         tasks: all live tasks by identifier.
         end: when a task that does not wait is expected to have completed, epoch seconds; None where that is not known.
         now: epoch seconds.
@@ -106,7 +106,10 @@ class PlanningView:
         self._forecast = None
 
     def expected_end(self, task: str, time: float) -> float | None:
-        """Return when a task that does not wait will have completed, epoch seconds; None where nobody can say."""
+        """Return the expected completion of a task that does not wait, epoch seconds, or None.
+
+        None means that nobody can say.
+        """
         return expected_completion(self._state.attempt_of(task), time, self._corrections.dispatch_latency.seconds)
 
     def taken(self, time: float) -> dict[str, float]:
@@ -131,7 +134,7 @@ class PlanningView:
         )
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
-        """Return the problem that waits to be planned and the current plan of it; None where nothing does.
+        """Return the problem of the waiting tasks and their current plan; None where none waits.
 
         The problem's origin is `time`. Under a baseline policy there is nothing to search.
         """
@@ -144,9 +147,10 @@ class PlanningView:
         return without_distant_reservations(problem, plan), plan
 
     def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
-        """Return where the waiting tasks are planned to run, in seconds from `time`; None where none waits.
+        """Return the problem and planned schedule of the waiting tasks; None where none waits.
 
-        Until the next event, who asks again for the same time is given the same answer: an agent asks many times.
+        Times are seconds from `time`. The answer is kept until the next event, as an agent asks many times for one
+        instant.
         """
         if self._forecast is None or self._forecast[0] != time:
             self._forecast = (time, self._decoded(self.problem(time)))
@@ -195,7 +199,11 @@ class PlanningView:
         return problem, decode(problem, plan)
 
     def _held_back(self) -> Mapping[str, float]:
-        """Return before which epoch time waiting tasks are not tried: their hosts are others' until then."""
+        """Return the epoch time before which each held-back task is not tried.
+
+        A task is held back, for example, while its owner is at the manager's limit or while a neighbour is asked about
+        it.
+        """
         shut = self._lifecycle.limited_owners()
         refused = (
             {

@@ -34,13 +34,13 @@ class ProfileMatrix:
     """Cache of the time-independent part of a problem, one row per waiting task.
 
     Attributes:
-        hosts: the class of each.
+        hosts: class of each host.
         assumptions: corrections and quantile that `times` reckons with.
-        classes: of the hosts, each once.
+        classes: names of the hosts' classes, each once.
         host_class: (hosts,) indices of classes.
-        row: of each task that waits and maybe others.
-        times: (classes, rows, widest) of `run_times` without a hand-over, up to the last count that any task can use:
-            of hundreds of hosts, few columns hold anything.
+        row: row of each waiting task, and perhaps of others.
+        times: (classes, rows, widest) seconds as `run_times` has them, without a hand-over, up to the last host count
+            that any task can use; with hundreds of hosts that is few columns.
         able: (rows,) whether these hosts can run it.
         deadline: (rows,) epoch seconds, infinite for none.
     """
@@ -94,7 +94,7 @@ class PlanningAssumptions:
     """Everything beside the tasks' profiles that a plan must reckon with.
 
     Attributes:
-        corrections: of run times, as learned, by `Task.correction`.
+        corrections: learnt corrections of run times, by `Task.correction`.
         quantile: share of runs that stays below the times to plan with.
         handover: seconds from a decision to the start of its job.
         margin: share of the time left to a deadline by which to be early.
@@ -126,12 +126,12 @@ class _Frame:
 
 
 def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[str], hosts: int) -> NDArray[np.float64]:
-    """Return how long a task occupies its hosts, by class and count: run time plus hand-over.
+    """Return how long a task occupies its hosts, by class and count, hand-over included.
 
     Args:
         task: with a profile.
         assumptions: corrections, quantile and hand-over.
-        classes: of the present hosts.
+        classes: names of the present hosts' classes.
         hosts: how many there are.
 
     Returns:
@@ -148,7 +148,7 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
 
 
 class ProblemBuilder:
-    """Makes problems of waiting tasks; what does not change between two of them is made once."""
+    """Makes problems of waiting tasks, and keeps the parts that stay the same between two."""
 
     def __init__(self) -> None:
         self._times: dict[str, tuple[tuple[object, ...], NDArray[np.float64]]] = {}
@@ -156,7 +156,10 @@ class ProblemBuilder:
         self._frame: _Frame | None = None
 
     def forget(self, task: str) -> None:
-        """Drop what is kept of a task that waits no more; it may come back with another profile."""
+        """Drop the cached rows of a task that no longer waits.
+
+        It may come back with another profile.
+        """
         self._times.pop(task, None)
         if self._rows is not None and self._rows.row.pop(task, None) is not None:
             self._frame = None
@@ -182,7 +185,7 @@ class ProblemBuilder:
             free: when each taken host is expected to be free, epoch seconds.
             now: epoch seconds.
             assumptions: everything else that a plan must reckon with.
-            classes: of the hosts, empty where not known; None: they are alike.
+            classes: class of each host, empty where not known; None: all hosts are alike.
 
         Returns:
             The problem, tasks in planned order; None where nothing can be planned.
@@ -207,7 +210,10 @@ class ProblemBuilder:
         )
 
     def _known(self, hosts: tuple[str, ...], assumptions: PlanningAssumptions, waiting: int) -> ProfileMatrix:
-        """Return the profile rows of tasks on these hosts under these assumptions; so many tasks wait."""
+        """Return the profile matrix for these hosts and assumptions, an empty one if they changed.
+
+        It is emptied, too, when it holds many more rows than the `waiting` tasks need.
+        """
         reckoned = assumptions.corrections, assumptions.quantile
         rows = self._rows
         if (

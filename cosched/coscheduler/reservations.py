@@ -96,7 +96,10 @@ class Reservations:
         return until
 
     def needed(self, time: float) -> dict[str, float]:
-        """Return in how many seconds each host is kept next, 0.0 for now; the others are not in it."""
+        """Return the seconds until each reserved host is next needed, 0.0 for now.
+
+        Hosts without a reservation are left out.
+        """
         first: dict[str, float] = {}
         for each in self.live(time):
             for host in each.hosts:
@@ -104,7 +107,10 @@ class Reservations:
         return first
 
     def absences(self, hosts: Sequence[str], time: float) -> list[Unavailability]:
-        """Return the reservations for a problem with these hosts and the origin `time`, not settled yet."""
+        """Return the live reservations as absences of these hosts, in seconds from `time`.
+
+        Overlapping ones are not merged yet.
+        """
         index = {name: place for place, name in enumerate(hosts)}
         return [
             Unavailability(index[host], max(each.begin - time, 0.0), each.end - time)

@@ -34,7 +34,7 @@ _SHORTEST_CLAIM = 10.0  # seconds for which a host that others have is planned t
 
 
 def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
-    """Return when a live attempt is expected to free its hosts, in epoch seconds; never before `now`.
+    """Return when a live attempt should free its hosts, epoch seconds; never before `now`.
 
     Args:
         attempt: live.
@@ -154,7 +154,7 @@ class CoreState:
         self._replan = False
 
     def outcome(self, *events: Event) -> Outcome:
-        """Return what the event has changed and decided; a new snapshot for the search comes last."""
+        """Return what the event has changed and decided, with `Replan` last."""
         changes = Changes(self._changed_tasks, self._changed_attempts, self._changed_reservations)
         decisions = (*self._decisions, Replan()) if self._replan else tuple(self._decisions)
         return Outcome(changes, decisions, events)

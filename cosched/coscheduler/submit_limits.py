@@ -57,7 +57,7 @@ class SubmitLimits:
         self.by_owner = {owner: replace(known) for owner, known in limits.items()}
 
     def note_refusal(self, owner: str, taken: int, why: str, time: float) -> None:
-        """Note that the manager refused an attempt while it had `taken` live ones of this owner."""
+        """Record that the manager refused an attempt of an owner with `taken` live ones."""
         known = self.by_owner.get(owner)
         pauses = 1 if known is None else known.pauses + (time >= known.until)  # those that left together count once
         pause = min(self._settings.retry * 2.0 ** min(pauses - 1, 20), self._settings.retry_longest)

@@ -40,7 +40,10 @@ class TaskState(StrEnum):
 
 
 class AttemptState(StrEnum):
-    """State of an attempt. Only SUBMITTING to HELD are live; a task has at most one live attempt."""
+    """State of an attempt; only SUBMITTING to CANCELLING are live.
+
+    A task has at most one live attempt.
+    """
 
     SUBMITTING = "submitting"  # written down; the submit may or may not have happened
     SUBMITTED = "submitted"  # the manager has it
@@ -65,7 +68,7 @@ _LIVE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """The request of a task with defaults filled in; changes of its status leave it alone.
+    """The request of a task, with defaults filled in; it never changes.
 
     Attributes:
         application: name of the catalogue entry or of the command.
@@ -99,7 +102,10 @@ class TaskSpec:
 
     @property
     def text_bytes(self) -> int:
-        """Bytes of all its text in UTF-8: what one more such task costs memory and database, nearly."""
+        """Return the bytes of all its text in UTF-8.
+
+        They are nearly what one more such task costs in memory and in the database.
+        """
         texts = [self.name, self.application, self.directory, self.model]
         for several in (self.command, self.prepare, self.after, self.notify):
             texts += several
@@ -122,7 +128,7 @@ class TaskStatus:
         predicted: corrected run time at dispatch on the hosts chosen, as expected.
         actual: measured run time of the attempt that completed.
         attempts: how many attempts were made so far.
-        hosts: of the last attempt; empty before that and for a task without a profile.
+        hosts: hosts of the last attempt; empty before that and for a task without a profile.
         held: whether it waits for its origin's permission to start.
         peer: domain that has it, or in which it ended; empty: this one.
     """
@@ -160,7 +166,7 @@ class StatusChanges(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task that was accepted: what was asked, how long it is predicted to run, what became of it.
+    """An accepted task: its request, its predicted run times and its status.
 
     Attributes:
         id: unique in the domain, given at acceptance ("17"); `number` orders by arrival.
@@ -206,7 +212,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at running a task; its UUID is durable before the manager hears of it.
+    """One try at running a task; its UUID is stored before it is submitted.
 
     Attributes:
         uuid: travels in the native job.

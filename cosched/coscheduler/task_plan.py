@@ -1,7 +1,6 @@
-"""The plan of a domain is a value: its waiting tasks in order, with the hosts of each.
+"""A plan of a domain is a value: waiting tasks in order, with host counts.
 
-Start at `TaskPlan`. The search knows a plan by indices into one problem (`scheduling.plan.Plan`); this one names tasks,
-so that it outlives the problem.
+Start at `TaskPlan`. It names tasks and so outlives one problem; a `scheduling.plan.Plan` has indices into a problem.
 """
 
 from __future__ import annotations
@@ -26,7 +25,9 @@ __all__ = ["TaskPlan", "initial_host_counts"]
 
 
 def initial_host_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Choose host counts before any search: the fewest host-seconds among the counts that leave the deadline slack.
+    """Choose host counts by the fewest host-seconds among those that meet the deadline.
+
+    It is the choice before any search.
 
     Args:
         seconds: (m, N) run times by task and host count, infinite where impossible.
@@ -44,7 +45,7 @@ def initial_host_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TaskPlan:
-    """Waiting tasks in planned order, each with a host count and a class. A change makes another plan.
+    """Waiting tasks in planned order, each with a host count and a class; a value.
 
     Attributes:
         tasks: identifiers, each once.
@@ -73,7 +74,7 @@ class TaskPlan:
         )
 
     def for_problem(self, problem: Problem) -> Plan:
-        """Return the plan of a problem all of whose tasks are in this one.
+        """Return this plan for a problem whose tasks it contains.
 
         A count that is not possible there (hosts went down, not chosen yet) is chosen anew; where a class cannot be
         had, hosts of any are taken.
@@ -100,7 +101,7 @@ class TaskPlan:
         return replace(self, counts=tuple(counts.get(task, count) for task, count in known))
 
     def replanned(self, proposed: TaskPlan) -> TaskPlan:
-        """Return a plan as proposed for this one's tasks; those that it does not name keep behind."""
+        """Return the proposed plan for this plan's tasks; those it does not name follow behind."""
         mine = dict(zip(self.tasks, self.counts, strict=True))
         if len(mine) == len(proposed.tasks) and mine.keys() == set(proposed.tasks):
             return proposed

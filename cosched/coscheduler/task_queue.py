@@ -62,7 +62,7 @@ class TaskQueue:
 
     @property
     def plan(self) -> TaskPlan:
-        """Tasks with a profile, in the order and with the host counts of the current plan."""
+        """Tasks with a profile, in the order and with the host counts currently planned."""
         if self._plan is None:
             tasks = self._order.tasks()
             classes = tuple(self._classes.get(task, "") for task in tasks) if self._classes else ()

@@ -35,7 +35,7 @@ _NOTICEABLE = 0.1  # seconds; nobody minds less
 
 @dataclass(frozen=True, slots=True)
 class QueueDelay:
-    """The effect of one more task on waiting ones: tasks delayed, longest delay (s), tasks late."""
+    """Effect of a new task on waiting ones: tasks delayed, longest delay (s), tasks late."""
 
     delayed: int
     longest: float
@@ -55,9 +55,10 @@ class PredictedPlacement:
 def predict_placement(
     core: Coscheduler, task: Task, time: float, booked: Sequence[Task] = (), *, jumps: bool = True
 ) -> PredictedPlacement | None:
-    """Return a new task's place in epoch seconds; None without a prediction or a usable host.
+    """Predict where and when a new task would run; None where nothing can be predicted.
 
-    Nor is there one where it comes after a task of which nobody can say when it ends.
+    Times are epoch seconds. There is no prediction without a profile or a usable host, nor behind a task of which
+    nobody can say when it ends.
 
     It goes where the core would insert it, see `Coscheduler.overtaken_by`. Of the host counts it takes the one that
     ends first, as a search will where hosts are idle.
@@ -97,7 +98,7 @@ def predict_placement(
 
 
 def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time: float) -> float | None:
-    """Return when all that a new task comes after will have completed, in seconds; None where nobody can say."""
+    """Return the seconds until the predecessors of a new task complete; None if unknown."""
     before = [name for name in task.spec.after if name in core.tasks]
     if not before:
         return 0.0
@@ -126,7 +127,10 @@ def _queue_delay(problem: Problem, plan: Plan, extended: Problem, changed: Plan)
 
 
 def _run_times(core: Coscheduler, task: Task, problem: Problem) -> NDArray[np.float64] | None:
-    """Return the run time to plan with by class and host count; None where these hosts cannot run it."""
+    """Return run times by class and host count; None where these hosts cannot run it.
+
+    They are corrected seconds, without a hand-over.
+    """
     if task.profile is None:
         return None
     assumptions = PlanningAssumptions(core.corrections(), core.settings.quantile)
@@ -185,7 +189,10 @@ def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float,
 
 
 def _soonest(problem: Problem, plan: Plan, ahead: list[int], new: int) -> Assignment:
-    """Return the place of `new` behind these tasks, on the count that ends first (ties: the smaller)."""
+    """Return the place of `new` behind these tasks, on the count that ends first.
+
+    Of counts that end at the same time, the smaller one is taken.
+    """
     known = Plan(plan.order, np.append(plan.counts, 1), _with_any_class(plan))
     place = soonest(problem, known, ahead, new)
     assert place is not None, "reservations end, and some host count can be used"

@@ -1,1 +1,4 @@
-"""A recording of the core: its state, then every event; replayed, it decides the same again. Start at `lines`."""
+"""A recording holds a core's state and its events; a replay repeats its decisions.
+
+Start at `lines`.
+"""

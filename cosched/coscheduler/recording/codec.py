@@ -51,7 +51,7 @@ class RecordError(ValueError):
 
 
 class Omitted:
-    """A rule for a field that is not written at all; read again it has its default."""
+    """A rule for a field that is left out; when read it has its default."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Recordings of earlier versions have other fields; each function here brings one class's document up to date.
+"""Each function brings the documents of one class from earlier recordings up to date.
 
 A recording is kept for longer than a version. Start at `EARLIER_FORMS`.
 """

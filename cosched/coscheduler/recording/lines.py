@@ -52,7 +52,7 @@ class RecordedStart:
     Attributes:
         cosched: version that recorded.
         redacted: whether names and texts were replaced.
-        time: of the state, epoch seconds.
+        time: time of the state, epoch seconds.
     """
 
     cosched: str
@@ -67,7 +67,7 @@ class RecordedEvent:
     """An event that the core handled.
 
     Attributes:
-        digest: of its outcome; empty where the core failed on it.
+        digest: digest of its outcome; empty where the core failed on it.
         decided: one line for each decision but `Replan`.
     """
 
@@ -78,7 +78,7 @@ class RecordedEvent:
 
 @dataclass(frozen=True, slots=True)
 class CutLine:
-    """A line was cut short, as its writer was killed or its file was being copied."""
+    """A line was cut short: its writer was killed, or its file was being copied."""
 
     number: int
 
@@ -94,9 +94,9 @@ class RecordingWriter:
         """Return the lines that a recording begins with.
 
         Args:
-            settings: of the core.
+            settings: settings of the core.
             time: epoch seconds.
-            snapshot: of its state.
+            snapshot: snapshot of its state.
             recorder: version of cosched that recorded; empty for this one.
         """
         head = {
@@ -122,7 +122,7 @@ class RecordingWriter:
         return f"{_encode(line)}\n"
 
     def again(self, entry: RecordedStart | RecordedEvent | CutLine) -> str:
-        """Return the lines of what was read, empty for a line that was cut short."""
+        """Return the lines that an entry was read from, empty for a cut line."""
         match entry:
             case RecordedStart():
                 return self.start(entry.settings, entry.time, entry.snapshot, entry.cosched)
@@ -171,8 +171,8 @@ def read_recording(lines: Iterable[bytes], name: str) -> Iterator[RecordedStart 
     """Read a recording, line by line.
 
     Args:
-        lines: of the file, each with its line end.
-        name: of the file, for errors.
+        lines: lines of the file, each with its line end.
+        name: name of the file, for errors.
 
     Yields:
         A start, its events, perhaps another start …; a `CutLine` only at the end or before a start.

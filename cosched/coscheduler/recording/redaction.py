@@ -1,4 +1,4 @@
-"""Leave secrets out of a recording, and replace people's names and texts when it is saved.
+"""Leave secrets out of a recording, and replace names and texts when it is saved.
 
 `SECRETS`, `redaction` and `DIGESTED` are rules for a `Codec`. The digest of an outcome leaves out what a redaction
 changes, so that a redacted recording replays to the same digests.

@@ -1,4 +1,7 @@
-"""Run a recording through the core again and compare the outcome of each event. Start at `replay`."""
+"""Replay a recording and compare each event's outcome with the recorded one.
+
+Start at `replay`.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,12 @@ class ReplayedEvent:
     """An event with what came of it, now and when it was recorded.
 
     Attributes:
-        number: of the event in the recording, from 1.
+        number: number of the event in the recording, from 1.
         recorded: the event as it was recorded.
         recorder: version of cosched that recorded it.
         core: the core after the event, until the next one.
         outcome: its outcome in this replay; None if the core failed.
-        failure: of the core on this event; None where it did not fail.
+        failure: exception that the core raised on this event; None where it raised none.
     """
 
     number: int

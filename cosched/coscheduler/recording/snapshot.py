@@ -1,6 +1,6 @@
-"""A snapshot is all that a core remembers: another core goes on from it exactly as the first would.
+"""A snapshot holds all that a core remembers; another core goes on from it exactly.
 
-What a core derives and caches (problems, rows of profiles, forecasts) is not in it. Start at `CoreSnapshot`.
+Problems, profile rows and forecasts are derived, and left out. Start at `CoreSnapshot`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class AttemptsSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class CoreSnapshot:
-    """The state of a core between two events. The order of tasks, attempts and hosts is the core's own.
+    """The state of a core between two events; tasks, attempts and hosts keep their order.
 
     Attributes:
         claimed: host that others have → since when, epoch seconds.
