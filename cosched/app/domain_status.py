@@ -62,6 +62,10 @@ class DomainHealth(Protocol):
         """Return how many mistakes cosched has made and gone on from."""
         ...
 
+    def refused_letters(self) -> Mapping[str, int]:
+        """Return how many letters were refused since the start, by neighbour."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainDescription:
@@ -172,6 +176,10 @@ class DomainStatus:
     def mistakes(self) -> int:
         """Return how many mistakes cosched has made and gone on from."""
         return self._health.mistakes()
+
+    def refused_letters(self) -> Mapping[str, int]:
+        """Return how many letters were refused since the start, by neighbour."""
+        return self._health.refused_letters()
 
     def hosts(self, principal: Principal) -> list[HostView]:
         """Return all hosts of the domain."""

@@ -235,6 +235,10 @@ class Daemon:
         """Return how many mistakes cosched has made and gone on from."""
         return self._engine.mistakes.count
 
+    def refused_letters(self) -> Mapping[str, int]:
+        """Return how many letters were refused since the start, by neighbour."""
+        return {} if self._network is None else self._network.refused_letters()
+
     def faults(self) -> list[str]:
         """Return what does not work, in sentences."""
         faults = []

@@ -23,7 +23,7 @@ from cosched.errors import CoschedError
 from cosched.store.handovers import HandoverTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from cosched.agents.protocol.letters import Letter
     from cosched.api.documents import NetworkView, PeerView
@@ -213,6 +213,10 @@ class AgentNetwork:
         """Return what does not work, in sentences."""
         faults = [f"peer {name}: {fault}" for name, fault in self._agent.letters.faults().items()]
         return [*faults, self._directory.fault] if self._directory.fault else faults
+
+    def refused_letters(self) -> Mapping[str, int]:
+        """Return how many letters were refused since the start, by neighbour."""
+        return self._server.refused
 
     def prune_models(self, longest: float) -> None:
         """Delete the models of others that have not been used for so long."""

@@ -151,6 +151,9 @@ class Health:
     def mistakes(self) -> int:
         return 0
 
+    def refused_letters(self) -> dict[str, int]:
+        return {}
+
 
 def engine_of(
     core: Coscheduler, store: Store, inbox: Inbox, effects: Effects, recorder: Recorder | None = None

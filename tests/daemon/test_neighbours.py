@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import sqlite3
 import time
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+import httpx2
 import pytest
 
 from benchmarks.faults import federation_session
@@ -27,8 +30,14 @@ from cosched.agents.protocol.letters import (
     Reserved,
     Start,
 )
+from cosched.agents.transport import tls
+from cosched.agents.transport.allow_list import read_peer_entry
+from cosched.agents.transport.peer_client import call_peer
 from cosched.api.documents import TaskRequest
+from cosched.coscheduler.handovers import TaskDocument
 from demo.grid import await_neighbours, peer
+from tests.agents.identities import UUID
+from tests.agents.protocol.test_letter_xml import LIES as POISON
 from tests.testbed.federation import federation
 from tests.testbed.liar import Liar
 
@@ -136,6 +145,37 @@ def test_a_task_that_would_be_late_is_run_by_the_neighbour_and_all_that_it_did_c
             assert written is not None
             assert written.data.decode().startswith(f"jacobi rank {rank} of {len(guest.hosts)}: ")
     assert pair.ran()["away"] == ["south"]
+
+
+def refused_letters(domain: Domain, peer: str) -> int:
+    """Return how many letters of a neighbour a domain has refused, by its metrics."""
+    with httpx2.Client(transport=httpx2.HTTPTransport(uds=domain.server.removeprefix("unix:"))) as client:
+        text = client.get("http://cosched/metrics", timeout=PATIENCE).text
+    counted = f'cosched_refused_letters_total{{peer="{peer}"}} '
+    return sum(int(float(line.removeprefix(counted))) for line in text.splitlines() if line.startswith(counted))
+
+
+@PAIR
+def test_poisoned_letters_end_no_daemon_and_are_refused_recorded_and_counted(pair: Federation) -> None:
+    """They come with the neighbour's own key; `<seconds>1e-300</seconds>` is among them."""
+    north, south = pair.domains["north"], pair.domains["south"]
+    entry, state = read_peer_entry(south.folder / "peer.toml"), north.folder / "state"
+    context = tls.client_context(state / "agent.crt", state / "agent.key", entry.certificate)
+    lives, before = [domain.pid for domain in (north, south)], refused_letters(south, "north")
+    for text in POISON.values():
+        body = text.replace('sender="a" receiver="b"', 'sender="north" receiver="south"').encode()
+        reply = call_peer(entry, context, "POST", "/letters", body)
+        assert (reply.status, reply.body.count(b"\n")) == (400, 0)
+    assert refused_letters(south, "north") == before + len(POISON)
+    assert south.log.read_text().count("refused a letter") >= len(POISON)
+    with busy(north):
+        name = submit(north, "after poison", allowance=8.0, scale=0.3)
+        assert ended(north, name).state == "completed"
+    assert pair.ran()["after poison"] == ["south"]
+    assert [domain.pid for domain in (north, south)] == lives
+    for domain in (north, south):
+        with domain.client() as client:
+            assert not client.status().faults
 
 
 @PAIR
@@ -369,3 +409,25 @@ def test_who_asks_to_start_what_was_taken_back_is_refused(deceived: tuple[Federa
     assert ended(north, name).state == "completed"
     assert not liar.heard[Granted]
     assert found.ran()["asked for late"] == ["north"]
+
+
+EDGES = (1e-9, 315360000.0, math.inf)  # of what the schema lets pass
+
+
+@DECEIVED
+def test_figures_at_the_edge_of_the_schema_end_no_daemon(deceived: tuple[Federation, Liar]) -> None:
+    found, liar = deceived
+    north = found.domains["north"]
+    life = north.pid
+    liar.manner = lambda _body: ()
+    for number, (seconds, deadline) in enumerate(itertools.product(EDGES, (-3155760000.0, 0.0, 3155760000.0))):
+        document = TaskDocument("t", "", "ann", deadline, command=("/bin/true",), seconds=(seconds,) * 4)
+        liar.heard.clear()
+        liar.say(Request(f"{UUID[:-3]}{number:03d}", 2**53 - 1, 64, ("liar",), document))
+        until(lambda: liar.heard[Offer] or liar.heard[Decline])
+    with north.client() as client:
+        assert not [fault for fault in client.status().faults if fault.startswith("mistake")]
+    assert north.pid == life
+    with busy(north):
+        name = submit(north, "after the edges", allowance=60.0)
+    assert ended(north, name).state == "completed"

@@ -129,6 +129,9 @@ class Recorder:
     def mistakes(self) -> int:
         return 3
 
+    def refused_letters(self) -> dict[str, int]:
+        return {"north": 2}
+
     def _ask(self, *what: Any) -> None:
         self.asked.append(what)
         if self.error is not None:

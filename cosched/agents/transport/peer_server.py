@@ -10,6 +10,7 @@ import contextlib
 import socket
 import ssl
 import threading
+from collections import Counter
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from cosched.agents.transport.tls import time_limit
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cosched.agents.protocol.letters import Letter
     from cosched.agents.transport.allow_list import PeerEntry
@@ -66,8 +67,10 @@ class PeerServer:
         self._deliver = deliver
         self._output = output
         self._names: dict[str, str] = {}  # fingerprint → neighbour
+        self._refused: Counter[str] = Counter()  # letters, by neighbour
         self._context = tls.server_context(*files, ())
         self._connections = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        self._guard = threading.Lock()  # of the count
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         kind = type("Server", (ThreadingHTTPServer,), {"address_family": family, "daemon_threads": True})
         peer_server = self
@@ -88,6 +91,12 @@ class PeerServer:
     def port(self) -> int:
         """The port that is listened to."""
         return int(self._server.server_address[1])
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How many letters were refused since the start, by neighbour."""
+        with self._guard:
+            return dict(self._refused)
 
     def start(self) -> None:
         """Begin to listen."""
@@ -162,11 +171,20 @@ class PeerServer:
             letter = read_letter(body)
             if letter.sender != peer:
                 raise UserError(f"the letter is from {letter.sender}, and the certificate is of {peer}")
+            self._deliver(letter)
         except UserError as error:
+            self._count_refused(peer)
             _log.warning("refused a letter", peer=peer, fault=str(error))
             return _text_reply(HTTPStatus.BAD_REQUEST, str(error))
-        self._deliver(letter)
+        except Exception as error:  # what one neighbour sends must not end the thread unrecorded
+            self._count_refused(peer)
+            _log.error("cosched made a mistake with a letter and goes on", peer=peer, exc_info=error)
+            return _text_reply(HTTPStatus.INTERNAL_SERVER_ERROR, f"cosched made a mistake with it in {self._name}")
         return _text_reply(HTTPStatus.ACCEPTED, "")
+
+    def _count_refused(self, peer: str) -> None:
+        with self._guard:
+            self._refused[peer] += 1
 
 
 def _text_reply(status: HTTPStatus, text: str) -> PeerReply:

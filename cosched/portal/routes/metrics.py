@@ -71,6 +71,8 @@ class _DomainCollector(Collector):
         yield GaugeMetricFamily("cosched_faults", "What does not work.", len(status.faults))
         mistakes = self._services.domain.mistakes()
         yield CounterMetricFamily("cosched_mistakes", "Events that cosched could not handle.", mistakes)
+        refused = self._services.domain.refused_letters()
+        yield _labelled(CounterMetricFamily, "cosched_refused_letters", "Letters refused.", "peer", refused)
         yield _labelled(
             CounterMetricFamily, "cosched_manager_calls", "Calls of the resource manager.", "verb", status.calls
         )

@@ -8,6 +8,7 @@ import ssl
 from typing import TYPE_CHECKING
 
 import pytest
+from structlog.testing import capture_logs
 
 from cosched.agents.protocol.letter_xml import MAX_DOCUMENT_BYTES, write_letter
 from cosched.agents.protocol.letters import Inquiry, Letter
@@ -92,6 +93,25 @@ def test_what_is_no_letter_is_refused_in_one_line(
     status, said = a_call(server, a, b, "/letters", body)
     assert (status, box.letters) == (400, [])
     assert b"\n" not in said
+    assert server.refused == {"a": 1}
+
+
+def test_a_letter_that_cosched_fails_on_is_refused_and_counted(a: Identity, b: Identity, box: Box) -> None:
+    def fail(_letter: Letter) -> None:
+        raise ZeroDivisionError("made by a test")
+
+    server = PeerServer(("127.0.0.1", 0), b.files, "b", fail, box.output)
+    server.set_peers([a.entry(1)])
+    server.start()
+    try:
+        letter = write_letter(Letter("a", "b", 1, 0, 1, Inquiry()))
+        with capture_logs() as logged:
+            status, said = a_call(server, a, b, "/letters", letter)
+        assert (status, said) == (500, b"cosched made a mistake with it in b")
+        assert [each["peer"] for each in logged if each["log_level"] == "error"] == ["a"]
+        assert server.refused == {"a": 1}
+    finally:
+        server.stop()
 
 
 def test_size_is_looked_at_before_a_byte_is_read(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:

@@ -74,6 +74,10 @@ def test_mistakes_of_cosched_are_counted(client: TestClient) -> None:
     assert "cosched_mistakes_total 3.0" in client.get("/metrics").text
 
 
+def test_refused_letters_are_counted_by_neighbour(client: TestClient) -> None:
+    assert 'cosched_refused_letters_total{peer="north"} 2.0' in client.get("/metrics").text
+
+
 def test_a_request_that_cosched_failed_on_is_answered_with_500(client: TestClient, service: Recorder) -> None:
     service.error = MistakeError("cosched made a mistake with it")
     answer = client.get("/api/v1/tasks")
