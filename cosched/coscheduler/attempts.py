@@ -157,7 +157,7 @@ class AttemptLifecycle:
                 self._ask(attempt, time)
 
     def handle(self, event: AttemptSubmitted | SubmitFailed | JobReported | AttemptMissing | AttemptAbsent) -> None:
-        """Apply a report of the manager to its attempt; one that has ended is left alone."""
+        """Apply a report of the manager to its attempt; ignore it if that has ended."""
         uuid = event.report.attempt if isinstance(event, JobReported) else event.attempt
         attempt = self._state.attempts.get(uuid)
         if attempt is None:
@@ -280,7 +280,7 @@ class AttemptLifecycle:
         )
 
     def _requeue_or_end(self, attempt: Attempt, state: AttemptState, reason: str, time: float) -> None:
-        """End an abandoned attempt and queue its task again, or cancel it as a user asked."""
+        """End an abandoned attempt; queue its task again, or cancel it as asked."""
         task = self._state.tasks[attempt.task]
         if task.status.state is TaskState.CANCELLING:
             self._ended(replace(attempt, state=AttemptState.CANCELLED), task.status.reason, time)

@@ -3,7 +3,6 @@
 It has no clock, I/O, threads or randomness: the daemon, the simulator and the fault tests run this same code, and any
 run can be replayed from its events.
 
-The daemon, the simulator and the fault tests run this very code; any run replays from its events.
 
     TaskSubmitted ─► queue ─► Dispatch ─► AttemptSubmitted ─► JobReported(running) ─► JobReported(completed)
                        ▲                     │ error, restart                            │ host lost

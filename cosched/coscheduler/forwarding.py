@@ -30,7 +30,7 @@ class Forwarding:
         self._lifecycle = lifecycle
 
     def handle(self, event: TaskForwarded | TaskReturned | PeerReported | StartPermitted | OfferEnded) -> None:
-        """Apply an event of the agent to its task; one that no longer fits is ignored."""
+        """Apply an event of the agent to its task; ignore it if too late."""
         task = self._state.tasks.get(event.task)
         if task is None:
             return

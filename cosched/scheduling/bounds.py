@@ -1,4 +1,4 @@
-"""Lower bounds: of the makespan, so that every schedule is shown with its gap, and of the missed deadlines."""
+"""Lower bounds of the makespan, shown beside every schedule, and of missed deadlines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_WAYS = 1_000_000  # (class, task, host count)
 
 
 def lower_bound(problem: Problem) -> float:
-    """Return a number of seconds after the origin before which no schedule ends; 0 without tasks.
+    """Return a lower bound of the makespan in seconds after the origin; 0 without tasks.
 
     It is the larger of
     - the task bound: each task on its best count, after its release and its predecessors, on the hosts free first;
@@ -40,7 +40,9 @@ def lower_bound(problem: Problem) -> float:
 
 
 def tight_bound(problem: Problem, lower: float | None = None) -> float:
-    """Return `lower_bound`, or on several classes that of prices where it is larger; these need machine code.
+    """Return `lower_bound` or, where classes differ, a larger bound from prices.
+
+    The prices need machine code.
 
     With a price on a second of each class's hosts, by the time that a schedule ends the hosts must have offered as much
     as the tasks cost, each in the cheapest way that can end by then. `machine_prices` finds the prices for classes that
@@ -141,7 +143,10 @@ def _ready(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _earliest_end(problem: Problem, ready: NDArray[np.float64], seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return, as (…, m, W) `seconds`: when each task, ready at (m,), could end on each count if it were alone."""
+    """Return when each task could end on each host count if it were alone.
+
+    `ready` is (m,) seconds after the origin; the result has the shape of `seconds`, (…, m, W).
+    """
     nth_free = np.sort(problem.free)[: seconds.shape[-1]]
     earliest: NDArray[np.float64] = np.maximum(nth_free, ready[:, None]) + seconds
     return earliest

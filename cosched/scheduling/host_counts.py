@@ -34,7 +34,10 @@ __all__ = [
 
 
 def single_class(problem: Problem) -> int | None:
-    """Return the class that every host has, or one that is as good as any; None where classes differ."""
+    """Return a class that stands for every host's; None where classes differ.
+
+    It is the only class, or any of several with equal run times.
+    """
     first = int(problem.host_class[0])
     if bool(np.all(problem.host_class == first)):
         return first
@@ -46,7 +49,7 @@ def single_class(problem: Problem) -> int | None:
 
 
 def class_times(problem: Problem) -> NDArray[np.float64]:
-    """Return (K, m, N) run times by slowest class; K is 1 where hosts are alike."""
+    """Return (K, m, N) run times by slowest class; K is 1 for equal hosts."""
     only = single_class(problem)
     return problem.seconds if only is None else problem.seconds[only : only + 1]
 
@@ -62,14 +65,20 @@ def planned_times(problem: Problem, plan: Plan) -> NDArray[np.float64]:
 
 
 def _at(times: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return (K, m) of (K, m, N) times on each task's count, clipped to the counts there are."""
+    """Return (K, m) run times on each task's count, from (K, m, N) times.
+
+    Counts are clipped to 1 … N.
+    """
     columns = np.minimum(np.maximum(counts, 1), times.shape[2]) - 1  # `clip` takes three times as long
     seconds: NDArray[np.float64] = times[:, np.arange(len(columns)), columns]
     return seconds
 
 
 def runnable(problem: Problem, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return whether each task can run on so many hosts: (m,), as `best_seconds` says for all counts."""
+    """Return (m,) whether each task can run on its count of hosts.
+
+    `best_seconds` says it for all counts.
+    """
     possible = np.isfinite(_at(problem.seconds, counts))
     sizes = np.bincount(problem.host_class[staying_hosts(problem)], minlength=len(problem.seconds))
     enough: NDArray[np.bool_] = (counts >= 1) & (sizes @ possible >= counts)
@@ -119,7 +128,9 @@ def best_times(seconds: NDArray[np.float64], host_class: NDArray[np.int64]) -> N
 
 
 def useful_counts(problem: Problem) -> NDArray[np.bool_]:
-    """Return the host counts that a plan needs to consider, (m, N) with one or more a task.
+    """Return (m, N) whether a plan needs to consider a host count.
+
+    Each task keeps at least one.
 
     A count that is no faster than a smaller one is never needed on identical hosts: the smaller one ends no later
     and leaves more hosts free. With several classes a count stays if it is faster in any of them.
@@ -148,13 +159,19 @@ def narrowed(problem: Problem) -> Problem:
 
 
 def useful_count_seconds(problem: Problem) -> NDArray[np.float64]:
-    """Return `best_seconds` of the `useful` counts, infinite for others; (m, W) where W is the `widest` count."""
+    """Return (m, W) best run times on useful counts, infinite for the others.
+
+    They are the `best_seconds` of the `useful_counts`; W is the widest count.
+    """
     narrow = narrowed(problem)
     return np.where(useful_counts(narrow), best_seconds(narrow), np.inf)
 
 
 def class_base(problem: Problem) -> int:
-    """Return what a class counts in a width (see `encoded_choices`): one more than the largest host count."""
+    """Return the multiplier of a class in an encoded choice (see `encoded_choices`).
+
+    It is one more than the largest host count.
+    """
     return len(problem.hosts) + 1
 
 

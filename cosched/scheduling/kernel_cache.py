@@ -90,7 +90,10 @@ def _machine() -> tuple[str, ...]:
 
 
 def _sources() -> Iterator[str]:
-    """Return each source with its time and size. Every plan asks for them: `scandir` is quicker than paths."""
+    """Yield each source file with its time and size.
+
+    Every plan asks for them, and `scandir` is quicker than paths.
+    """
     folders = [str(_SOURCES)]
     for folder in folders:
         with os.scandir(folder) as entries:

@@ -21,7 +21,9 @@ __all__ = ["Problem"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A scheduling problem. Times are seconds after an origin that the caller chooses (the daemon: now).
+    """A scheduling problem. Times are seconds after an origin that the caller chooses.
+
+    The daemon's origin is the present.
 
     Attributes:
         tasks: names of the m tasks.

@@ -43,7 +43,7 @@ class Schedule:
 
     @property
     def makespan(self) -> float:
-        """Return when the last task ends, in seconds after the origin; 0 for an empty schedule."""
+        """Return the end of the last task, seconds after the origin; 0 without tasks."""
         return max((assignment.end for assignment in self.assignments), default=0.0)
 
 
@@ -51,7 +51,7 @@ _RELATIVE = 1e-9
 
 
 def check_schedule(problem: Problem, schedule: Schedule) -> list[str]:
-    """Return every fault of a schedule as one line each; an empty list means that it is feasible.
+    """Return the faults of a schedule, a line each; without any it is feasible.
 
     Checked: every task exactly once, on distinct known hosts, for its predicted run time on them, not before its
     release, its predecessors' ends or its hosts' being free, never on a host that is not there, and no host with two

@@ -1,1 +1,1 @@
-"""A plan becomes a schedule: free hosts are assigned in the plan's order. Start at `decoder`."""
+"""Decoding turns a plan into a schedule, placing tasks in order. Start at `decoder`."""

@@ -105,7 +105,7 @@ class WindowPool:
 
     @property
     def key(self) -> tuple[float, int]:
-        """What its windows have in common."""
+        """The end and the host class that its windows share."""
         return self.until, self.host_class
 
 
@@ -137,7 +137,7 @@ def _windows(problem: Problem) -> Iterator[tuple[int, float, float]]:
 def _first_to_end(
     left: list[WindowPool], seconds: Sequence[float], count: int, ready: float
 ) -> tuple[float, float, float]:
-    """Return start, end and run time where a task ends first; infinite if it fits nowhere."""
+    """Return start, end and run time of the earliest end; infinite without any."""
     best = (_INF, _INF, _INF)
     for threshold in sorted({value for value in seconds if value != _INF}):
         start = _first_start([pool for pool in left if seconds[pool.host_class] <= threshold], threshold, count, ready)
@@ -167,7 +167,10 @@ def _first_start(able: list[WindowPool], seconds: float, count: int, ready: floa
 
 
 def _take(left: list[WindowPool], seconds: Sequence[float], threshold: float, count: int, start: float) -> list[int]:
-    """Occupy the hosts whose windows end soonest, latest freed first; return them, ascending."""
+    """Occupy hosts of the windows that end soonest, and return them in ascending order.
+
+    In each pool the hosts freed last are taken first.
+    """
     taken: list[int] = []
     end = start + threshold
     for pool in left:

@@ -1,4 +1,4 @@
-"""From a plan to a schedule, in plain Python: quick enough for every event, and nothing to compile.
+"""Decode a plan into a schedule in plain Python, quick enough for every event.
 
 Tasks are placed in the plan's order; each takes the hosts that become free first (ties by the host's index) and
 starts when all of them are free, its release has come and its predecessors have ended. No hole is ever filled, and
@@ -45,7 +45,7 @@ class PlanDecoder(Protocol):
 
 
 def _decoder_of(problem: Problem) -> PlanDecoder:
-    """Return the decoder for the problem's hosts: they come and go, are alike, or are of several classes."""
+    """Return the decoder for identical hosts, several classes, or hosts with absences."""
     if problem.absences:
         return WindowDecoder(problem)
     return _ClassDecoder(problem) if single_class(problem) is None else _IdenticalDecoder(problem)
@@ -66,7 +66,9 @@ def decode(problem: Problem, plan: Plan, *, in_order: bool = False) -> Schedule:
 
 
 def soonest(problem: Problem, plan: Plan, ahead: Sequence[int], task: int) -> Assignment | None:
-    """Return where one more task ends first behind others (ties: on fewer hosts), on hosts of any class.
+    """Return where one more task ends first behind others, on hosts of any class.
+
+    Of equal ends, the one on fewer hosts is taken.
 
     Args:
         problem: with the task, which comes after none of the others.
@@ -81,7 +83,9 @@ def soonest(problem: Problem, plan: Plan, ahead: Sequence[int], task: int) -> As
 
 
 def spans(problem: Problem, plan: Plan, *, in_order: bool = False) -> tuple[list[float], list[float]]:
-    """Return when each task starts and ends under a plan, without saying where: several times quicker than `decode`.
+    """Return when each task starts and ends under a plan, without naming hosts.
+
+    It is several times quicker than `decode`.
 
     Returns:
         Starts and ends in seconds, both by task index; NaN for a task that the plan leaves out.
@@ -175,7 +179,7 @@ class _ClassDecoder:
         *,
         alike: bool = False,
     ) -> Schedule:
-        """Return the schedule of tasks whose times are known, with the names of their hosts."""
+        """Return a schedule with host names from the times and host classes of its tasks."""
         free, tasks, hosts = NamedFreeHosts(self._problem, alike=alike), self._problem.tasks, self._problem.hosts
         assignments = []
         for task in order:

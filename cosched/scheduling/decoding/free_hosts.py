@@ -87,12 +87,15 @@ class FreeHostsByClass:
         return cls([sorted(problem.free[problem.host_class == kind].tolist()) for kind in range(len(problem.classes))])
 
     def first_to_end(self, seconds: tuple[float, ...], count: int, earliest: float) -> ClassPlacement:
-        """Return where a task ends first (ties: on faster hosts), on the hosts that become free first.
+        """Return the placement in which a task ends first; of equal ends, the fastest hosts.
+
+        It takes the hosts that become free first.
 
         Of hosts that become free together, those of an earlier class come first.
 
         Args:
-            seconds: run time on `count` hosts by the slowest class among them, infinite where that is not to be.
+            seconds: run time on `count` hosts by the slowest class among them; infinite where that class must not be
+                used.
             count: number of hosts.
             earliest: time that it may not start before.
         """
@@ -162,7 +165,10 @@ class NamedFreeHosts:
             self._rows[kind].append((entry[0], entry[1]))
 
     def take(self, parts: ClassCounts, end: float) -> list[int]:
-        """Occupy the hosts that become free first (ties: by index) until an end; return their indices, ascending."""
+        """Occupy the hosts that become free first until an end; return their indices, ascending.
+
+        Of hosts that become free together, those with smaller indices are taken.
+        """
         taken: list[int] = []
         for kind, count in parts:
             row = self._rows[kind]

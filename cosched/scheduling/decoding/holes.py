@@ -1,4 +1,6 @@
-"""Idle hosts over time as maximal holes (t_b, t_e, m): m hosts idle from t_b until t_e.
+"""Idle hosts over time as maximal holes (t_b, t_e, m).
+
+During one, m hosts are idle from t_b until t_e.
 
 The bookkeeping of the greedy heuristic for tunable tasks (Chang, Karamcheti, Kedem: "Exploiting Application Tunability
 for Efficient, Predictable Parallel Resource Management", section 5.2). Holes overlap: each is a rectangle under the
@@ -60,7 +62,10 @@ class Holes:
         return best
 
     def take(self, hosts: int, begin: float, end: float) -> None:
-        """Occupy hosts from `begin` until `end`; they must be idle then, and `begin` must be before `end`."""
+        """Occupy hosts from `begin` until `end`, which must be later.
+
+        So many hosts must be idle throughout.
+        """
         first, last = self._split(begin), self._split(end)
         for step in range(first, last):
             self._idle[step] -= hosts

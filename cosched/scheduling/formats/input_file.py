@@ -1,4 +1,4 @@
-"""Read a user's file with a bounded size, and check each JSON element where it stands.
+"""Read a user's file with a bounded size and check each element of its JSON.
 
 Faults name the file and the path of the element: `queue.json: tasks[3].deadline: …`.
 """
@@ -97,7 +97,7 @@ def read_json(text: str) -> object:
 
 
 def read_object(value: object, where: str, known: set[str], needed: set[str]) -> dict[str, Any]:
-    """Return an object with all needed and only known keys, without those that are null.
+    """Return an object with all needed and only known keys, without null values.
 
     Raises:
         UserError: with its path, `where`; as of all the functions below.

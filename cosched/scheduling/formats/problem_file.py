@@ -47,7 +47,7 @@ class HostElements:
     """Hosts as a file has them.
 
     Attributes:
-        names: of the N hosts.
+        names: names of the N hosts.
         classes: names of the classes.
         host_class: (N,) index of each host's class.
         absences: between the windows in which they are available, in no order.

@@ -1,4 +1,6 @@
-"""Read a trace in the Standard Workload Format (Chapin et al., JSSPP 1999; the Parallel Workloads Archive).
+"""Read a trace in the Standard Workload Format.
+
+The format is by Chapin et al. (JSSPP 1999); the Parallel Workloads Archive has traces in it.
 
 A line a job, 18 numbers; -1 stands for what is not known. Comment lines begin with a semicolon; those of the header say
 `; Name: value`.

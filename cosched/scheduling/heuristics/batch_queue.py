@@ -1,4 +1,4 @@
-"""A batch system on its own: first come, first served with users' host counts, and backfilling.
+"""Plan as a batch system alone: first come, first served, with backfilling.
 
 The three user counts are those of the Titan paper (Table 1). EASY after Lifka (JSSPP 1995), conservative after
 Mu'alem and Feitelson (IEEE TPDS 12(6), 2001); predicted run times are taken to be exact. On several classes the
@@ -47,7 +47,9 @@ def maximum_count(seconds: NDArray[np.float64]) -> int:
 
 
 def calculated_counts(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return what users calculate who waste nothing: the counts with the fewest host-seconds (ties: the faster), (m,).
+    """Return the counts with the fewest host-seconds, as careful users would calculate them.
+
+    The result is (m,); of equal areas the faster count is taken.
 
     Args:
         seconds: (m, N), each row as of `arbitrary_count`.
@@ -59,7 +61,7 @@ def calculated_counts(seconds: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def conservative(problem: Problem, counts: NDArray[np.int64]) -> Plan:
-    """Return the plan that gives each task, in order of arrival, the earliest hole that fits.
+    """Return the plan of conservative backfilling: the earliest hole that fits, in order of arrival.
 
     Args:
         problem: the problem to schedule.
@@ -80,7 +82,9 @@ def conservative(problem: Problem, counts: NDArray[np.int64]) -> Plan:
 
 
 def easy(problem: Problem, counts: NDArray[np.int64]) -> Plan:
-    """Return the plan of a queue with a reservation for its head only; arguments as of `conservative`.
+    """Return the plan of EASY backfilling: only the head of the queue has a reservation.
+
+    Arguments are those of `conservative`.
 
     A task joins the queue when it is released and its predecessors have ended.
     """

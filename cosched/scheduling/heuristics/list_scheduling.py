@@ -25,10 +25,13 @@ class ReadyQueue(Protocol):
     """Tasks that could start but for the hosts."""
 
     def join(self, task: int) -> None:
-        """Add a task that is released and whose predecessors have ended."""
+        """Add a task that is released and has no unfinished predecessor."""
 
     def leave(self, now: float, idle: int, working: Sequence[Completion]) -> Iterable[int]:
-        """Let go who starts now on so many idle hosts; `working` is a heap of what the others are at."""
+        """Remove and return the tasks that start now on `idle` hosts.
+
+        `working` is a heap of the running tasks' completions.
+        """
 
 
 def starting_order(problem: Problem, counts: Sequence[int], seconds: Sequence[float], queue: ReadyQueue) -> list[int]:
@@ -75,7 +78,7 @@ class _Arrivals:
         heapify(self._coming)
 
     def end(self, task: int) -> None:
-        """Take note that a task has ended (-1: none): its successors may have nobody to wait for any more."""
+        """Record the end of a task (-1: none), and queue the successors it has freed."""
         for other in self._after.get(task, ()):
             self._missing[other].discard(task)
             if not self._missing[other]:
@@ -88,7 +91,9 @@ class _Arrivals:
 
 
 def list_order(problem: Problem, priority: Sequence[int], counts: Sequence[int], seconds: Sequence[float]) -> list[int]:
-    """Return the tasks in the order in which list scheduling starts them; decoded, they start no later.
+    """Return the tasks in the order in which list scheduling starts them.
+
+    Decoded in this order, they start no later.
 
     Whenever hosts are free, the first task of the list that is ready and fits starts: unlike the decoder's order, a
     wide task does not hold up a narrow one behind it.

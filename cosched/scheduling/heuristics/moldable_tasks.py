@@ -158,7 +158,7 @@ def _by_deadline(problem: Problem) -> list[int]:
 
 
 class _Option(NamedTuple):
-    """One way to place a task: how many hosts, until when, at what area in host-seconds."""
+    """One way to place a task: its hosts, its end and its area in host-seconds."""
 
     hosts: int
     end: float
@@ -227,7 +227,7 @@ def best_heuristic(problem: Problem, weights: Weights, within: Callable[[], bool
 
     Args:
         problem: at least one task.
-        weights: of the objective.
+        weights: weights of the objective's terms.
         within: whether there is time for one more; asked before each but the first.
     """
     bound = lower_bound(problem)

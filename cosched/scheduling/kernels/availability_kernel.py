@@ -1,4 +1,7 @@
-"""Decoding in machine code where hosts come and go: the same results as `availability_windows`, bit for bit.
+"""Place tasks on hosts that come and go, in machine code.
+
+Results are those of `availability_windows`, bit for bit. Pools and runs are arrays of records, as passing a dozen
+arrays to a function takes longer than its work.
 
 Pools and runs are arrays of records: a call that hands on a dozen arrays takes longer than all that it does here.
 """
@@ -49,7 +52,7 @@ class WindowTables(NamedTuple):
 
 
 def tabulate_windows(problem: Problem) -> WindowTables:
-    """Lay the windows of a problem out for the code below; none where all hosts stay."""
+    """Return the windows of a problem as tables; empty ones where all hosts stay."""
     found = window_pools(problem) if problem.absences else []
     tails = np.cumsum([0, *[len(pool.free) + 1 for pool in found]])
     records, runs = np.zeros(len(found), dtype=_POOL), np.zeros(tails[-1], dtype=_RUN)
@@ -63,7 +66,7 @@ def tabulate_windows(problem: Problem) -> WindowTables:
 
 @compiled
 def place_in_windows(pools: NDArray[Any], runs: NDArray[Any], count: int, ready: float) -> tuple[float, float]:
-    """Place a task where it ends first; return start and end, infinite where it can nowhere.
+    """Place a task where it ends first; return start and end, infinite if nowhere.
 
     Args:
         pools: with the task's run time on each; changed.
@@ -127,7 +130,7 @@ def _first_start(pools: NDArray[Any], runs: NDArray[Any], threshold: float, coun
 
 @compiled
 def _occupy(pool: Any, runs: NDArray[Any], count: int, end: float) -> None:
-    """Take so many of a pool's free hosts, those first that became free last; they become free at `end`."""
+    """Occupy `count` hosts of a pool until `end`, those freed last first."""
     head, above, tail = pool.head, pool.next, pool.tail
     begin, left = above, count
     while left > 0:

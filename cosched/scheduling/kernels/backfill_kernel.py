@@ -1,6 +1,6 @@
-"""EASY backfilling in machine code: the order that `batch_queue.easy` finds, of tasks that are all there at the start.
+"""EASY backfilling in machine code, for tasks that are all released at the start.
 
-Loading this module loads numba.
+It finds the order of `batch_queue.easy`. Loading this module loads numba.
 """
 
 from __future__ import annotations

@@ -23,7 +23,10 @@ __all__ = ["free_rows", "occupy_first", "population_spans"]
 
 @compiled
 def free_rows(rows: int, hosts: int) -> NDArray[np.float64]:
-    """Return (rows, 2 N) of infinity: free times belong into the first N columns, and may be read beyond them."""
+    """Return (rows, 2 N) of infinity; free times belong into the first N columns.
+
+    The columns beyond may be read.
+    """
     return np.full((rows, 2 * hosts), np.inf)
 
 
@@ -213,7 +216,10 @@ def _on_classes(
 def _place_one(
     free: NDArray[np.float64], seconds: NDArray[np.float64], ready: float, chosen: NDArray[np.int64]
 ) -> tuple[float, float]:
-    """Return what `_place` does for a task on one host: no class is worse off for being judged by its own time."""
+    """Do the work of `_place` for a task on one host.
+
+    Each class is judged by its own run time, which makes none worse off.
+    """
     start, end, best = 0.0, np.inf, -1
     for klass in range(seconds.shape[0]):
         chosen[klass] = 0
@@ -239,7 +245,7 @@ def _place(
     taken: NDArray[np.int64],
     heads: NDArray[np.float64],
 ) -> tuple[float, float]:
-    """Return start and end of a task where it ends first; fill in its hosts by class."""
+    """Return start and end of the placement that ends first; fill in hosts by class."""
     start, end, slowest = 0.0, np.inf, np.inf
     for threshold in seconds:
         if ready + threshold > end or threshold == np.inf:

@@ -19,7 +19,10 @@ __all__ = ["crossover", "mutate", "random_unit", "replace_parents"]
 
 @compiled
 def random_unit(state: NDArray[np.uint64]) -> float:
-    """Return a random number in [0, 1) and advance the state (xorshift64*; Vigna, ACM TOMS 42(4), 2016)."""
+    """Return a random number in [0, 1) and advance the state.
+
+    The generator is xorshift64* (Vigna, ACM TOMS 42(4), 2016).
+    """
     x = state[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -38,7 +41,9 @@ def crossover(
     child_orders: NDArray[np.int64],
     child_counts: NDArray[np.int64],
 ) -> None:
-    """Make a child of every individual: itself, or with probability `share` crossed with one of the `reach` after it.
+    """Make a child of every individual, with probability `share` by crossing two.
+
+    The partner is one of the `reach` individuals after it; without crossing, the child is a copy.
 
     A segment of the first parent's order stays where it is, with its tasks' counts; the other places take the
     remaining tasks in the partner's order and with the partner's counts.
@@ -81,10 +86,12 @@ def mutate(
     orders: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> None:
-    """Change every individual in one or more random ways: a task moves, two swap, a task takes another count.
+    """Change every individual at random: a task moves, two swap, or a count changes.
+
+    It happens one or more times to each.
 
     Args:
-        state: of the random numbers.
+        state: state of the random numbers.
         widths: useful host counts of all tasks, ascending by task: those of j are widths[first[j]:first[j+1]].
         first: see `widths`.
         orders: changed in place.

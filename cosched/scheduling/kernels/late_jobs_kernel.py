@@ -101,7 +101,7 @@ def tabulate_late_jobs(problem: Problem, tables: ProblemTables) -> LateJobTables
 
 
 def new_annealed_plan(problem: LateJobTables, order: NDArray[np.int64]) -> AnnealedPlan:
-    """Return a plan in this order; each task asks for the cheapest count that is in time."""
+    """Return a plan in this order, each task on its cheapest count in time."""
     tasks, hosts = len(order), len(problem.free)
     free = free_rows(tasks + 1, hosts)
     free[0, :hosts] = problem.free
@@ -114,7 +114,7 @@ def new_annealed_plan(problem: LateJobTables, order: NDArray[np.int64]) -> Annea
 def evaluate_from(
     problem: LateJobTables, tolerance: float, limit: float, begin: int, plan: AnnealedPlan
 ) -> tuple[int, float]:
-    """Evaluate a plan from some place on, and leave it in the order that was evaluated.
+    """Evaluate a plan from one place on, and leave it in the order evaluated.
 
     Args:
         problem: see `tabulate_late_jobs`.
@@ -165,7 +165,10 @@ def evaluate_from(
 def move_hopeless_last(
     problem: LateJobTables, room: AnnealedPlan, orders: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> None:
-    """Put the late tasks of each plan behind the others; orders and counts are (P, m), `room` is any reading."""
+    """Put the late tasks of each plan behind the others.
+
+    Orders and counts are (P, m) and changed; `room` is any plan of this problem, of no use afterwards.
+    """
     for plan in range(orders.shape[0]):
         room.order[:] = orders[plan]
         room.asked[:] = counts[plan]
@@ -193,10 +196,12 @@ def anneal(
     trial: AnnealedPlan,
     best: AnnealedPlan,
 ) -> int:
-    """Change a plan in random steps; one for the worse is kept with probability exp(-difference / temperature).
+    """Change a plan in random steps by simulated annealing.
+
+    A step for the worse is kept with probability exp(-difference / temperature).
 
     Args:
-        state: of the random numbers.
+        state: state of the random numbers.
         problem: see `tabulate_late_jobs`.
         tolerance: see `evaluate_from`.
         temperature: in units of a missed deadline's cost.
@@ -260,7 +265,10 @@ def _record_best(plan: AnnealedPlan, best: AnnealedPlan) -> None:
 
 @compiled
 def _copy(plan: AnnealedPlan, trial: AnnealedPlan) -> None:
-    """Copy what the plan asks for; element by element, of which the compiler makes more than of slices."""
+    """Copy the order and the requested counts of a plan.
+
+    It is done element by element, which the compiler makes quicker than slices.
+    """
     order, asked, trial_order, trial_asked = plan.order, plan.asked, trial.order, trial.asked
     for index in range(order.shape[0]):
         trial_order[index] = order[index]
@@ -284,7 +292,7 @@ def _adopt(trial: AnnealedPlan, begin: int, kept: int, plan: AnnealedPlan) -> No
 
 @compiled
 def _change(state: NDArray[np.uint64], problem: LateJobTables, kept: int, window: int, plan: AnnealedPlan) -> int:
-    """Change an order or what a task asks for, in one random way; return the first place that differs."""
+    """Change the order or a requested count at random; return the first changed place."""
     tasks = plan.order.shape[0]
     if kept < tasks and (kept == 0 or random_unit(state) < _RECALLED):
         origin = kept + int(random_unit(state) * (tasks - kept))

@@ -1,4 +1,4 @@
-"""Balance identical hosts: exchange one-host tasks between the last host to end and an earlier one.
+"""Balance identical hosts by exchanging one-host tasks between the last host and earlier ones.
 
 What a list schedule loses against the area bound is mostly its ragged end. After a host's last wide task there is
 nothing but tasks that run on it alone; those may change hosts freely, one by one or two for each other (the interchange
@@ -29,7 +29,7 @@ def balanced_load(problem: Problem, plan: Plan, seconds: NDArray[np.float64]) ->
 
     Args:
         problem: identical hosts, no releases, no dependencies.
-        plan: of all its tasks.
+        plan: plan of all its tasks.
         seconds: run time of each task by host count, as far as any task can use.
     """
     tasks, hosts = len(plan.order), len(problem.hosts)
@@ -47,7 +47,10 @@ def _level(
     lengths: NDArray[np.float64],
     steps: int,
 ) -> NDArray[np.float64]:
-    """Return a start for each task after at most so many exchanges; `free` is ascending and changed."""
+    """Return (m,) starts after at most `steps` exchanges.
+
+    `free` is ascending, and changed.
+    """
     tasks, hosts = order.shape[0], free.shape[0]
     starts, host_of = np.empty(tasks), np.empty(tasks + hosts, dtype=np.int64)
     base = _placed(order, counts, free.copy(), lengths, starts, host_of)
@@ -78,7 +81,9 @@ def _placed(
     starts: NDArray[np.float64],
     host_of: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Decode with names of hosts; fill in starts and the host of each single, -1 for tasks that may not move.
+    """Decode with host indices; fill in starts and the hosts of one-host tasks.
+
+    `host_of` is -1 for tasks that may not move.
 
     Returns:
         (N,) when the last task ends that may not move, by host.
@@ -113,7 +118,7 @@ def _exchange(
     loads: NDArray[np.float64],
     steps: int,
 ) -> None:
-    """Exchange between the last host to end and the earliest one that makes both end sooner."""
+    """Exchange tasks between the last host to end and the earliest that helps both."""
     for _ in range(steps):
         last = int(loads.argmax())
         improved = False

@@ -1,4 +1,6 @@
-"""Prices of machines for independent tasks: the dual of "spread the work", and a lower bound of the makespan.
+"""Price the machines' time for independent tasks, and bound the makespan from below.
+
+It is the dual of the linear program that spreads the work over the machines.
 
 With a price w on a second of each machine, Σw = 1, no assignment has a makespan below Σ over the tasks of the cheapest
 w·t: the makespan is at least the mean of the loads under any such weights. The best prices give the bound of the linear
@@ -62,7 +64,7 @@ def _descend(seconds: NDArray[np.float64], steps: int) -> tuple[NDArray[np.float
 
 @compiled
 def _cheapest_machines(seconds: NDArray[np.float64], prices: NDArray[np.float64], loads: NDArray[np.float64]) -> float:
-    """Put each task where it is cheapest; fill in the loads and return the total price."""
+    """Put each task where it is cheapest; fill in loads and return the total price."""
     loads[:] = 0.0
     total = 0.0
     for task in range(seconds.shape[0]):

@@ -1,6 +1,7 @@
-"""Simulated annealing of a mapping of independent tasks to machines; `anneal` tries the moves of one round.
+"""Anneal a mapping of independent tasks to machines; `anneal` tries one round's moves.
 
-What it minimises is the priced time above the lower bound, summed over the machines (see `mapping.dual_price`).
+The cost is the priced time above the lower bound, summed over the machines (see `mapping.dual_price`).
+
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class MappingTables(NamedTuple):
         tasks: (C,) the task of each choice that there is.
         machines: (C,) the machine of each choice.
         allowed: (m, N) which choices there are.
-        bound: of the linear program, in seconds.
+        bound: lower bound of the linear program, in seconds.
         grain: machines ÷ tasks.
     """
 
@@ -70,7 +71,10 @@ def anneal(
     moves: int,
     found: NDArray[np.int64],
 ) -> None:
-    """Try so many moves while the temperature falls; leave the assignment with the smallest makespan in `found`."""
+    """Try `moves` moves while the temperature falls, and keep the best assignment.
+
+    `found` receives the assignment with the smallest makespan.
+    """
     best = state.loads.max()
     temperature = _HOT * ground.grain
     cooling = (_COLD / _HOT) ** (64.0 / moves)
@@ -103,7 +107,7 @@ def anneal(
 
 @compiled
 def _partner(ground: MappingTables, state: MappingState, random: NDArray[np.uint64], origin: int, target: int) -> int:
-    """Return the task that comes back in exchange, -1 for none, -2 for a forbidden one."""
+    """Draw the task to take in exchange; -1 for none, -2 if forbidden."""
     if random_unit(random) >= _EXCHANGES or state.sizes[target] == 0:
         return -1
     back = state.members[target, int(random_unit(random) * state.sizes[target])]

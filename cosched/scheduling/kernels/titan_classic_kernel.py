@@ -31,7 +31,10 @@ def possible_sets(problem: ProblemTables, maps: _Maps) -> _Maps:
 
 @compiled
 def _seconds(problem: ProblemTables, task: int, hosts: NDArray[np.bool_]) -> float:
-    """Return the run time on a set of hosts; infinite where it is empty or cannot run the task."""
+    """Return the run time on a set of hosts; infinite if they cannot run it.
+
+    An empty set cannot run any task.
+    """
     count = hosts.sum()
     if count == 0 or count > problem.seconds.shape[2]:
         return np.inf
@@ -74,7 +77,10 @@ def decode_sets(
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> tuple[float, float]:
-    """Fill in starts and ends by task; return Σ ΔT and Σ ((T + ΔT)² - T²) over the idle pockets before tasks."""
+    """Fill in starts and ends by task, and measure the idle time before tasks.
+
+    Returns Σ ΔT and Σ ((T + ΔT)² - T²) over the idle pockets, which begin at T and last ΔT seconds.
+    """
     idle, moment = 0.0, 0.0
     for position in range(order.shape[0]):
         task = order[position]

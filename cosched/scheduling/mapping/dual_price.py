@@ -1,10 +1,10 @@
-"""The dual-price search: which machine runs which of many independent tasks, so that the last ends soonest.
+"""The dual-price search maps independent tasks to machines for the smallest makespan.
 
-Prices on the machines' time (see `machine_prices`) say where a task may go at little loss; it keeps only machines
-where its priced time is near its minimum. Among these, simulated annealing (Kirkpatrick, Gelatt, Vecchi: Science 220,
-1983) moves and exchanges tasks in machine code. What it minimises is the priced time above the lower bound, summed over
-the machines: it is nothing but the loss against the bound, and changes with every move, while the makespan seldom does.
-Loading this module loads numba.
+Prices on the machines' time (see `machine_prices`) say where a task may go at little loss; it keeps only machines where
+its priced time is near its minimum. Among these, simulated annealing (Kirkpatrick, Gelatt, Vecchi: Science 220, 1983)
+moves and exchanges tasks in machine code. It minimises the priced time above the lower bound, summed over the machines:
+that is the loss against the bound and changes with every move, while the makespan seldom does. Loading this module
+loads numba.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ _LONGEST = 6  # times
 
 
 class DualPriceSearch:
-    """A search for the assignment with the smallest makespan; seed and number of rounds decide its outcome.
+    """A search for the assignment of tasks to machines with the smallest makespan.
+
+    Seed and number of rounds decide its outcome.
 
     Attributes:
         bound: lower bound of the makespan in seconds: the linear program's, or the task that must take the longest.
         machine: (m,) the machine of each task in the best assignment so far.
-        makespan: of that assignment, in seconds.
+        makespan: makespan of that assignment, in seconds.
         generations: rounds of annealing done so far.
         evaluations: assignments compared so far.
     """
@@ -50,8 +52,8 @@ class DualPriceSearch:
 
         Args:
             seconds: (m, N) run time of each task on each machine, infinite where it cannot run.
-            seed: of the random numbers.
-            deadline: (m,) in seconds, of no use to the search: just to tell how many are missed.
+            seed: seed of the random numbers.
+            deadline: (m,) seconds; the search ignores it and only counts the missed ones.
         """
         self._deadline = np.full(len(seconds), np.inf) if deadline is None else deadline
         prices, spread = machine_prices(seconds)
@@ -73,7 +75,7 @@ class DualPriceSearch:
 
     @property
     def finished(self) -> bool:
-        """True when nothing can get better: the bound is reached, or no task has a choice."""
+        """True when nothing can improve: the bound is reached, or no task has a choice."""
         return self.makespan <= self.bound * (1 + 1e-12) or not len(self._ground.tasks)
 
     @property
@@ -91,7 +93,7 @@ class DualPriceSearch:
         return PlanFigures(self.makespan, int((late > 0).sum()), float(late.sum()), idle)
 
     def step(self, generations: int = 1) -> bool:
-        """Do so many rounds; return whether a better assignment was found. A finished search has nothing to do."""
+        """Do some rounds, none when finished; return whether a better assignment was found."""
         before = self.makespan
         for _ in range(generations):
             self._round()

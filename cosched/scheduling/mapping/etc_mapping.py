@@ -46,7 +46,10 @@ CRITICAL = tuple(step / 20 for step in range(2, 21))
 
 
 def is_etc_matrix(problem: Problem) -> bool:
-    """Tell whether the problem is an ETC matrix in all but name: nothing but one-host tasks, on several classes."""
+    """Return whether a problem is an ETC matrix: independent one-host tasks, several classes.
+
+    None has a release, a deadline or a predecessor, and all hosts are idle and stay.
+    """
     if len(np.unique(problem.host_class)) == 1:
         return False  # at once: what is asked below takes twice the memory of the problem
     constrained = np.isfinite(problem.deadline).any() or _obstacle(problem) is not None
@@ -54,7 +57,7 @@ def is_etc_matrix(problem: Problem) -> bool:
 
 
 def misfit(problem: Problem, policy: str) -> str | None:
-    """Return why a policy that maps independent tasks refuses a problem, for its user; None where it does not."""
+    """Return why a mapping policy refuses a problem, as text for users, or None."""
     obstacle = _obstacle(problem)
     if obstacle is None:
         return None
@@ -64,7 +67,7 @@ def misfit(problem: Problem, policy: str) -> str | None:
 
 
 def single_host_seconds(problem: Problem) -> NDArray[np.float64]:
-    """Return (m, N): the run time of each task on each host alone, infinite where it cannot run."""
+    """Return (m, N) run times on each host alone, infinite where one cannot run it."""
     return np.ascontiguousarray(problem.seconds[problem.host_class, :, 0].T)
 
 
@@ -83,7 +86,7 @@ def single_host_seconds_when_busy(problem: Problem) -> NDArray[np.float64]:
 
 
 def mapped_schedule(problem: Problem, machine: _Machines, order: _Machines) -> Schedule:
-    """Return the schedule that runs each task on its machine in the given order, without gaps.
+    """Return the schedule that runs the tasks on their machines in order, without gaps.
 
     Args:
         problem: the problem to schedule.
@@ -114,12 +117,18 @@ def min_min(seconds: NDArray[np.float64], ready: _Times | None = None) -> tuple[
 
 
 def max_min(seconds: NDArray[np.float64], ready: _Times | None = None) -> tuple[_Machines, _Machines]:
-    """Place next the task whose earliest end is the latest; arguments and result as of `min_min`."""
+    """Place next the task whose earliest end is the latest.
+
+    Arguments and result are those of `min_min`.
+    """
     return _map(seconds, ready, lambda waiting: waiting.latest())
 
 
 def sufferage(seconds: NDArray[np.float64], ready: _Times | None = None) -> tuple[_Machines, _Machines]:
-    """Place the task that would lose most on its second-best machine next; arguments and result as of `min_min`."""
+    """Place next the task that would lose most on its second-best machine.
+
+    Arguments and result are those of `min_min`.
+    """
     return _map(seconds, ready, lambda waiting: waiting.loser())
 
 
@@ -147,7 +156,10 @@ def a_mm(seconds: NDArray[np.float64], ready: _Times | None = None, *, execution
 def a_mm_at(
     seconds: NDArray[np.float64], critical: float, ready: _Times | None = None, *, execution: bool = False
 ) -> tuple[_Machines, _Machines]:
-    """Return A-MM's mapping for one critical value; other arguments as of `a_mm`, result as of `min_min`."""
+    """Return A-MM's mapping for one critical value.
+
+    The other arguments are those of `a_mm`; the result is that of `min_min`.
+    """
     return _map(seconds, ready, _turning(seconds.min(axis=1), critical, execution=execution))
 
 
@@ -189,7 +201,10 @@ class _UnmappedTasks:
         return int(np.where(self.here, self._loss, -np.inf).argmax())
 
     def take(self, task: int) -> int:
-        """Place a task; only those that had their eye on the same machine need to look again."""
+        """Place a task on its best machine, and return that machine.
+
+        Only tasks with this machine as their best or second-best choose anew.
+        """
         machine = int(self._machine[task])
         self._loads[machine] += self._seconds[task, machine]
         self.here[task] = False

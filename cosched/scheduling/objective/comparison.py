@@ -39,9 +39,9 @@ class SearchProgress(NamedTuple):
 
     Attributes:
         elapsed: seconds of search.
-        generations: of the search so far.
+        generations: generations of the search so far.
         evaluations: plans that were compared so far.
-        figures: of the plan.
+        figures: figures of the plan.
         why: the improvement over the one before, one line; empty for the first.
     """
 

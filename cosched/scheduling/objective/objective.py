@@ -53,7 +53,7 @@ class Metrics:
 
     @property
     def on_time_share(self) -> float | None:
-        """Share of the tasks with a deadline that meet it; None where no task has one."""
+        """Share of the tasks with a deadline that meet it; None without any deadline."""
         return self.on_time / self.with_deadline if self.with_deadline else None
 
 
@@ -71,7 +71,9 @@ def measure(problem: Problem, schedule: Schedule) -> Metrics:
 
 
 def measure_plan(problem: Problem, plan: Plan) -> Metrics:
-    """Measure the schedule that a plan stands for without saying which hosts it uses: several times quicker.
+    """Measure the schedule of a plan without assigning its hosts.
+
+    It is several times quicker than decoding.
 
     Raises:
         ValueError: a host count cannot be used for its task.
@@ -88,12 +90,14 @@ def measure_times(
 
 
 def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
-    """Return the weighted mean of makespan ÷ bound, front-weighted idle share and mean lateness ÷ bound.
+    """Return the weighted mean of the normalised makespan, idle share and lateness.
+
+    The terms are makespan ÷ bound, front-weighted idle share and mean lateness ÷ bound.
 
     Where deadlines come first, each that is missed adds `MISSED`.
 
     Args:
-        metrics: of the schedule.
+        metrics: metrics of the schedule.
         weights: not negative, not all zero.
         bound: a lower bound of the makespan in seconds (> 0), the unit that makes times pure numbers.
     """

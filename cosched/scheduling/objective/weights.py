@@ -10,12 +10,12 @@ __all__ = ["ObjectiveName", "Weights"]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights of the objective: each term is normalised to a pure number of order one before it is weighted.
+    """Weights of the objective's terms; each term is a number of order one.
 
     Attributes:
-        makespan: of makespan ÷ lower bound.
-        idle: of the front-weighted idle share.
-        lateness: of the mean lateness ÷ lower bound.
+        makespan: weight of makespan ÷ lower bound.
+        idle: weight of the front-weighted idle share.
+        lateness: weight of mean lateness ÷ lower bound.
         deadlines_first: fewer missed deadlines are always better; the weighted terms decide between equals.
     """
 

@@ -1,4 +1,4 @@
-"""The registry of the policies: `cosched plan`, the simulator and the daemon find them here by name.
+"""The registry finds policies by name for `cosched plan`, the simulator and the daemon.
 
 A new policy is a class (see `policy.Policy`), a name in `PolicyName` and a line in `_CLASSES`.
 """
@@ -102,8 +102,8 @@ def plan(
         problem: at least one task.
         policy: its name; it may hand the problem to another, see `Policy.delegate`.
         limit: when a search ends; it ends early when the objective cannot get better.
-        seed: of the searches and of arbitrary host counts.
-        weights: of the objective of the genetic searches. That of the dual-price search is the makespan.
+        seed: seed of the searches and of arbitrary host counts.
+        weights: weights of the genetic searches' objective; the dual-price search minimises the makespan.
         on_progress: is given each better plan's figures as a search finds it.
 
     Returns:

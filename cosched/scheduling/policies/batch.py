@@ -1,4 +1,4 @@
-"""The policies of a batch system: first come, first served with users' host counts, and backfilling."""
+"""The batch policies run first come, first served with users' host counts, and backfill."""
 
 from __future__ import annotations
 

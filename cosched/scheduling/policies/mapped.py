@@ -23,13 +23,19 @@ __all__ = ["AMm", "AMmExecution", "MaxMin", "MinMin", "Sufferage"]
 
 
 class MappingPolicy(ImmediatePolicy):
-    """A mapping heuristic; a domain takes only the order, for each task goes where it ends first."""
+    """A mapping heuristic for independent tasks on one host each.
+
+    A domain takes only its order, for each task goes where it ends first.
+    """
 
     one_host = True
 
     @abstractmethod
     def map(self, seconds: NDArray[np.float64], ready: NDArray[np.float64] | None = None) -> ComparedMapping:
-        """Return machine and order of each task, and how many mappings were compared; arguments as of `min_min`."""
+        """Return machine and order of each task, and how many mappings were compared.
+
+        Arguments are those of `min_min`.
+        """
 
     def refuses(self, problem: Problem) -> str | None:
         """Return why the problem is refused; None where it is not."""

@@ -1,4 +1,4 @@
-"""A policy turns a problem into a schedule: what every policy says of itself, and what the kinds share.
+"""A policy turns a problem into a schedule; this is its interface, with shared parts.
 
 Start at `Policy`; the policies are in `batch`, `heuristic`, `mapped` and `searched`.
 """
@@ -55,8 +55,8 @@ class PlanOptions:
 
     Attributes:
         limit: when a search ends; it ends early when the objective cannot get better.
-        seed: of all random numbers.
-        weights: of the objective of the genetic searches. That of the dual-price search is the makespan.
+        seed: seed of all random numbers.
+        weights: weights of the genetic searches' objective; the dual-price search minimises the makespan.
         on_progress: is given the figures of each better plan as a search finds it.
     """
 
@@ -77,7 +77,7 @@ class Policy(ABC):
     """A way to make a schedule; the registry holds one object of each class.
 
     Attributes:
-        name: of the policy, as users write it.
+        name: name of the policy, as users write it.
         summary: its method, in a line.
         searched: a search beside the domain improves the domain's plan.
         online: whether it can run a domain as tasks come and go.
@@ -95,16 +95,16 @@ class Policy(ABC):
     one_host: ClassVar[bool] = False
 
     def refuses(self, problem: Problem) -> str | None:  # noqa: ARG002  most policies plan any problem
-        """Return why the policy does not plan such a problem, for its user; None where it does."""
+        """Return why the policy refuses a problem, as text for users, or None."""
         return None
 
     def delegate(self, problem: Problem) -> PolicyName:  # noqa: ARG002  most policies plan themselves
-        """Return the policy that plans such a problem in place of this one; mostly its own name."""
+        """Return the name of the policy that plans this problem, mostly its own."""
         return self.name
 
     @abstractmethod
     def plan(self, problem: Problem, options: PlanOptions) -> Planned:
-        """Make a schedule of at least one task; of a problem that the policy does not refuse."""
+        """Make a schedule of a problem with tasks that the policy does not refuse."""
 
     def ready(self) -> bool:
         """Return whether the policy can plan without compiling anything first."""

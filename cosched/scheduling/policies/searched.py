@@ -1,4 +1,4 @@
-"""The policies that search for as long as they are given; a search loads numba only when it begins."""
+"""The search policies run until their limit; numba is loaded when a search begins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Split a queue over the hosts' classes and plan each class alone, as a first plan.
+"""Split a queue over the hosts' classes and plan each class alone.
+
+The result is a first plan for a search.
 
 A list schedule over all classes lets long tasks end late on slow hosts. Here it is first decided which class runs what,
 as if a class were one machine that is as quick as all its hosts together (see `dual_price`); then each class is a
@@ -59,7 +61,10 @@ def assign_classes(problem: Problem, thresholds: int) -> Plan | None:
 
 
 def _areas(problem: Problem, present: NDArray[np.int64], host_class: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return (m, K): the fewest host-seconds of each task on hosts of each class alone, infinite where impossible."""
+    """Return (m, K) fewest host-seconds of each task on each class, infinite where impossible.
+
+    It is the area on hosts of that class alone.
+    """
     counts = np.arange(1, len(problem.hosts) + 1)
     areas = problem.seconds[present] * counts
     fewest: NDArray[np.float64] = (

@@ -81,8 +81,8 @@ class GeneticSearch:
 
         Args:
             problem: at least one task.
-            weights: of the objective.
-            seed: of the random numbers.
+            weights: weights of the objective's terms.
+            seed: seed of the random numbers.
             warm: the last best plan, of every task of this problem; it is not changed.
 
         Raises:
@@ -132,7 +132,10 @@ class GeneticSearch:
 
     @property
     def finished(self) -> bool:
-        """True when no plan can be better: the makespan is the bound, nothing idle, nothing late."""
+        """True when no plan can be better.
+
+        The makespan is at the bound then, nothing is idle and nothing is late.
+        """
         return self.objective <= self._least * (1 + 1e-12)
 
     def figures(self) -> PlanFigures:
@@ -177,7 +180,10 @@ class GeneticSearch:
         return int(self.objective // MISSED)
 
     def _scouts_turn(self, scout: LateJobSearch) -> bool:
-        """Return whether this generation is the scout's: most are, until it has looked for long or nothing is left."""
+        """Return whether this generation belongs to the search for fewer late jobs.
+
+        Most do, until it has searched for long or no avoidable deadline is missed.
+        """
         eager = scout.annealings < _EAGER
         return self._missed > self._unavoidable and (self.generations % _SHARED > 0) == eager
 

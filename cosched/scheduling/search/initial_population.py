@@ -31,7 +31,10 @@ __all__ = ["Population", "compiled_list_order", "initial_plans"]
 
 @dataclass
 class Population:
-    """P plans and their costs: orders (P, m), counts (P, m) that are widths (see `ProblemTables`), costs (P,)."""
+    """P plans with orders (P, m), encoded counts (P, m) and costs (P,).
+
+    The counts are widths, see `ProblemTables`.
+    """
 
     orders: NDArray[np.int64]
     counts: NDArray[np.int64]
@@ -187,10 +190,11 @@ def _greedy_kernel(
     cheap: bool,
     postpone: bool,
 ) -> NDArray[np.int64]:
-    """Place tasks in order and return their counts; `free` is ascending and changed, `late` is filled in.
+    """Place tasks in order and return their counts.
 
     Each takes the count on which it ends first, or if `cheap` the one with the least area that ends in time (else of
-    all); `postpone` leaves out who cannot.
+    all). With `postpone` a task that cannot be in time is left out. `free` is ascending and changed, `late` is filled
+    in.
     """
     counts = np.ones(order.shape[0], dtype=np.int64)
     for task in order:

@@ -58,9 +58,9 @@ class LateJobSearch:
 
         Args:
             problem: a problem of identical hosts that stay, without dependencies.
-            tables: of the problem.
-            bound: of the makespan, in seconds.
-            state: of the random numbers.
+            tables: tables of the problem.
+            bound: lower bound of the makespan, in seconds.
+            state: state of the random numbers.
             order: (m,).
         """
         self._state = state

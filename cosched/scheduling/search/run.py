@@ -49,7 +49,7 @@ class Limit:
     """Limits of a search: the first one reached ends it.
 
     Attributes:
-        seconds: of the clock; it is looked at between generations.
+        seconds: seconds on the clock; they are checked between generations.
         generations: with the seed they decide the plan, whatever the machine; None for any number.
         clock: in seconds; `time.thread_time` where others keep the machine busy.
     """
@@ -66,7 +66,7 @@ class SearchStatistics:
     Attributes:
         bound: lower bound of the makespan in seconds.
         evaluations: complete plans that were compared; 1 where a policy makes just one.
-        generations: of the searches; rounds of annealing of the dual-price search.
+        generations: generations of a genetic search, or rounds of annealing of the dual-price search.
         elapsed: seconds of planning; reading or compiling machine code is not counted.
         progress: the plan that a search began with and each better one on its way.
     """

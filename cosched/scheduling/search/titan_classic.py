@@ -1,4 +1,4 @@
-"""Titan's genetic algorithm, reconstructed from its published descriptions: a policy to compare with, not the original.
+"""Titan's genetic algorithm, reconstructed from its published descriptions for comparison.
 
 A solution is an order of the tasks and a set of hosts for each (Spooner et al., IEE Proc. Computers and Digital
 Techniques 150(2), 2003). Its cost is (Wm·ω + Wi·φ + Wc·θ) / (Wm + Wi + Wc) of makespan ω and lateness θ in seconds and
@@ -42,7 +42,7 @@ class TitanClassicSearch:
     Attributes:
         generations: done so far.
         evaluations: solutions decoded so far.
-        cost: of the best solution so far.
+        cost: cost of the best solution so far.
     """
 
     def __init__(self, problem: Problem, weights: Weights | None = None, seed: int = 0) -> None:
@@ -51,7 +51,7 @@ class TitanClassicSearch:
         Args:
             problem: at least one task; no hosts that come and go, of which the published algorithm knows nothing.
             weights: Wm, Wi and Wc.
-            seed: of the random numbers.
+            seed: seed of the random numbers.
         """
         chosen = weights or Weights()
         self._problem = problem
@@ -108,7 +108,10 @@ class TitanClassicSearch:
 
     @property
     def schedule(self) -> Schedule:
-        """The best solution so far, decoded in order: a task starts when the last of its hosts is free."""
+        """The best solution so far, decoded in order.
+
+        A task starts when the last of its hosts is free.
+        """
         problem, tables = self._problem, self._tables
         order, sets = self._solution
         starts, ends = self._spans()
@@ -139,7 +142,7 @@ class TitanClassicSearch:
         return costs
 
     def _set(self, task: int) -> NDArray[np.bool_]:
-        """Draw hosts that can run a task: any usable count, any hosts of classes that are usable at it."""
+        """Draw a usable host count of a task, and hosts of classes usable with it."""
         tables = self._tables
         count = int(self._draw.choice(np.flatnonzero(self._usable[task]))) + 1
         able = np.flatnonzero(np.isfinite(tables.seconds[tables.host_class, task, count - 1]))

@@ -38,7 +38,7 @@ class StageRun:
         task: name of the task.
         chain: index of the chain chosen.
         stage: index in the chain.
-        name: of the stage, for people; may be empty.
+        name: name of the stage, for people; may be empty.
         hosts: names of the hosts it holds, in the order of the queue's.
         start: seconds.
         end: seconds.
@@ -77,7 +77,10 @@ def plan_tunable(queue: TunableQueue) -> TunablePlan:
 
 
 def _runs(placements: Sequence[TunablePlacement], hosts: Sequence[str]) -> list[StageRun]:
-    """Give each stage the first idle hosts at its start: there are enough, as the holes saw to it."""
+    """Give each stage the first idle hosts at its start.
+
+    The holes have ensured that enough are idle.
+    """
     waiting = [(start, placement, stage) for placement in placements for stage, start in enumerate(placement.starts)]
     waiting.sort(key=lambda item: item[0])
     idle = list(range(len(hosts)))
@@ -97,7 +100,7 @@ def _runs(placements: Sequence[TunablePlacement], hosts: Sequence[str]) -> list[
 
 
 def check_tunable(queue: TunableQueue, plan: TunablePlan) -> list[str]:
-    """Return every fault of a plan as one line each; an empty list means that it is feasible.
+    """Return the faults of a plan, a line each; without any it is feasible.
 
     Checked: every task is either refused or runs one of its chains, whole and in order, on as many distinct known hosts
     as each stage needs and for as long, not before its release, each stage by its deadline, and no host does two things
@@ -151,7 +154,9 @@ def _overlaps(plan: TunablePlan) -> list[str]:
 
 
 def plan_moldable(problem: Problem) -> Plan:
-    """Plan tasks in order of arrival, each on the count and hole in which it ends first.
+    """Plan tasks in order of arrival, each where it ends first.
+
+    Host count and hole are chosen together.
 
     A task that can no longer meet its deadline is not refused here, where every task is to have its place: it is placed
     as if it had none. On several classes the decoder places in earnest, as after backfilling.

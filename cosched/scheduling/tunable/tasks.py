@@ -1,4 +1,4 @@
-"""Tunable tasks: chains of stages with alternatives, admitted where one of them fits before its deadlines.
+"""Tunable tasks are chains of stages with alternatives, admitted where one meets its deadlines.
 
 After Chang, Karamcheti and Kedem, "Exploiting Application Tunability for Efficient, Predictable Parallel Resource
 Management" (MILAN). A tunable task is an OR-graph: a sequence of stages and choices between sequences; each way through
@@ -47,7 +47,7 @@ class Stage:
         hosts: how many it occupies, 1 or more.
         seconds: for how long, above 0.
         deadline: seconds after the task's release by which it and all before it must have ended; infinite for none.
-        quality: of its output, above 0; the quality of a chain is the product.
+        quality: quality of its output, above 0; that of a chain is the product.
         name: for people; may be empty.
     """
 
@@ -127,7 +127,10 @@ def chains(sequence: Sequence[Stage | StageChoice]) -> tuple[Chain, ...]:
 
 
 def admit(holes: Holes, task: TunableTask) -> TunablePlacement | None:
-    """Place a task in the holes and occupy them; None, and nothing occupied, where no chain meets its deadlines."""
+    """Place a task in the holes and occupy them; return None if no chain fits.
+
+    A chain fits where its stages meet their deadlines. Nothing is occupied for None.
+    """
     placed = [placement for index in range(len(task.chains)) if (placement := _fit(holes, task, index)) is not None]
     if not placed:
         return None
@@ -148,7 +151,10 @@ def _ways(sequence: Sequence[Stage | StageChoice]) -> list[tuple[Stage, ...]]:
 
 
 def _fit(holes: Holes, task: TunableTask, index: int) -> TunablePlacement | None:
-    """Place each stage as early as can be: no later placement lets the chain end earlier."""
+    """Place each stage of a chain as early as possible; None if one is late.
+
+    No later placement lets the chain end earlier.
+    """
     stages = task.chains[index].stages
     ready = task.release
     starts = []
