@@ -1,4 +1,6 @@
-"""Agents: what would miss its deadline here goes to the domain that can meet it, exactly once.
+"""Agents move tasks that would be late here to domains that can meet their deadlines.
+
+Every task starts exactly once.
 
 `Broker.handle(event) -> Outcome` is a co-scheduler and its agent as one state machine; like the core it has no
 clock, no I/O and no randomness, so the daemon, a simulation and the fault tests drive the same code:

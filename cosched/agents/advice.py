@@ -37,11 +37,11 @@ class ObservedDomain:
     """Another domain as it is known here.
 
     Attributes:
-        name: of the domain.
+        name: name of the domain.
         via: the neighbour that told of it; itself: it is one.
-        role: of that neighbour.
-        hosts: how many.
-        hardware: of most of them.
+        role: role of that neighbour.
+        hosts: its number of hosts.
+        hardware: resource model of most of them.
         slowness: run time there ÷ here, as models have it; 1 where nothing is known.
         busy: share of its hosts that are taken, as it advertised.
     """
@@ -60,8 +60,8 @@ class AdviserSnapshot:
     """Observations of the domain, and the present way of advertising.
 
     Attributes:
-        settings: of our agent.
-        hosts: of this domain.
+        settings: settings of our agent.
+        hosts: number of hosts of this domain.
         tasks: oldest first.
         others: domains.
     """
@@ -114,5 +114,5 @@ class Advice:
 
     @property
     def changes(self) -> bool:
-        """Return whether anything else is advised than what is done."""
+        """Return whether the advice differs from the present settings."""
         return self.best != self.present

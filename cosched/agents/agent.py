@@ -72,7 +72,7 @@ class Agent:
         """Set up.
 
         Args:
-            settings: of the administrator.
+            settings: the administrator's settings.
             domain: our own.
             knowledge: describes tasks and knows how long they take elsewhere.
             life: number of this life, greater than that of any before it.
@@ -129,7 +129,7 @@ class Agent:
         return self._outcome.statistics.figures(self._begun)
 
     def failed_negotiation(self, task: str) -> FailedNegotiation | None:
-        """Return the outcome of negotiations about a task that has stayed; None where none has failed."""
+        """Return the last failed negotiation about a task that has stayed, or None."""
         return self._negotiator.failed_negotiation(task)
 
     def begin(self) -> AgentOutcome:
@@ -161,7 +161,10 @@ class Agent:
         self._incoming.restore(guests, ended, time)
 
     def _live_again(self, life: int, time: float) -> None:
-        """Tell the neighbours of another life: letters of the former one, and to it, count no more."""
+        """Tell the neighbours of a new life; letters of the former one are void.
+
+        So are letters to it.
+        """
         self._life = life
         former = dict(self._links)
         self._links.clear()
@@ -172,7 +175,7 @@ class Agent:
             self._advertiser.inquire(name, time)
 
     def refuse(self, letter: Letter, reason: str) -> None:
-        """Answer a letter that could not be handled; of those that need no answer nothing is said."""
+        """Answer a letter that could not be handled, if it needs an answer."""
         match letter.body:
             case Request(task=task, epoch=epoch):
                 self._outcome.send(letter.sender, Decline(task, epoch, reason))

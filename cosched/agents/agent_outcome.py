@@ -19,7 +19,10 @@ __all__ = ["AgentOutcome", "SendLetter"]
 
 @dataclass(frozen=True, slots=True)
 class SendLetter(Decision):
-    """A decision: bring this letter to the neighbour it names. It may be lost; what matters is said again."""
+    """A decision to bring a letter to its receiver.
+
+    The letter may be lost, as important ones are repeated.
+    """
 
     letter: Letter
 

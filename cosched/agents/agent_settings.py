@@ -21,7 +21,7 @@ class Peer:
     """A neighbouring domain.
 
     Attributes:
-        name: of the domain; its certificate stands for it.
+        name: name of the domain; its certificate stands for it.
         role: the upper agent is asked too where no known domain ends a task in time.
         paused: no new task is offered to it or taken from it; hand-overs under way go on.
     """
@@ -70,7 +70,7 @@ class AgentSettings:
     """Settings of a domain's agent. Durations are seconds.
 
     Attributes:
-        name: of the domain.
+        name: name of the domain.
         instance: UUID of its database; names of forwarded tasks derive from it.
         hops: domains that a task may pass on its way, the first not counted.
         fanout: domains that are asked for an offer at once.

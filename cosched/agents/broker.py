@@ -27,7 +27,7 @@ AgentEvent = LetterReceived | LetterFailed | PeersChanged | AdvertisingChanged
 
 
 class Broker:
-    """Pass events to core and agent, and their answers to each other, until none is left."""
+    """Passes events to core and agent, and then their answers to each other."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Broker:
         return outcome
 
     def _settle(self, outcome: Outcome, agent_outcome: AgentOutcome | None) -> Outcome:
-        """Tell the core what the agent has for it, until nothing is left; letters come last."""
+        """Pass the agent's events to the core until none is left; letters come last."""
         waiting: deque[Event] = deque()
         while agent_outcome is not None and (agent_outcome.events or waiting):
             waiting.extend(agent_outcome.events)

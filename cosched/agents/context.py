@@ -25,7 +25,7 @@ class AgentContext:
         settings: as they were at the start; advertising may have changed since.
         domain: the agent's own.
         outcome: takes records, events for the core and letters.
-        round_trips: of the neighbours.
+        round_trips: round-trip times of the neighbours.
     """
 
     settings: AgentSettings

@@ -44,7 +44,7 @@ class DomainView:
         """Set up.
 
         Args:
-            core: of the domain.
+            core: core of the domain.
             hardware: resource model of hosts for which the manager names none.
         """
         self._core = core
@@ -98,7 +98,10 @@ class DomainView:
         return [ExpectedEnd(task, deadline, ends.get(task.id, math.inf)) for task, deadline in asked]
 
     def place(self, task: Task, time: float, booked: Sequence[Task]) -> float:
-        """Return when one more task would end here, epoch seconds, and make no other late; infinite for never."""
+        """Return when one more task would end here without making others late.
+
+        It is epoch seconds, infinite for never.
+        """
         spot = predict_placement(self._core, task, time, booked)
         if spot is not None and spot.effect.made_late:
             spot = predict_placement(self._core, task, time, booked, jumps=False)

@@ -33,7 +33,10 @@ class LetterReceived:
 
 @dataclass(frozen=True, slots=True)
 class LetterFailed:
-    """A neighbour's letter could not be handled, and nothing of it was done: its sender is told why."""
+    """A neighbour's letter could not be handled, and none of it was done.
+
+    Its sender is told why.
+    """
 
     time: float
     letter: Letter

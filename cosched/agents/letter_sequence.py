@@ -35,7 +35,7 @@ class LetterSequence:
         return Letter(self._name, self._peer, self._own_life, self.life, self._written, body)
 
     def take(self, letter: Letter) -> bool:
-        """Return whether to accept a letter: it is new, and from this life to this life.
+        """Return whether to accept a letter: it is new, and between the present lives.
 
         Advertisements and inquiries need not know our life: by them lives become known.
         """

@@ -43,7 +43,7 @@ class AgentFigures:
     Attributes:
         since: when counting began, epoch seconds.
         offered: times that a task was offered around.
-        in_vain: of these, how often nobody did better.
+        in_vain: how many of these found no better place.
         forwarded: hand-overs begun.
         came_back: hand-overs that ended without a run: refused, given back or taken back.
         taken: tasks of neighbours that were taken in.
@@ -73,7 +73,10 @@ class AgentFigures:
 
     @property
     def letters_each(self) -> float | None:
-        """Letters sent and received about tasks ÷ tasks offered around or taken in; None before the first."""
+        """Letters about tasks ÷ tasks offered or taken in; None before the first.
+
+        Letters sent and received count.
+        """
         about = sum(
             count for letters in (self.sent, self.received) for kind, count in letters.items() if kind not in _SPREADING
         )

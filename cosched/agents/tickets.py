@@ -25,19 +25,25 @@ __all__ = ["TaskKnowledge", "Ticket", "TicketIssuer", "UserFiguresKnowledge", "d
 
 
 class TaskKnowledge(Protocol):
-    """Describes tasks and tells their run times elsewhere; it reads models, for the agent does no I/O."""
+    """Describes tasks and their run times elsewhere.
+
+    It reads models, for the agent does no I/O.
+    """
 
     def document(self, task: Task, hosts: int) -> TaskDocument | None:
         """Return the document of one of our own tasks; None where it cannot be forwarded.
 
         Args:
-            task: no guest.
-            hosts: of this domain.
+            task: one that is no guest.
+            hosts: number of hosts of this domain.
         """
         ...
 
     def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
-        """Return a task's run times on 1…hosts hosts of a resource model; None where they are not known here."""
+        """Return a task's run times on 1…hosts hosts of a resource model, or None.
+
+        None means that they are not known here.
+        """
         ...
 
 
@@ -64,7 +70,10 @@ def describe_task(task: Task, hosts: int, *, seconds: tuple[float, ...] = ()) ->
 
 
 def _host_range(task: Task, hosts: int) -> tuple[int, int]:
-    """Return the fewest and the most hosts that a task's profile allows; most 0: as many as there are."""
+    """Return the fewest and the most hosts that a task's profile allows.
+
+    Most is 0 where it can use all.
+    """
     if task.profile is None:
         return task.spec.count, task.spec.count
     finite = [count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value)]
@@ -88,7 +97,7 @@ class Ticket:
     visited: tuple[str, ...]
 
     def document_at(self, time: float) -> TaskDocument:
-        """Return the document as it is sent at a time: its deadline in seconds from then."""
+        """Return the document to send at a time, with its deadline in seconds from then."""
         return replace(self.document, deadline=self.document.deadline - time)
 
 

@@ -33,7 +33,7 @@ class Advertiser:
         """Set up.
 
         Args:
-            context: of the agent.
+            context: context of the agent.
             tables: services of other domains.
             bidder: knows the places that are kept here.
         """
@@ -91,7 +91,7 @@ class Advertiser:
         self._context.round_trips.record_answer(peer, Inquiry.__name__, "", 0, time)
 
     def advertise(self, peer: Peer, time: float, service: AdvertisedService | None = None) -> None:
-        """Send a neighbour the services within the scope; a paused one learns no hosts of ours.
+        """Send a neighbour the services within the scope, without our hosts if it is paused.
 
         Args:
             peer: the neighbour.

@@ -1,4 +1,4 @@
-"""Bids answer neighbours' requests: a place here, further on, or found by discovery. Start at `Bidder.request`.
+"""Bids answer neighbours' requests with a place here or further on. Start at `Bidder.request`.
 
 Request -> in time here, or further on by the tables -> Offer -> Reserve -> Reserved -> Commit (`incoming.py`)
 neither: `ServiceDiscovery` forwards it one step (as in ARMS) -> Offer, Decline
@@ -31,7 +31,10 @@ _MAX_FORWARDED = 64  # requests that are forwarded at once
 
 @dataclass(frozen=True, slots=True)
 class Bid:
-    """A domain where a task could run and its end there, epoch seconds; infinite: it cannot, for this reason."""
+    """A domain where a task could run, and its end there.
+
+    `end` is epoch seconds, infinite where the task cannot run for `reason`.
+    """
 
     end: float
     where: str
@@ -40,7 +43,10 @@ class Bid:
 
 @dataclass(frozen=True, slots=True)
 class _OpenBid:
-    """A bid, offered or kept, until a time; without a task where none can run here."""
+    """A bid that is open until a time, as an offer or a kept place.
+
+    It has no task where none can run here.
+    """
 
     epoch: int
     task: Task | None
@@ -77,7 +83,7 @@ class Bidder:
         """Set up.
 
         Args:
-            context: of the agent.
+            context: context of the agent.
             finder: finds domains further on.
         """
         self._settings = context.settings
@@ -96,7 +102,7 @@ class Bidder:
         ]
 
     def request(self, peer: str, request: Request, task: Task | None, fault: str, time: float) -> None:
-        """Offer an end here or further on; where neither is in time, ask other neighbours first."""
+        """Offer an end here or further on; if neither is in time, ask other neighbours."""
         objection = self.objection(peer, request.visited)
         if objection:
             self._outcome.send(peer, Decline(request.task, request.epoch, objection))
@@ -137,7 +143,10 @@ class Bidder:
         self._outcome.send(peer, Reserved(reserve.task, reserve.epoch, end - time, self._settings.hold))
 
     def fenced(self, peer: str, fenced: Fenced) -> None:
-        """Give up a kept place; its offer stays open, for the next neighbour that is tried may refuse."""
+        """Give up a kept place; its offer stays open.
+
+        The neighbour that is tried next may refuse, and this one may be asked again.
+        """
         key = (peer, fenced.task)
         found = self._open_bids.get(key)
         if found is not None and found.epoch == fenced.epoch:
@@ -149,7 +158,7 @@ class Bidder:
         return found.bid if found is not None and found.kept and found.until > time else None
 
     def objection(self, peer: str, visited: tuple[str, ...]) -> str:
-        """Return why no task with this route is taken from a neighbour; empty: it is taken."""
+        """Return why a task with this route is refused to a neighbour; empty if taken."""
         if not self._finder.is_usable(peer):
             return f"{self._settings.name} takes nothing from {peer} now"
         return f"it has been in {self._settings.name}" if self._settings.name in visited else ""
@@ -189,7 +198,7 @@ class ServiceDiscovery:
         """Set up.
 
         Args:
-            context: of the agent.
+            context: context of the agent.
             finder: knows the upper agents.
         """
         self._context = context

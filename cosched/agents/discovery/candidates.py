@@ -1,4 +1,7 @@
-"""Candidates are the neighbours to ask for a task; `CandidateFinder` reads them from the capability tables."""
+"""Candidates are the neighbours to ask about a task, read from the capability tables.
+
+Start at `CandidateFinder`.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ class Candidate:
     Attributes:
         peer: the neighbour.
         domain: the neighbour itself, or one that it advertised.
-        estimate: by the tables, seconds from now; None where its run times are not known here.
-        age: of its advertisement, seconds; None where there is none.
+        estimate: end by the tables, in seconds from now; None where its run times are not known here.
+        age: age of its advertisement, seconds; None where there is none.
     """
 
     peer: str
@@ -94,7 +97,7 @@ class CandidateFinder:
         return sorted([*found.values(), *upper], key=lambda candidate: (candidate.end, candidate.peer))
 
     def upper_agents(self, excluded: Collection[str]) -> list[Candidate]:
-        """Return the upper agent unless it is excluded: it may know of domains that we do not."""
+        """Return the upper agent unless excluded; it may know further domains."""
         return [
             Candidate(peer.name, peer.name, None)
             for peer in self._usable_peers().values()

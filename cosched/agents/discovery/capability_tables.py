@@ -94,7 +94,10 @@ class CapabilityTables:
                 self._entries[key] = replace(entry, service=debited(entry.service, taken))
 
     def entries(self, time: float) -> list[CapabilityEntry]:
-        """Return one entry for each domain known now, by name: the nearest source, of these the freshest."""
+        """Return one entry for each domain known now, by name.
+
+        Of several entries, that of the nearest source counts, and of these the freshest.
+        """
         best: dict[str, CapabilityEntry] = {}
         for entry in self._entries.values():
             if entry.age(time) > self._lifetime:

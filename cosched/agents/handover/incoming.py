@@ -44,7 +44,7 @@ class IncomingHandovers:
         """Set up.
 
         Args:
-            context: of the agent.
+            context: context of the agent.
             bidder: has the places that were kept.
         """
         self._settings = context.settings
@@ -60,7 +60,7 @@ class IncomingHandovers:
         self._last_report: dict[str, float] = {}  # neighbour → last report to it
 
     def restore(self, guests: Iterable[Guest], ended: Mapping[str, Task], time: float) -> None:
-        """Take up the records of a former life: unsettled guests, and their tasks that have ended."""
+        """Restore the records of a former life: unsettled guests and their ended tasks."""
         for guest in guests:
             self._keep(guest)
             self._last_heard[guest.task] = time
@@ -99,7 +99,10 @@ class IncomingHandovers:
         self._take_in(peer, commit, task, time)
 
     def granted(self, peer: str, granted: Granted, time: float) -> str:
-        """Let a guest start and return its task; empty where the grant answers no question of ours."""
+        """Let a guest start and return its task; empty if the grant is not ours.
+
+        It is ours where it answers a question that this life has asked.
+        """
         guest = self._find(peer, granted.task, granted.epoch)
         if guest is None or granted.ask not in self._open_questions.get(guest.task, ()):
             return ""  # the answer to a question that we have not asked, or not in this life

@@ -43,12 +43,12 @@ class Negotiation:
     """A task that is being offered around.
 
     Attributes:
-        epoch: of the hand-over that may follow.
+        epoch: epoch of the hand-over that may follow.
         here: when it would end here, epoch seconds.
         limit: by when it must end elsewhere to be worth moving, epoch seconds.
         since: when the present step began.
-        asked: by neighbour.
-        offers: by neighbour.
+        asked: candidate asked, by neighbour.
+        offers: offer received, by neighbour.
         reserving: the neighbour that is asked to keep the place; empty before that.
         switches: how many times a kept place was given up for a better offer.
         began: when the task was offered, epoch seconds.

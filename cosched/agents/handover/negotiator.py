@@ -1,4 +1,4 @@
-"""The negotiator looks for a better place for tasks that will be late here. Start at `Negotiator.tick`.
+"""The negotiator seeks better places for tasks that will be late here. Start at `Negotiator.tick`.
 
     late here -> Request -> Offer, Decline -> Reserve with the best -> Reserved -> `outgoing.py`
 Nothing of it survives a restart: until a place is kept nothing is promised, and the task may start here.
@@ -38,7 +38,7 @@ class Negotiator:
         """Set up.
 
         Args:
-            context: of the agent.
+            context: context of the agent.
             finder: finds the neighbours to ask.
             tickets: issues the tickets of tasks that are offered.
             outgoing: takes over once a place is kept.
@@ -108,7 +108,7 @@ class Negotiator:
         self._failed[task] = FailedNegotiation(time + min(pause, self._longest_pause(task, time)), tries + 1, answers)
 
     def failed_negotiation(self, task: str) -> FailedNegotiation | None:
-        """Return the outcome of negotiations about a task that has stayed; None where none has failed."""
+        """Return the last failed negotiation about a task that has stayed, or None."""
         return self._failed.get(task)
 
     def offered(self, peer: str, offer: Offer, time: float) -> None:
@@ -170,7 +170,10 @@ class Negotiator:
     def _to_ask(
         self, task: Task, ticket: Ticket, here: float, limit: float, time: float, *, leaves: bool
     ) -> list[Candidate]:
-        """Return the neighbours to ask; for a task that `leaves` now and is in time here, only quick ones."""
+        """Return the neighbours to ask about a task.
+
+        For one that `leaves` now and is in time here, only those that answer quickly.
+        """
         deadline = ticket.document.deadline
         excluded = {*ticket.visited, *self._outgoing.avoided(task.id)}
         found = self._finder.candidates(ticket.document, excluded, time)
@@ -182,7 +185,9 @@ class Negotiator:
         return asked
 
     def _limit(self, here: float, deadline: float | None, time: float) -> float:
-        """Return the latest end elsewhere that is worth a move: in time, or clearly before `here`.
+        """Return the latest end elsewhere that is worth a move.
+
+        It is in time, or clearly before `here`.
 
         A task that will be in time here must end sooner by a share of the time until then.
         """
@@ -191,7 +196,10 @@ class Negotiator:
         return here - max(self._settings.sooner * (here - time), self._settings.least_gain)
 
     def _renew_limit(self, negotiation: Negotiation, time: float) -> None:
-        """Reckon with the time that a negotiation has taken: it is lost for the task here as well."""
+        """Move the limit by the duration of a negotiation.
+
+        The task has lost that time here as well.
+        """
         if time <= negotiation.began + self._settings.least_gain:
             return
         here = negotiation.here if negotiation.left is None else negotiation.here + time - negotiation.left
@@ -234,7 +242,10 @@ class Negotiator:
         self._outgoing.begin(negotiation, peer, time)
 
     def _longest_pause(self, name: str, time: float) -> float:
-        """Return half the seconds to a task's deadline: as it comes nearer the task is offered more often."""
+        """Return half the seconds to a task's deadline, the longest pause between two offers.
+
+        So the task is offered more often as its deadline comes nearer.
+        """
         task = self._domain.task(name)
         if task is None or task.spec.deadline is None or task.spec.deadline <= time:
             return math.inf

@@ -1,11 +1,11 @@
-"""The giving side of a hand-over, from the moment that it is written down. Start at `OutgoingHandovers.begin`.
+"""The giving side of a hand-over, once that is stored. Start at `OutgoingHandovers.begin`.
 
     COMMITTING ─ Accepted ─► HELD ─ Start ─► GRANTED ─ Report ─► ENDED
         └─ Refused ─► REFUSED  └─ silence, cancel, better here ─► RECLAIMED     (RETURNED: given back unstarted)
 
-This domain decides where its task may start. Until GRANTED is written down it can take the task back alone, for the
-holder must ask before it starts the task and is then answered `Fenced`. From GRANTED on the task is the holder's,
-however long that is silent. So no clock, no late letter and no crash can make a task start twice.
+This domain decides where its task may start. Until GRANTED is stored it can take the task back alone, for the holder
+must ask before it starts the task and is then answered `Fenced`. From GRANTED on the task is the holder's, however long
+that is silent. So no clock, no late letter and no crash can make a task start twice.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OutgoingHandovers:
         """Set up.
 
         Args:
-            context: of the agent.
+            context: context of the agent.
             tickets: issues the tickets of tasks that are handed over.
         """
         self.forecasts: dict[str, float] = {}
@@ -120,7 +120,10 @@ class OutgoingHandovers:
                 self.reclaim(handover, f"it would now end sooner here than in {handover.peer}", time)
 
     def cancel(self, task: str, reason: str, time: float) -> None:
-        """Cancel a forwarded task: take it back, or ask the holder that may have started it."""
+        """Cancel a forwarded task: take it back, or ask its holder to cancel it.
+
+        Only a holder that may have started the task is asked.
+        """
         handover = self._live.get(task)
         if handover is None:
             return
@@ -137,7 +140,7 @@ class OutgoingHandovers:
         self._outcome.tell(TaskReturned(time, handover.task, f"taken back: {reason}"))
 
     def permitted(self, task: str) -> None:
-        """Pass the origin's grant of a guest on to the domain that holds it for us."""
+        """Pass the origin's grant for a guest on to the domain that holds it."""
         handover = self._live.get(task)
         ask = self._open_questions.pop(task, None)
         if handover is not None and ask is not None:
@@ -165,7 +168,10 @@ class OutgoingHandovers:
         return self._came_back(handover, HandoverState.REFUSED, f"{peer} refused it: {refused.reason}", time)
 
     def start(self, peer: str, start: Start, time: float) -> str:
-        """Let the holder start a task; return it if its own origin must be asked first, else ""."""
+        """Let the holder start a task, unless the task's own origin must be asked first.
+
+        Return the task in that case, else "".
+        """
         handover = self._find(peer, start.task, start.epoch)
         if handover is None:
             self._outcome.send(peer, Fenced(start.task, start.epoch))

@@ -91,8 +91,8 @@ class AdvertisedService:
         """Return whether it runs a task for others by what it says.
 
         Args:
-            application: of the catalogue; empty where a command runs as it is.
-            manager: for which the user's own file is written; empty where there is none.
+            application: name of its catalogue entry; empty where a command runs as it is.
+            manager: manager for which the user's own file is written; empty where there is none.
         """
         if manager:
             return self.commands and self.manager == manager
@@ -101,7 +101,10 @@ class AdvertisedService:
 
 @dataclass(frozen=True, slots=True)
 class EndEstimate:
-    """Estimate a task's end in a domain, in seconds from now, and its number of hosts."""
+    """An estimate of a task's end in a domain, with its hosts.
+
+    The end is in seconds from now.
+    """
 
     end: float
     hosts: int
@@ -147,7 +150,10 @@ def estimate_end(service: AdvertisedService, profile_on: Callable[[str, int], Pr
 
 
 def debited(service: AdvertisedService, taken: EndEstimate) -> AdvertisedService:
-    """Return the service with a task's hosts taken until its end, so that not all go there."""
+    """Return the service with a task's hosts taken until its end.
+
+    So a domain is not chosen for all tasks at once.
+    """
     host_class = service.classes[taken.host_class]
     free = IdenticalFreeHosts(host_class.times())
     free.take(taken.hosts, taken.end + service.age)

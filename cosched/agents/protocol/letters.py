@@ -134,7 +134,10 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Asks whether the task may start; `ask` makes the answer to this question known from any other."""
+    """Asks whether the task may start; the answer repeats `ask`.
+
+    So it is not taken for the answer to another question.
+    """
 
     task: str
     epoch: int
@@ -143,7 +146,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The task may start: the sender has written down that it will not take it back."""
+    """The task may start; the sender has stored that it will not take it back."""
 
     task: str
     epoch: int
@@ -210,7 +213,10 @@ class RemoteTaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """States of the tasks that the receiver forwarded to us. It renews their leases. Final ones are repeated."""
+    """States of the tasks that the receiver forwarded to us; it renews their leases.
+
+    Final states are repeated until the receiver confirms them.
+    """
 
     statuses: tuple[RemoteTaskStatus, ...]
 
@@ -260,7 +266,7 @@ class Letter:
         receiver: name of the domain.
         life: the sender's number of this life of its agent; grows with each start.
         known: the receiver's life as the sender knows it; 0: not yet.
-        number: of this letter in the sender's life, to this receiver.
+        number: number of this letter in the sender's life, to this receiver.
     """
 
     sender: str

@@ -1,1 +1,1 @@
-"""Transport carries letters between agents over mutual TLS. The only part of the agents with I/O."""
+"""Transport carries letters between agents over mutual TLS; only this part does I/O."""

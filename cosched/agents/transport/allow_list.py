@@ -25,7 +25,7 @@ class PeerEntry(BaseModel):
     """One neighbour as described in its file.
 
     Attributes:
-        name: of its domain.
+        name: name of its domain.
         address: "host:port" at which its agent listens.
         certificate: PEM; it alone proves that a connection is this neighbour's.
         role: its role as our neighbour.

@@ -208,7 +208,10 @@ def connect_peer(
 def send_request(
     connection: http.client.HTTPSConnection, method: str, path: str, body: bytes = b"", timeout: float = SILENCE_TIMEOUT
 ) -> PeerReply:
-    """Ask on a connection, which can be used again unless an error is raised; see `call_peer`."""
+    """Send a request on a connection, and return the reply; see `call_peer`.
+
+    The connection can be used again unless an error is raised.
+    """
     if connection.sock is None:  # the neighbour wished to end it after its last answer
         raise http.client.NotConnected
     with time_limit(connection.sock, _WHOLE_FACTOR * timeout):

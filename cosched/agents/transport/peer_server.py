@@ -55,7 +55,7 @@ class PeerServer:
         Args:
             address: host and port.
             files: certificate and private key of this domain's agent.
-            name: of this domain.
+            name: name of this domain.
             deliver: takes a letter whose sender is authenticated.
             output: returns the output of a task that this neighbour has handed over.
 
@@ -127,7 +127,7 @@ class PeerServer:
         self._names = names
 
     def handshake(self, connection: socket.socket) -> tuple[ssl.SSLSocket, str] | None:
-        """Return the secured connection and the neighbour at its other end; None where it is no neighbour."""
+        """Return the secured connection and its neighbour; None where it is no neighbour."""
         connection.settimeout(tls.SILENCE_TIMEOUT)
         secured: ssl.SSLSocket | None = None
         try:
@@ -218,7 +218,7 @@ class _Handler(BaseHTTPRequestHandler):
             super().handle()
 
     def handle_one_request(self) -> None:
-        """Wait for a request; limit the time until its first byte, and from there to its end."""
+        """Wait for a request; limit the time to its first byte, then to its end."""
         if not self._reader.peek(1):
             self.close_connection = True
             return

@@ -52,7 +52,7 @@ class OutputQuery:
     Attributes:
         task: UUID of the task, the same in every domain.
         stream: "out" or "err".
-        rank: of the process.
+        rank: rank of the process.
         attempt: its number in the domain that ran the task, from 1; 0 for the last.
         offset: first byte; negative counts from the end.
         limit: most bytes, up to `MAX_OUTPUT_BYTES`.
