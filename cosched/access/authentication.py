@@ -17,8 +17,7 @@ from cosched.access.principals import (
     ProofOfIdentity,
     Role,
     RoleSource,
-    user_name,
-    user_number,
+    SystemUsers,
     user_role,
 )
 from cosched.access.proxies import TrustedProxies
@@ -110,6 +109,7 @@ class Authenticator:
         self.accounts = Accounts(credentials)
         self.sessions = Sessions(credentials, settings.session)
         self.now = now
+        self._users = SystemUsers(now)
         self._credentials = credentials
         self._key = new_secret()
         self._rates = RateLimits(settings.requests, settings.requests * _BURST)
@@ -143,7 +143,7 @@ class Authenticator:
                 return Identity(found, signature(cookie, "csrf"))
         if evidence.peer is None or proxied:
             return Identity(reason="the session has ended" if cookie else "")
-        name = user_name(evidence.peer)
+        name = self._users.name(evidence.peer)
         return Identity(Principal(name, self._system_role(name, evidence.peer)), signature(self._key, name))
 
     def rate_limit(self, identified: Identity) -> float:
@@ -255,9 +255,10 @@ class Authenticator:
         if source is RoleSource.ACCOUNT:
             return self.accounts.role(name)
         if source is RoleSource.SYSTEM:
-            return self._system_role(name, user_number(name))
+            number = self._users.number(name)
+            return None if number is None else self._system_role(name, number)
         return self.settings.role(name)
 
-    def _system_role(self, name: str, number: int | None) -> Role:
+    def _system_role(self, name: str, number: int) -> Role:
         """Return the role of a user of this machine."""
-        return (None if number is None else user_role(number)) or self.settings.role(name)
+        return user_role(number) or self.settings.role(name)

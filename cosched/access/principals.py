@@ -9,12 +9,15 @@ import os
 import pwd
 import socket
 import struct
-import time
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "ALL_SCOPES",
@@ -24,10 +27,9 @@ __all__ = [
     "Role",
     "RoleSource",
     "Scope",
+    "SystemUsers",
     "peer_uid",
     "require_administrator",
-    "user_name",
-    "user_number",
     "user_role",
 ]
 
@@ -145,25 +147,33 @@ def peer_uid(connection: socket.socket) -> int | None:
     return uid
 
 
-def user_name(uid: int) -> str:
-    """Return the login name of a user id, "uid1234" where the system knows none."""
-    return _look_up_name(uid, _period())
+class SystemUsers:
+    """Names and numbers of this machine's users, asked for again after five seconds.
+
+    Every request asks, and the system may ask a directory service on another machine.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._names = lru_cache(maxsize=_MOST_USERS)(_look_up_name)
+        self._numbers = lru_cache(maxsize=_MOST_USERS)(_look_up_number)
+
+    def name(self, uid: int) -> str:
+        """Return the login name of a user id, "uid1234" where the system knows none."""
+        return self._names(uid, self._period())
+
+    def number(self, name: str) -> int | None:
+        """Return the user id of a login name, as `name` gives it; None where the system knows none."""
+        return self._numbers(name, self._period())
+
+    def _period(self) -> int:
+        return int(self._clock() / _KNOWN_FOR)
 
 
-def user_number(name: str) -> int | None:
-    """Return the user id of a login name, as `user_name` gives it; None where the system knows none."""
-    return _look_up_number(name, _period())
-
-
-# Every request asks, and the system may ask a directory service on another machine.
 _KNOWN_FOR = 5.0  # seconds
+_MOST_USERS = 1000
 
 
-def _period() -> int:
-    return int(time.monotonic() / _KNOWN_FOR)
-
-
-@lru_cache(maxsize=1000)
 def _look_up_name(uid: int, _: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
@@ -171,7 +181,6 @@ def _look_up_name(uid: int, _: int) -> str:
         return f"uid{uid}"
 
 
-@lru_cache(maxsize=1000)
 def _look_up_number(name: str, _: int) -> int | None:
     try:
         return pwd.getpwnam(name).pw_uid

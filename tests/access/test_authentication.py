@@ -8,12 +8,12 @@ import pytest
 from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.access.accounts import LoginError
 from cosched.access.authentication import COOKIE, SECURE_COOKIE, AccessSettings, Authenticator
-from cosched.access.principals import ALL_SCOPES, RoleSource, user_name
+from cosched.access.principals import ALL_SCOPES, RoleSource
 from cosched.access.proxies import RequestEvidence, parse_proxies
 from cosched.access.tokens import TokenGrant
 from tests.access.memory import MemoryCredentials, Time, access
 
-ME = user_name(os.getuid())
+ME = pwd.getpwuid(os.getuid()).pw_name
 STRANGER = 4_000_000_000
 WORD = "a long password"
 PROXY = AccessSettings(proxies=parse_proxies(["10.0.0.1", "unix:nobody"]), operators=frozenset({"olga"}))
@@ -199,6 +199,32 @@ def test_a_token_keeps_no_role_that_was_taken_out_of_the_configuration() -> None
         found = bearer(access(settings, kept=store), text)
         assert found is not None
         assert found.role is role
+
+
+@pytest.mark.parametrize("kind", ["token", "session"])
+def test_a_user_whom_the_system_removed_is_refused_within_five_seconds(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    clock = Time()
+    known = access(time=clock)
+    who = known.identify(evidence(peer=os.getuid())).principal
+    assert who is not None
+    if kind == "token":
+        text, _ = known.tokens.create(TokenGrant(who.name, who.role, ALL_SCOPES, source=who.source), 0.0, 1e9)
+        shown = evidence(authorization=f"Bearer {text}")
+    else:
+        cookie, _ = known.redeem(known.ticket(who, "unix"), "127.0.0.1")
+        shown = evidence(cookie=f"{COOKIE}={cookie}")
+    found = known.identify(shown).principal
+    assert found is not None
+    assert (found.name, found.role) == (ME, Role.ADMINISTRATOR)
+
+    def unknown(_: object) -> pwd.struct_passwd:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwnam", unknown)
+    clock.now += 5.0
+    assert known.identify(shown).principal is None
 
 
 def test_a_token_that_an_administrator_gave_out_keeps_its_role() -> None:

@@ -9,11 +9,12 @@ import pytest
 from cosched.access import Principal, Role
 from cosched.access.principals import (
     ForbiddenError,
+    SystemUsers,
     peer_uid,
     require_administrator,
-    user_name,
     user_role,
 )
+from tests.access.memory import Time
 
 
 def test_users_see_their_own_and_operators_see_all() -> None:
@@ -51,7 +52,40 @@ def test_a_port_does_not_say_it() -> None:
 
 
 def test_names_and_roles() -> None:
-    assert user_name(0) == pwd.getpwuid(0).pw_name
-    assert user_name(NOBODY) == "uid4000000000"
+    users = SystemUsers(Time())
+    assert (users.name(0), users.number("root")) == (pwd.getpwuid(0).pw_name, 0)
+    assert (users.name(NOBODY), users.number("uid4000000000")) == ("uid4000000000", NOBODY)
+    assert users.number("no-user-has-this-name") is None
     assert user_role(0) is user_role(os.geteuid()) is Role.ADMINISTRATOR
     assert user_role(NOBODY) is None
+
+
+def test_a_renamed_user_has_the_new_name_within_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Time()
+    users = SystemUsers(clock)
+    assert (users.name(0), users.number("root")) == (pwd.getpwuid(0).pw_name, 0)
+
+    def unknown(_: object) -> pwd.struct_passwd:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.setattr(pwd, "getpwnam", unknown)
+    clock.now += 5.0
+    assert (users.name(0), users.number("root")) == ("uid0", None)
+
+
+def test_the_system_is_asked_once_for_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    genuine = pwd.getpwuid
+
+    def look_up(uid: int) -> pwd.struct_passwd:
+        asked.append(uid)
+        return genuine(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", look_up)
+    clock = Time()
+    users = SystemUsers(clock)
+    for _ in range(10):
+        users.name(0)
+        clock.now += 0.4
+    assert asked == [0]
