@@ -102,7 +102,10 @@ class CoreClient:
         submission: KeyedSubmission | None = None,
         check: Callable[[Coscheduler], None] | None = None,
     ) -> Future[tuple[Task, ...]]:
-        """Have new tasks taken in, all or none, unless a check of the core refuses them; `wait` for the answer."""
+        """Accept new tasks, all or none, unless a check of the core refuses them.
+
+        Use `wait` for the answer.
+        """
         return self._core.accept(tasks, submission, check)
 
     def wait(self, answer: Future[_T]) -> _T:

@@ -73,7 +73,7 @@ class DomainDescription:
 
     Attributes:
         domain: its name.
-        version: of cosched.
+        version: version of cosched.
         connector: the connector to its resource manager.
         time: now, seconds since the epoch.
         hosts: all of them.
@@ -112,7 +112,10 @@ class CountedTasks:
 
 
 class TaskCounts:
-    """Counts tasks, and remembers the last counts for when the database does not answer. Any thread may call it."""
+    """Counts tasks, and remembers the last counts for when the database does not answer.
+
+    Any thread may call it.
+    """
 
     def __init__(self, store: Store, now: Callable[[], float], patience: float = 1.0) -> None:
         """Set up.
@@ -130,7 +133,7 @@ class TaskCounts:
         self._known: dict[str | None, CountedTasks] = {}
 
     def counted(self, owner: str | None) -> CountedTasks:
-        """Return the numbers of an owner's tasks, None: of all, as they are or were last known."""
+        """Return the counts of an owner's tasks (None: of all), or the last known ones."""
         now = self._now()
         selection = None if owner is None else TaskSelection(owner=owner)
         answer = self._threads.submit(self._store.counts, selection)
@@ -190,7 +193,10 @@ class DomainStatus:
         return self._core.ask(partial(plan_view, principal))
 
     def status(self, principal: Principal) -> Status:
-        """Return the daemon's state in short, within about a second even if core or database are stuck."""
+        """Return the daemon's state in short.
+
+        It answers within about a second even if core or database are stuck.
+        """
         time, silence, (up, down) = self._core.now(), self._health.silence(), self._hosts
         counted = self._counts.counted(None if principal.is_operator else principal.name)
         faults = list(self._health.faults())

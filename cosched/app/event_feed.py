@@ -35,8 +35,8 @@ class FeedEvent:
 
     Attributes:
         kind: "task", "plan", "hosts" or "reservation".
-        key: of several with the same kind and key only the last one matters.
-        document: makes what is told, only when somebody is told.
+        key: identifier of its subject; of several events with one kind and key only the last one matters.
+        document: makes the event's document, called only when a follower is told of it.
         owner: the user who may know of it, beside operators; None for everybody.
     """
 
@@ -80,7 +80,7 @@ class EventFeed:
         self._wake()
 
     def on_change(self, tasks: Iterable[Task], events: Iterable[Event]) -> None:
-        """Tell all followers what was just written; a listener to the core."""
+        """Publish stored changes to all followers; it listens to the core."""
         self.publish(feed_events(tasks, events))
 
     def close(self) -> None:
@@ -89,7 +89,9 @@ class EventFeed:
         self._wake()
 
     def follow(self, user: str, last: str = "") -> FeedFollower:
-        """Begin to follow for a user, on the event loop, after the event with the identifier `last`.
+        """Begin to follow for a user, after the event with the identifier `last`.
+
+        It runs on the event loop.
 
         Raises:
             QuotaError: the user has as many followers as one may have.
@@ -171,7 +173,10 @@ class FeedFollower:
         return self._fresh.is_set()
 
     def take(self) -> tuple[list[FeedEvent], bool]:
-        """Return the new events, only the last of each key, and whether earlier ones were forgotten."""
+        """Return the new events, and whether earlier ones were forgotten.
+
+        Of several events with one key, only the last is returned.
+        """
         self._fresh.clear()
         found, self._number, lost = self._feed.since(self._number)
         last = {(event.kind, event.key): event for event in found}

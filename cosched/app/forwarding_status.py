@@ -30,9 +30,9 @@ def explain_forwarding(core: Coscheduler, agent: Agent, name: str, time: float) 
     """Explain a live task, and why no other domain has a late one.
 
     Args:
-        core: of this domain.
-        agent: of this domain.
-        name: of the task.
+        core: core of this domain.
+        agent: agent of this domain.
+        name: identifier of the task.
         time: now, epoch seconds.
     """
     found = explain(core, name, time)

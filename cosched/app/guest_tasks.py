@@ -272,7 +272,10 @@ def _refused_subject(document: TaskDocument) -> str:
 
 
 def _users_profile(seconds: tuple[float, ...]) -> Profile | None:
-    """Return a user's own figures as a profile; None where they allow no host count or are none."""
+    """Return a user's own figures as a profile; None if they allow no host count.
+
+    None, too, where the user gave no figures.
+    """
     try:
         return Profile(seconds, PredictionSource.USER)
     except UserError:
@@ -330,7 +333,10 @@ class ModelKnowledge:
         return replace(document, model=model, parameters=parameters)
 
     def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
-        """Return a task's known times on other hardware; unknown ones are evaluated for the next time."""
+        """Return a task's known times on other hardware; evaluate unknown ones for later.
+
+        An unknown profile is None until it has been evaluated.
+        """
         if document.model is None:
             return _users_profile(document.seconds[:hosts])
         hosts = min(hosts, document.most or hosts)

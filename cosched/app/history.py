@@ -23,7 +23,10 @@ _RATIOS = 60
 
 
 class DomainHistory:
-    """Answers questions about the past of a domain. Methods may block; any thread may call them."""
+    """Answers questions about the past of a domain.
+
+    Methods may block; any thread may call them.
+    """
 
     def __init__(self, core: CoreClient, store: Store, plans: PlanHistory) -> None:
         self._core = core
@@ -31,7 +34,7 @@ class DomainHistory:
         self._plans = plans
 
     def runs(self, principal: Principal, since: float) -> list[RunView]:
-        """Return the attempts that ended after a time; the last ones where there are too many."""
+        """Return the attempts that ended after a time; if too many, the last ones."""
         return [_run(principal, attempt, task) for attempt, task in self._store.ended_attempts(since, _MOST_RUNS)]
 
     def log(self, principal: Principal, limit: int, offset: int) -> list[RecordView]:

@@ -47,7 +47,7 @@ class ModelQueries:
         Args:
             catalogue: the applications known by name.
             predictor: evaluates models.
-            folders: of the models.
+            folders: folders of the models.
             turn: seconds that a request waits while another one evaluates its model.
             longest: seconds after which no further hardware is looked at.
         """
@@ -84,9 +84,9 @@ class ModelQueries:
         """Evaluate an application model on every hardware of the library.
 
         Args:
-            name: of the model.
-            values: of its parameters.
-            hosts: up to how many.
+            name: name of the model.
+            values: values of its parameters.
+            hosts: largest host count.
             check: called between hardware models; raises when the answer is not wanted any more.
 
         Raises:

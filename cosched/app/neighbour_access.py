@@ -19,7 +19,7 @@ class NeighbourAccess(Protocol):
 
     @property
     def accepts_late(self) -> bool:
-        """Return whether to accept a task that is late here, as a neighbour may meet its deadline."""
+        """Return whether to accept a task that is late here but perhaps not elsewhere."""
         ...
 
     def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:

@@ -46,7 +46,7 @@ class TaskOutputs:
         Args:
             task: its identifier here.
             stream: "out" or "err".
-            rank: of the process.
+            rank: rank of the process.
             attempt: which try, from 1; 0 for the last.
             offset: first byte; negative counts from the end.
             limit: most bytes.

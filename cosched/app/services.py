@@ -38,7 +38,7 @@ class DomainServices:
         models: catalogue and model library.
         history: runs, log, accuracy of predictions, earlier plans.
         feed: live events, for followers of the event stream.
-        recordings: of the core's events.
+        recordings: recordings of the core's events.
     """
 
     submissions: SubmissionService

@@ -83,7 +83,7 @@ class SubmissionService:
             principal: their owner.
             requests: the tasks.
             key: idempotency key of this owner, empty for none: the same key and digest again return the same tasks.
-            digest: of the requests' content.
+            digest: digest of the requests' content.
 
         Raises:
             UserError: a request is at fault.
@@ -174,7 +174,10 @@ class SubmissionService:
     def _accept_once(
         self, principal: Principal, requests: Sequence[TaskRequest], wanted: KeyedSubmission
     ) -> Future[tuple[Task, ...]]:
-        """Return the answer to the first submission under this key, even one that is not yet written."""
+        """Return the answer to the first submission under this key.
+
+        It may not be written yet.
+        """
         name = (wanted.owner, wanted.key)
         begun: Future[Future[tuple[Task, ...]]] = Future()
         begun.set_running_or_notify_cancel()  # whoever waits for it in vain cannot take it back

@@ -67,7 +67,7 @@ class TaskService:
             principal: the user who asks.
             task_id: the task.
             stream: "out" or "err".
-            rank: of the process.
+            rank: rank of the process.
             attempt: number of the attempt, from 1; 0 for the last.
             offset: first byte; negative counts from the end.
             limit: most bytes.

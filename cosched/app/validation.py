@@ -67,7 +67,11 @@ class ProfilePredictor(Protocol):
     def profile(
         self, application: CatalogueEntry, values: Mapping[str, ParameterValue], hardware: str, hosts: int
     ) -> Profile:
-        """Return the profile on 1…hosts hosts of one class; raise `UserError` where the model is at fault."""
+        """Return the profile on 1…hosts hosts of one class.
+
+        Raises:
+            UserError: the model is at fault.
+        """
         ...
 
     def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
@@ -325,7 +329,10 @@ def _check_slack(task: Task, domain: DomainState) -> None:
 
 
 def _unmeetable_run_time(task: Task, domain: DomainState) -> float | None:
-    """Return the shortest predicted run time if even that is too late from now; else None."""
+    """Return the shortest predicted run time if even that misses the deadline, else None.
+
+    The run would begin now.
+    """
     if task.spec.deadline is None:
         return None
     expected = corrected_profile(task, domain.corrections)

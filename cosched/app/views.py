@@ -112,7 +112,7 @@ def task_view(task: Task) -> TaskView:
 
 
 def listed_view(row: TableRow) -> TaskView:
-    """Return the view of a row of the table `tasks`, or of its columns in lists."""
+    """Return the view of a database row: of the table `tasks`, or of a list."""
     return TaskView(**_task_fields(_VIEW, row))
 
 

@@ -43,7 +43,7 @@ _FIRST, _LONGEST = 5.0, 3600.0  # seconds to wait after a fault, doubled each ti
 
 
 def late_notices(core: Coscheduler, time: float) -> list[Notice]:
-    """Return notices of live tasks that will end after their deadlines, or already run past them."""
+    """Return notices of live tasks that will miss their deadlines or have missed them."""
     deadlines = {
         name: task.spec.deadline
         for name, task in core.tasks.items()
