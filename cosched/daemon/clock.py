@@ -45,7 +45,10 @@ class Clock:
 
     @property
     def fault(self) -> str:
-        """Say by how much the clock is ahead of the wall clock, and what to do; empty where the two agree."""
+        """Say how far the clock is ahead of the wall clock, and what to do.
+
+        The text is empty where the two agree.
+        """
         ahead = self.now() - time.time()
         if ahead <= _MENTIONED:
             return ""

@@ -1,10 +1,11 @@
-"""The engine is the core at work: its thread takes events, commits their changes, then acts.
+"""The engine runs the core: its thread takes events, commits their changes, then acts.
 
 inbox ─► broker.handle ─► store.commit (durable) ─► effects ─► manager, search, letters
-└─► answers, listeners
+                                            └─► answers, listeners
 
 An event that cannot be handled may leave core and agent half changed: nothing of it is written, and both begin anew
-with what is on disk. The events that shared its commit follow one by one; what fails alone is refused, see `_recover`.
+with the stored state. The events that shared its commit follow one by one; those that fail alone are refused, see
+`_recover`.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Engine(threading.Thread):
     Nothing is done, and nobody is told that anything was accepted, before it is on disk.
 
     Attributes:
-        mistakes: of cosched, with which it went on.
+        mistakes: internal errors of cosched after which it went on.
         failed: the mistake that ended the thread; None while all is well.
     """
 
@@ -99,7 +100,7 @@ class Engine(threading.Thread):
             self.join()
 
     def start(self) -> None:
-        """Take up the records of a former process, then serve the inbox on a thread of its own."""
+        """Load the stored records, then serve the inbox on a thread of its own."""
         self.restore()
         super().start()
 
@@ -176,7 +177,10 @@ class Engine(threading.Thread):
         step.add(item, map(self._broker.handle, self._events(item)))
 
     def _is_acceptable(self, item: InboxItem) -> bool:
-        """Return whether new tasks pass their check and their predecessors may still succeed; refuse them where not."""
+        """Return whether new tasks pass their check and their predecessors may still succeed.
+
+        Tasks that do not are refused with the fault.
+        """
         try:
             if item.check is not None:
                 item.check(self._broker.core)
@@ -223,7 +227,7 @@ class Engine(threading.Thread):
         return outcome
 
     def _follow_up(self, step: _Step, outcome: Outcome) -> None:
-        """Do what has been written down, and tell everybody."""
+        """Carry out the decisions of a stored step, and tell callers and listeners."""
         mistake = None
         try:
             self._effects.carry_out(outcome.decisions)
@@ -255,7 +259,9 @@ class Engine(threading.Thread):
             self.mistakes.hold(_SNAPSHOT, now)
 
     def _recover(self, step: _Step, error: Exception) -> None:
-        """Go on after a mistake: handle the items of the step again, each by itself; refuse what fails again.
+        """Recover from an internal error: handle the items of a step again, one by one.
+
+        An item that fails again is refused.
 
         What brings no task is handled before the hosts are known, so that nothing is dispatched with it: a task that
         cannot be dispatched is not taken for a fault of the report that made a host idle.
@@ -306,7 +312,7 @@ class Engine(threading.Thread):
         return seconds > 0
 
     def _release(self) -> None:
-        """Ask again for what was not taken from sources that are held back no more."""
+        """Ask again for reports of sources that are no longer held back."""
         for source in self.mistakes.release(self._inbox.now()) if self.mistakes.holding else ():
             attempt = self._broker.core.attempts.get(source.name)
             if attempt is not None:
@@ -324,7 +330,7 @@ class Engine(threading.Thread):
         self._handle_alone(InboxItem(event=replace(self._hosts, time=self._inbox.now())))
 
     def _begin_anew(self) -> None:
-        """Have core and agent forget what they know and take up what is on disk, with the plan of before."""
+        """Reset core and agent to the stored state, and keep the plan."""
         now, plan = self._inbox.now(), self._broker.core.plan
         has_agent = self._broker.agent is not None
         self._take_up(self._until_done(lambda: saved_again(self._store, now, plan, has_agent=has_agent)), now)

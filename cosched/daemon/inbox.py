@@ -29,7 +29,10 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class InboxItem:
-    """An item for the core: an event, new tasks to accept if a check passes, or a question."""
+    """An item of the inbox: an event, new tasks to accept, or a question.
+
+    New tasks may have a check that they must pass.
+    """
 
     event: Event | AgentEvent | None = None
     tasks: Sequence[Task] = ()
@@ -104,7 +107,10 @@ class Inbox:
         return self._items.empty()
 
     def silence(self) -> float:
-        """Return for how many seconds the engine has taken nothing; it looks several times a second."""
+        """Return for how many seconds the engine has taken nothing from the inbox.
+
+        It looks several times a second.
+        """
         return time.monotonic() - self._taken
 
     def note_store_fault(self, fault: str) -> None:

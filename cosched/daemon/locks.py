@@ -1,4 +1,7 @@
-"""Locks keep a second daemon from a state folder and from a database: two would run every task twice."""
+"""Locks allow one daemon for a state folder and for a database.
+
+Two daemons would run every task twice.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ class DaemonLocks:
         self._take(lambda: _beside(file), f"the database {file}", "name another in [database] url")
 
     def release(self) -> None:
-        """Let others have what was locked."""
+        """Release all locks that are held."""
         while self._held:
             os.close(self._held.pop())
 

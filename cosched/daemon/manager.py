@@ -380,7 +380,10 @@ class ActionQueue:
             return bool(self._due) and self._due[0][0] <= time.monotonic()
 
     def run_next(self) -> None:
-        """Wait for one action and run it; a caller without threads of its own takes the steps singly."""
+        """Wait for one action and run it.
+
+        A caller without threads of its own runs the steps singly.
+        """
         action = self._next()
         if action is not None:
             action()

@@ -1,4 +1,4 @@
-"""Mistakes of cosched are counted, and their sources held back, ever longer, so that none is made in a loop.
+"""Internal errors are counted, and their sources held back ever longer, against endless loops.
 
 Start at `Mistakes`; `source_of` says where an event comes from.
 """
@@ -37,7 +37,7 @@ USER = "user"
 
 @dataclass(frozen=True, slots=True)
 class EventSource:
-    """The origin of events, which is held back where one of them could not be handled.
+    """The origin of events; it is held back when one of them fails.
 
     Attributes:
         kind: "attempt", "neighbour", `USER`, or the event's name.
@@ -98,7 +98,7 @@ class Mistakes:
             del self._held[next(iter(self._held))]
 
     def held_for(self, source: EventSource, time: float) -> float:
-        """Return for how many more seconds a source is held back; 0 where it is not."""
+        """Return the seconds for which a source is still held back, 0 for none."""
         held = self._held.get(source)
         return 0.0 if held is None else max(held.until - time, 0.0)
 
@@ -113,7 +113,7 @@ class Mistakes:
         return bool(self._waiting)
 
     def release(self, time: float) -> list[EventSource]:
-        """Return the sources whose time is over, each once."""
+        """Return the sources that are no longer held back, each once."""
         over = [source for source in self._waiting if not self.held_for(source, time)]
         self._waiting.difference_update(over)
         return over

@@ -144,8 +144,8 @@ class Neighbours:
         """Set up.
 
         Args:
-            core: of the domain.
-            agent: of the domain.
+            core: core of the domain.
+            agent: agent of the domain.
             directory: has the neighbours.
             admit_late: whether tasks are accepted that only a neighbour may end in time.
         """
@@ -156,7 +156,7 @@ class Neighbours:
 
     @property
     def accepts_late(self) -> bool:
-        """Return whether to accept a task that is late here, as a neighbour may meet its deadline."""
+        """Return whether to accept a task that is late here but perhaps not elsewhere."""
         return self._admit_late and any(not entry.paused for entry in self._directory.entries.values())
 
     def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:
@@ -233,11 +233,11 @@ def make_agent_network(
     """Make the agent and join it to the network; nothing is said before `start`.
 
     Args:
-        configuration: of the daemon; [agent] listen is set.
-        parts: of the domain.
+        configuration: configuration of the daemon; [agent] listen is set.
+        parts: parts of the domain.
         directory: has the neighbours.
         outputs: reads the output of tasks.
-        state: returns what a task is measured against.
+        state: returns the state by which guests are checked.
 
     Raises:
         UserError: the key or the certificate is wrong.

@@ -47,7 +47,7 @@ class PeerDirectory:
         """Set up.
 
         Args:
-            folder: of the peers' files.
+            folder: folder of the peers' files.
             domain: our own name; an entry of this name is passed over.
             files: our certificate and key.
         """

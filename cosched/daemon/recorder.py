@@ -1,4 +1,4 @@
-"""The flight recorder keeps the core's last events in files, from which any decision can be replayed.
+"""The recorder keeps the core's last events in files, from which decisions can be replayed.
 
 The engine's thread only queues what the core handled; a thread of the recorder writes it. Start at `Recorder`.
 """
@@ -41,7 +41,7 @@ _KEPT_MISTAKES = 3  # recordings in which the core failed that are kept beside t
 
 @dataclass(frozen=True, slots=True)
 class RecordingFiles:
-    """A folder of recordings, each of which replays alone.
+    """A folder of recordings; each recording replays alone.
 
     Attributes:
         folder: holds `recording-00000001.jsonl` and so on, the oldest first, and `mistake-00000001.jsonl` for a
@@ -59,7 +59,9 @@ class RecordingFiles:
         return sorted(self.folder.glob("recording-*.jsonl"))
 
     def begin(self, start: bytes) -> int:
-        """Make the next file and write what it begins with, then delete the oldest; return its descriptor.
+        """Start the next file, then delete the oldest; return its descriptor.
+
+        `start` is written at its beginning.
 
         Raises:
             OSError: it cannot be made or written; then there is none, and the oldest stays.
@@ -80,7 +82,7 @@ class RecordingFiles:
         return descriptor
 
     def keep_newest(self) -> None:
-        """Give the newest file its second name, under which it stays; the oldest so kept go."""
+        """Keep the newest file under a second name, and delete the oldest kept so."""
         newest = self.paths()[-1]
         with contextlib.suppress(OSError):  # it has that name, or the file system knows no second names
             (self.folder / newest.name.replace("recording", "mistake")).hardlink_to(newest)
@@ -142,7 +144,10 @@ class Recorder(threading.Thread):
         self._begin_from = 0.0
 
     def handled(self, event: Event, outcome: Outcome | None) -> None:
-        """Take what the core has just handled; outcome None: it failed. On the thread of the core."""
+        """Queue an event that the core has handled; `outcome` is None if it failed.
+
+        It runs on the core's thread.
+        """
         if self._recording:
             self._items.put((event, outcome))
             if self._items.qsize() > _MOST_WAITING:
@@ -164,7 +169,7 @@ class Recorder(threading.Thread):
         return self._files.blocks()
 
     def stop(self) -> None:
-        """Write what is queued, and end."""
+        """Write all queued entries, then end the thread."""
         self._items.put(None)
         if self.ident is not None:
             self.join()

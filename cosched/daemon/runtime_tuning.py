@@ -1,4 +1,7 @@
-"""Tuning of the process: many threads answer, none may delay the others, and there are files for all connections."""
+"""Tune the process for many threads and connections.
+
+Many threads answer requests; none may delay the others, and there must be files for all connections.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _FILES = 65_536
 
 
 def raise_file_limit() -> None:
-    """Let the process open as many files as the system allows it, up to a sensible number."""
+    """Let the process open more files, up to its hard limit or a sensible number."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

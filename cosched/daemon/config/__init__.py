@@ -1,1 +1,1 @@
-"""The daemon's configuration: its keys, bounds and defaults (sections), and where it is read from (loading)."""
+"""The daemon's configuration: keys, bounds and defaults in `sections`, reading in `loading`."""

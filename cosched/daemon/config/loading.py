@@ -94,7 +94,7 @@ class _Layer:
 
 
 class _MergedLayers:
-    """Merges the values of layers; knows for each key and table the layer that wrote it last."""
+    """Merges the values of layers, and knows which layer last wrote a key or table."""
 
     def __init__(self, layers: Sequence[_Layer]) -> None:
         self._default = layers[0]
@@ -116,7 +116,10 @@ class _MergedLayers:
                 into[key] = value
 
     def layer(self, key: str) -> _Layer:
-        """Return the layer that wrote the key; for a part of a value, the layer that wrote the value."""
+        """Return the layer that wrote the key.
+
+        For a part of a value it is the layer that wrote the value.
+        """
         while key and key not in self._layers:
             key = key.rpartition(".")[0]
         return self._layers.get(key, self._default)
@@ -250,7 +253,10 @@ _PATHS = [parts for parts, known in _FIELDS.items() if _holds_paths(known.annota
 
 
 def _resolve_paths(values: dict[str, Any], folder: Path) -> None:
-    """Make relative paths absolute from the folder they are written in; the check names values of another type."""
+    """Make relative paths absolute from the folder of the file that has them.
+
+    Values that are not texts are left for the check, which names them.
+    """
     for section, key in _PATHS:
         table = values.get(section)
         value = table.get(key) if isinstance(table, dict) else None

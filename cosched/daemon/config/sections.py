@@ -1,4 +1,7 @@
-"""Every key of the configuration: its type, its bounds and its default. etc/cosched.toml explains them to people."""
+"""Every key of the configuration, with type, bounds and default.
+
+`etc/cosched.toml` explains the keys to people.
+"""
 
 from __future__ import annotations
 
@@ -174,14 +177,20 @@ class ConnectorSection(_Section):
 
 
 class DatabaseSection(_Section):
-    """[database]: URL of the database, and how long ended tasks are kept; None: as the database was made."""
+    """[database]: URL of the database, and how long ended tasks are kept.
+
+    Without `keep_days`, the choice made with the database holds.
+    """
 
     url: Annotated[str, AfterValidator(_database_url)] = f"sqlite:///{STATE}/cosched.db"
     keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] | None = None
 
 
 class RecorderSection(_Section):
-    """[recorder]: how many of the core's last events are kept, in files each of which replays alone."""
+    """[recorder]: folder, size and number of the recordings of the core's last events.
+
+    Each file replays alone.
+    """
 
     folder: FolderPath = Path(f"{STATE}/recording")
     size: Annotated[int, Field(ge=10_000, le=10**10)] = 8_000_000
@@ -189,7 +198,10 @@ class RecorderSection(_Section):
 
 
 class ObjectiveSection(_Section):
-    """[objective]: what the search weighs; each term is a pure number of order one before its weight."""
+    """[objective]: weights of the terms that the search minimises.
+
+    Each term is a pure number of order one before it is weighted.
+    """
 
     makespan: Weight = 1.0
     idle: Weight = 0.2

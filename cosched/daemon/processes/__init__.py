@@ -1,1 +1,1 @@
-"""What computes for seconds, in processes of their own: search, models and advice. Start at `search.py`."""
+"""Long computations run in processes of their own: search, models and advice. Start at `search.py`."""

@@ -188,7 +188,7 @@ class Adviser(threading.Thread):
         Args:
             section: says how often, within which bounds, and whether to adopt.
             agent: ours; it is read on the engine's thread.
-            inbox: of the engine; gets what is adopted.
+            inbox: inbox of the engine; gets adopted advice.
             store: has the tasks.
             knowledge: how long tasks take on other hardware.
         """

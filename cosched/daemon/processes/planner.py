@@ -58,7 +58,7 @@ class SearchAllowance:
 
     Attributes:
         nice: added to the process's nice value.
-        share: of one processor, above 0 to 1.
+        share: share of one processor, above 0 to 1.
         converged: seconds of search without an improvement after which it sleeps until something changes.
     """
 
@@ -90,7 +90,10 @@ class _SnapshotReader(threading.Thread):
                 self._arrived.notify()
 
     def take(self, *, wait: bool = True) -> PlanningSnapshot | None:
-        """Return the newest snapshot and forget it; None if there is none and `wait` is false."""
+        """Return the newest snapshot and forget it.
+
+        Without one, it waits, or returns None if `wait` is false.
+        """
         with self._arrived:
             while wait and self._newest is None:
                 self._arrived.wait()

@@ -1,4 +1,6 @@
-"""How many connections there may be, for how long they may keep us waiting, and which one gives way to a new one.
+"""Limit the number of connections and how long each may keep the server waiting.
+
+When all places are taken, one of the waiting connections is closed for a new one.
 
 Start at `ConnectionPlaces.admit`; `protocol.py` and `listener.py` use it.
 """
@@ -22,7 +24,7 @@ class ConnectionLimits:
 
     Attributes:
         most: connections at once.
-        most_each: of them, connections of one address or one user.
+        most_each: connections of one address or one user among them.
         head: seconds in which a request's head must arrive, counted from the connection's opening or the last answer.
         body: seconds in which its body must arrive; each 64 KiB of it give one more.
         stalled: seconds for which a client may take nothing of an answer.
@@ -45,8 +47,8 @@ class ServerLimits:
     """Limits of a server, for ports and unix sockets apart.
 
     Attributes:
-        ports: of all ports together.
-        unix: of all unix sockets together.
+        ports: limits of all ports together.
+        unix: limits of all unix sockets together.
         unbound: returns whether an address or user id may have all places: a proxy, whose users share its connections.
     """
 
@@ -70,7 +72,10 @@ class Holder(Protocol):
 
     @property
     def waiting(self) -> float | None:
-        """The time since when its client has to send or take something; None while an answer is being made."""
+        """Time since when its client must send or take something.
+
+        It is None while an answer is being made.
+        """
         ...
 
     def end(self) -> None:
@@ -85,7 +90,7 @@ class ConnectionPlaces:
         """Set up.
 
         Args:
-            limits: of the connections.
+            limits: limits of the connections.
             unbound: returns whether an address or user id may have all places.
         """
         self.limits = limits
@@ -94,7 +99,7 @@ class ConnectionPlaces:
         self._count = 0
 
     def admit(self, holder: Holder) -> str:
-        """Give a new connection a place; return the reason where there is none, else an empty text.
+        """Give a new connection a place; return why it gets none, or an empty text.
 
         Where all are taken, the connection that has kept us waiting for longest is ended: half-open connections
         never keep a client out that sends its request. Where all are being answered, there is no place.
@@ -132,7 +137,10 @@ class ConnectionPlaces:
 
 
 def address_group(address: str) -> str:
-    """Return an IPv4 address, or the /64 network of an IPv6 address: one client has all its addresses."""
+    """Return an IPv4 address, or the /64 network of an IPv6 address.
+
+    One client has all addresses of such a network.
+    """
     if ":" not in address:
         return address
     return str(ipaddress.ip_network((address.partition("%")[0], 64), strict=False))

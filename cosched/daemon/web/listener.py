@@ -1,4 +1,7 @@
-"""Accepts connections within their limits, before a byte is read or a TLS handshake begins; uvicorn does the rest."""
+"""The listener accepts connections within their limits; uvicorn does the rest.
+
+The limits hold before a byte is read or a TLS handshake begins.
+"""
 
 from __future__ import annotations
 

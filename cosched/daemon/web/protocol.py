@@ -1,4 +1,4 @@
-"""One HTTP connection: uvicorn's protocol, bounded in what a client may send and how long it may take."""
+"""One HTTP connection is uvicorn's protocol with limits on size and time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _FLUSH = 5.0  # seconds in which a client may still take a refusal
 
 
 class Connection(HttpToolsProtocol):
-    """Tell the application the user at a unix socket's other end (`request.state.peer`), and bound uvicorn's protocol.
+    """uvicorn's protocol with limits, and with the user of a unix socket.
+
+    The application finds the user id at the socket's other end in `request.state.peer`.
 
     The parser would take a head without end into memory and wait for ever for its rest, and of requests sent before
     the last was answered only the newest would learn that the client has gone: an event stream among them would never
@@ -174,7 +176,10 @@ class Connection(HttpToolsProtocol):
             self.waiting = self.loop.time() if self.flow.write_paused else None
 
     def _look_at(self, time: float) -> None:
-        """Look then whether the client is late, or earlier: most requests need no timer of their own."""
+        """Check by `time` at the latest whether the client is late.
+
+        A timer that is due earlier stays: most requests need none of their own.
+        """
         if self._timer is not None:
             if self._timer.when() <= time:
                 return
@@ -219,7 +224,7 @@ class Connection(HttpToolsProtocol):
         return not any(each.response_started for each in (*self._earlier, self.cycle) if each is not None)
 
     def _watch_taking(self) -> None:
-        """Begin to look whether the client takes what was written."""
+        """Begin to check whether the client takes the bytes written."""
         if self._stall is None:
             self._unsent = self.transport.get_write_buffer_size()
             self._stall = self.loop.call_later(self._limits.stalled, self._look_at_taking)

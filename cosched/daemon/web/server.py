@@ -73,7 +73,7 @@ class WebServer:
             app: the application to serve.
             listening: sockets, ours from now on.
             tls: for the ports among them.
-            limits: of connections; None for those that a daemon has.
+            limits: limits of connections; None for a daemon's.
 
         Raises:
             UserError: certificate or key will not do.
