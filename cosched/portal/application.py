@@ -123,8 +123,8 @@ def build_application(
     """Make the API and the pages of one daemon.
 
     Args:
-        services: of the domain.
-        access: says who asks.
+        services: services of the domain.
+        access: authenticates each request.
         host_names: names by which a client may call us on a port; None for any.
         pages_address: returns the address of the pages; raises `UserError` where there is none.
     """
@@ -156,7 +156,10 @@ def _validation_problem(_request: Request, error: Exception) -> Response:
 
 
 def _allow_header(request: Request) -> Mapping[str, str] | None:
-    """Return the header that names all methods of a path: the router knows only those of the first route that fits."""
+    """Return the Allow header with all methods of a path.
+
+    The router knows only those of the first route that fits.
+    """
     paths: dict[str, Any] = request.app.openapi()["paths"]
     found = {
         method.upper()

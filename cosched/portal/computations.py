@@ -1,4 +1,4 @@
-"""Requests that compute for long share threads of their own, one request of each user at once.
+"""Long computations of requests run on threads of their own, one for each user.
 
 Pages, status and logins never wait for them. Start at `Computations.run`.
 """

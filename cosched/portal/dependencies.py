@@ -1,4 +1,6 @@
-"""Give routes the domain's services and the principal of a request, or refuse it by its scopes.
+"""Dependencies give routes the domain's services and a request's principal.
+
+A request without the needed scope is refused.
 
 `Services` and `Portal` are the daemon's own values. `Reader`, `Submitter` and `Manager` are principals with that scope;
 `AnyPrincipal` is any known one.
@@ -99,7 +101,9 @@ def needs(scope: Scope) -> Any:
 
 
 async def csrf_checked(request: Request) -> None:
-    """Refuse a form that a browser may have been tricked into: one without the CSRF token of the page.
+    """Refuse a form that has no CSRF token of the page.
+
+    A browser may have been tricked into sending it.
 
     For routers of pages. What is no form has been looked at before any route: its token is in the header X-CSRF-Token.
 

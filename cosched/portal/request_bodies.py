@@ -143,7 +143,7 @@ def _sentence(fault: Any, name: str, keys: Sequence[str]) -> str:
 
 
 def _json(body: bytes) -> Any:
-    """Return what a body says; None where it is not JSON: the validation says so with the place."""
+    """Return the JSON of a body, or None; validation then names the fault."""
     try:
         return from_json(body)
     except ValueError:
@@ -151,7 +151,7 @@ def _json(body: bytes) -> Any:
 
 
 def _check_size(documents: Sequence[Any]) -> None:
-    """Refuse documents of which the validation would make very many faults, each with room of its own.
+    """Refuse documents that would cause too many validation faults, as each takes memory.
 
     Raises:
         RequestError: one has too many keys, or a list or an object in it too many elements.

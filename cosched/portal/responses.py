@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 
 
 class DocumentResponder(Generic[_T]):
-    """Makes answers of one kind of document. What we made ourselves is written, not checked once more."""
+    """Makes responses of one kind of document, without validating our own data again."""
 
     def __init__(self, kind: Any) -> None:
         """Set up for a dataclass, or a list of one."""

@@ -29,14 +29,14 @@ _SUBMITTERS = 32  # threads; each waits until its tasks are on disk, and the sto
 
 @dataclass(frozen=True, slots=True)
 class PortalState:
-    """The values of one daemon; routes are the same objects for all daemons of a process.
+    """The values of one daemon, for routes that all daemons of a process share.
 
     Attributes:
-        services: of the domain.
-        access: says who asks, and keeps the audit log.
+        services: services of the domain.
+        access: authenticates requests, and keeps the audit log.
         pages_address: returns the address of the pages; raises `UserError` where there is none.
         computations: threads for predictions that are not submitted.
-        registry: has the metrics.
+        registry: registry of the metrics.
         readers: threads for reads of tasks, so that slow pages do not delay them.
         watchers: threads for the status, which is asked for while all others wait for core or database.
         submitters: threads for submissions.
@@ -53,7 +53,7 @@ class PortalState:
 
     @property
     def credentials(self) -> CredentialService:
-        """Does what is asked of tokens and accounts."""
+        """Service for tokens and accounts."""
         return CredentialService(self.access)
 
 

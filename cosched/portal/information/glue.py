@@ -33,7 +33,9 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlueEntity:
-    """An object of GLUE 2.0. Attributes are in the order of the XML rendering; text is what XML can carry.
+    """An object of GLUE 2.0.
+
+    Attributes are in the order of the XML rendering; text is limited to characters that XML can carry.
 
     Attributes:
         kind: its class.
@@ -217,7 +219,10 @@ def _manager(published: DomainDescription, names: _GlueIds, classes: int) -> Glu
 
 
 def _environment(names: _GlueIds, key: str, name: str, hosts: list[HostView]) -> GlueEntity:
-    """Return a host class. What GLUE requires and a resource model does not say has GLUE's words for unknown."""
+    """Return a host class as a GLUE entity, with GLUE's words for unknown values.
+
+    A resource model does not have all that GLUE requires.
+    """
     return GlueEntity(
         kind="ExecutionEnvironment",
         base="Resource",

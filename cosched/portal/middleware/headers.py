@@ -1,4 +1,4 @@
-"""Headers: those that restrict a browser on every answer, and the content type of a request."""
+"""Headers: browser restrictions on every answer, and the content type of a request."""
 
 from __future__ import annotations
 

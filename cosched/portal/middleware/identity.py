@@ -85,7 +85,10 @@ class IdentityMiddleware:
 
 
 def needs_csrf(principal: Principal | None, method: str, headers: Mapping[str, str]) -> bool:
-    """Return whether a browser may have been tricked: a change, with credentials it sends by itself."""
+    """Return whether a request needs a CSRF token.
+
+    It does where it changes something with credentials that a browser sends by itself.
+    """
     if method in _SAFE_METHODS or principal is None or principal.how is ProofOfIdentity.TOKEN:
         return False
     # At a socket, programs of the user's own ask; browsers reach it only through a tunnel, and say their origin.

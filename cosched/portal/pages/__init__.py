@@ -1,8 +1,8 @@
-"""The portal's pages: HTML rendered here, kept up to date by the API's event stream and a small script.
+"""The portal's pages are HTML; a small script keeps them up to date.
 
-A page that changes while it is looked at is made of parts (blocks `part_…` of its template): when something happens the
-script asks for them anew with `?part=…`. Forms work without the script, too. A new page is a module here, its template
-in templates/portal/, and its router in `_ROUTERS` of `portal/application.py`.
+A page that changes while it is looked at is made of parts (blocks `part_…` of its template): on an event of the API's
+stream the script asks for them anew with `?part=…`. Forms work without the script, too. A new page is a module here,
+its template in templates/portal/, and its router in `_ROUTERS` of `portal/application.py`.
 """
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of dependencies when it takes them.
@@ -18,10 +18,10 @@ __all__ = ["page_router"]
 
 
 def page_router(needs: Dependency | None = None) -> APIRouter:
-    """Return a router of pages: none changes anything for a form without the page's CSRF token.
+    """Return a router of pages; its forms need the page's CSRF token.
 
     Args:
-        needs: what all its routes depend on besides.
+        needs: a further dependency of all its routes.
     """
     shared: list[Dependency] = [Depends(csrf_checked), Depends(_use_readers_zone)]
     return APIRouter(include_in_schema=False, dependencies=shared if needs is None else [*shared, needs])

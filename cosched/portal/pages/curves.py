@@ -18,7 +18,7 @@ __all__ = ["plottable", "run_time_curve"]
 
 
 def plottable(times: Sequence[float | None]) -> list[float]:
-    """Return run times as plots take them: not a number where that many hosts cannot be used."""
+    """Return run times for a plot, NaN where a host count cannot be used."""
     return [math.nan if value is None else value for value in times]
 
 

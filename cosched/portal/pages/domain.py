@@ -58,7 +58,10 @@ def busy_over_time(hosts: Sequence[HostView], spans: Iterable[BusySpan], window:
 
 @dataclass(frozen=True, slots=True)
 class HostClass:
-    """The hosts of one class: how many are up and down, and the share of the last hour that they were busy."""
+    """The hosts of one class: how many are up and down, and their busy share.
+
+    The share is that of the last hour.
+    """
 
     name: str
     up: int
@@ -122,7 +125,7 @@ class _AccuracyStrip:
 
     Attributes:
         entry: what is known.
-        dots: of the runs, 0 (half of the predicted time or less) to 100 (twice that or more).
+        dots: places of the runs, 0 (half of the predicted time or less) to 100 (twice that or more).
         near: share of the runs within 10 % of their prediction.
         middle: the median of measured / predicted.
     """

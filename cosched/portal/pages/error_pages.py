@@ -27,7 +27,7 @@ _TITLES = {
 
 
 def with_error_pages(answer: Callable[[Request, Exception], Response]) -> Callable[[Request, Exception], Response]:
-    """Return an error handler that shows a problem on a page instead of in a document.
+    """Return an error handler that shows a problem on a page.
 
     A browser that is not logged in is led to the login page.
     """

@@ -1,4 +1,4 @@
-"""Form fields and uploaded files of the submit page become task requests. What the form says wins over the file."""
+"""Form fields and uploaded files become task requests; form fields win over a file."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
 
 
 def local_minute(moment: float, zone: tzinfo | None) -> str:
-    """Return a moment for a field of date and time, rounded up to a whole second."""
+    """Return a time as the value of a datetime field, rounded up to a second."""
     return datetime.fromtimestamp(math.ceil(moment)).astimezone(zone).strftime(_FORM)
 
 
@@ -153,7 +153,11 @@ def _pairs(text: str, what: str) -> dict[str, str]:
 
 
 def read_profile(text: str) -> tuple[float | None, ...] | None:
-    """Return the run times on 1, 2, … hosts that are written with commas between; None where there are none.
+    """Return run times on 1, 2, … hosts from comma-separated text, or None.
+
+    None means that the text is empty.
+
+    A count that cannot be used is None.
 
     Raises:
         UserError: not numbers.
@@ -178,10 +182,10 @@ def requests_of_upload(text: str, name: str, fields: Mapping[str, str], zone: tz
     Nothing in it may reach files or run commands here: it comes from somebody else's machine.
 
     Args:
-        text: of the file.
-        name: of the file, for errors.
-        fields: of the form.
-        zone: of whoever submits.
+        text: text of the file.
+        name: name of the file, for errors.
+        fields: fields of the form.
+        zone: time zone of the user.
 
     Raises:
         UserError: the file or a field is at fault.

@@ -1,4 +1,4 @@
-"""The models: the catalogue, the library, each model's source in colours, and its curves on every hardware."""
+"""The pages of models: catalogue, library, coloured sources and curves on every hardware."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 

@@ -1,4 +1,4 @@
-"""The preview of a submission says what it would lead to: verdict, slack, earliest deadline, picture."""
+"""The preview of a submission shows its verdict, slack, earliest deadline and picture."""
 
 from __future__ import annotations
 

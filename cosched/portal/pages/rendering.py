@@ -1,4 +1,4 @@
-"""From a template and values to a page. Everything is escaped; what nobody could see is made visible."""
+"""A template and values become a page; values are escaped, invisible characters shown."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def render_page(request: Request, template: str, status: int = HTTPStatus.OK, **
     """Return a page, or with `?part=` only the part that a live page asks for.
 
     Args:
-        request: whose state carries who asks, the nonce and the CSRF token.
+        request: request whose state carries the principal, the nonce and the CSRF token.
         template: its name; its blocks `part_…` can be asked for by themselves.
-        status: of the answer.
+        status: status of the answer.
         values: for the template.
     """
     templates = _environment()
@@ -96,7 +96,10 @@ def _status(request: Request, principal: Principal) -> Status | None:
 
 
 def zone_of(request: Request) -> tzinfo | None:
-    """Return the time zone that the browser named in a cookie; None (this machine's) where it named none."""
+    """Return the time zone that the browser named in a cookie, or None.
+
+    None stands for the zone of this machine.
+    """
     return zone_named(request.cookies.get("zone", ""))
 
 
@@ -133,7 +136,7 @@ def _when(moment: float | None, now: float, zone: Any) -> str:
 
 
 def _query(current: Mapping[str, str], **changes: Any) -> str:
-    """Return the query of this page with some of it changed; None takes a key away."""
+    """Return the query of this page with changes; None removes a key."""
     merged = {**current, **changes}
     kept = {key: value for key, value in merged.items() if value not in (None, "") and key != "part"}
     return "?" + urlencode(kept) if kept else "?"

@@ -92,7 +92,7 @@ def _blocks(services: DomainServices, principal: Principal, plan: PlanView, sinc
 
 @dataclass(frozen=True, slots=True)
 class _SearchProgress:
-    """Draw how the gap to the bound fell of late, as points in 100 by 24."""
+    """The recent gap to the lower bound, drawn as points in 100 by 24."""
 
     points: str
     first: float

@@ -1,4 +1,7 @@
-"""The geometry of the live schedule: one path for each task, however its hosts lie, so that thousands stay quick."""
+"""The geometry of the live schedule, with one path for each task.
+
+A task has one path even on hosts far apart, so that thousands of tasks stay quick.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,10 @@ _TICKS = 9
 
 @dataclass(frozen=True, slots=True)
 class ChartBlock:
-    """One task on its hosts. `kind` is past, broken, running or planned; times in seconds since the epoch."""
+    """One task on its hosts; times are seconds since the epoch.
+
+    `kind` is past, broken, running or planned.
+    """
 
     task: str
     name: str
@@ -65,7 +71,7 @@ class ChartBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChartBar:
-    """A block as it is drawn: `path` in SVG's words, a label where one fits, and what is said of it."""
+    """A block as drawn: an SVG path, a label where one fits, and a tooltip."""
 
     task: str
     kind: str
@@ -80,7 +86,7 @@ class ChartBar:
 
 @dataclass(frozen=True, slots=True)
 class ChartBand:
-    """A reservation as it is drawn: `path` in SVG's words, its name where it fits, and what is said of it."""
+    """A reservation as drawn: an SVG path, its name where it fits, and a tooltip."""
 
     path: str
     label: str
@@ -123,7 +129,7 @@ def schedule_chart(
         window: first and last moment shown.
         now: drawn as a line.
         order: applications that keep their colours, whatever else is shown.
-        zone: of whoever looks.
+        zone: time zone of the reader.
         reservations: drawn below the tasks, each as a band with its name.
     """
     left, right = window

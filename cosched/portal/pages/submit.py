@@ -167,7 +167,10 @@ def _requests(
 
 
 async def _fields(request: Request) -> dict[str, str]:
-    """Return the fields of a form as text; what was uploaded replaces the field of text that it stands beside."""
+    """Return the fields of a form as text.
+
+    An uploaded file replaces the text field beside it.
+    """
     fields: dict[str, str] = {}
     async with request.form() as form:
         for name, value in form.items():

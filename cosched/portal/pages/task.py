@@ -32,7 +32,10 @@ _ROOM = 0.04  # of the span, to the right of the last moment
 
 @dataclass(frozen=True, slots=True)
 class TimelinePhase:
-    """One stretch of a life; `x` and `width` in SVG units, times in seconds since the epoch."""
+    """One phase of a task's life; times are seconds since the epoch.
+
+    `x` and `width` are in SVG units.
+    """
 
     kind: str
     start: float
@@ -43,7 +46,10 @@ class TimelinePhase:
 
 @dataclass(frozen=True, slots=True)
 class TaskTimeline:
-    """Phases from left to right, and the moments to mark; positions are None where there is no such moment in view."""
+    """Phases from left to right, with the moments to mark.
+
+    The position of a moment is None where it is not in view.
+    """
 
     phases: tuple[TimelinePhase, ...]
     now: float | None

@@ -1,4 +1,7 @@
-"""API routes under /api/v1, one module a noun, each with a router that `application.py` takes over."""
+"""API routes under /api/v1: one module a noun, each with a router.
+
+`application.py` collects the routers.
+"""
 
 from typing import Any
 
@@ -19,7 +22,7 @@ def api_router(*tags: str, needs: Depends | None = None, **settings: Any) -> API
     """Return a router of the API.
 
     Args:
-        tags: of its routes in the description.
+        tags: tags of its routes in the OpenAPI description.
         needs: what all its routes depend on.
         settings: others of `APIRouter`.
     """

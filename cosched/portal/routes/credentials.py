@@ -1,4 +1,4 @@
-"""Routes about who may do what: tokens, accounts, links that log a browser in, the audit log."""
+"""Routes for credentials: tokens, accounts, login links and the audit log."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 

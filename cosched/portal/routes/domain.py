@@ -35,7 +35,10 @@ def peers(services: Services) -> list[PeerView]:
 
 @router.get("/network")
 def network(services: Services) -> NetworkView | None:
-    """Say what this domain's agent has done, and what its adviser found; null where there is no agent."""
+    """Show what this domain's agent has done and its adviser has found.
+
+    The answer is null where there is no agent.
+    """
     return services.neighbours.network()
 
 
@@ -47,6 +50,9 @@ def plan(request: Request, services: Services, principal: AnyPrincipal) -> Respo
 
 @router.get("/status", response_model=Status, responses=NOT_MODIFIED)
 async def status(request: Request, portal: Portal, principal: AnyPrincipal) -> Response:
-    """Show the daemon's state in short; answers at once even if core or database do not."""
+    """Show the daemon's state in short.
+
+    It answers at once even if core or database do not.
+    """
     found = await to_thread.run_sync(portal.services.domain.status, principal, limiter=portal.watchers)
     return _STATUS.tagged(request, found)

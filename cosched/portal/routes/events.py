@@ -64,7 +64,10 @@ async def events(
     follower: Annotated[FeedFollower, Depends(_follow)],
     seconds: Annotated[int, Query(ge=0, le=_LONGEST, description="How long the stream lasts at most.")] = 600,
 ) -> StreamingResponse:
-    """Follow what happens, as server-sent events; reconnect when the stream ends, as browsers do by themselves."""
+    """Follow events as server-sent events.
+
+    Reconnect when the stream ends, as browsers do by themselves.
+    """
     return StreamingResponse(
         event_stream(services.feed, follower, principal, seconds),
         media_type="text/event-stream",
@@ -78,9 +81,9 @@ async def event_stream(
     """Yield the frames of one stream.
 
     Args:
-        feed: what happens.
-        follower: of the feed.
-        principal: who follows; told only what concerns them.
+        feed: feed of the domain's events.
+        follower: follower of the feed.
+        principal: the user who follows; sees only events that concern them.
         seconds: how long at most. A stream does not outlive its credential for long.
     """
     until = time.monotonic() + seconds

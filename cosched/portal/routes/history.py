@@ -1,4 +1,4 @@
-"""Routes of the past: plans, runs, accuracy, the log, and the recording of the core's events."""
+"""Routes of the past: plans, runs, accuracy, the log and the recording."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
@@ -51,7 +51,10 @@ def runs(
     principal: Reader,
     since: Annotated[float, Query(ge=0, le=1e11, description="Only what ended after this time.")] = 0.0,
 ) -> Response:
-    """List what has run, on which hosts: the schedule's past; the last 4,000 attempts at most."""
+    """List the attempts that have ended, with their hosts, 4,000 at most.
+
+    They are the schedule's past.
+    """
     return _RUNS.tagged(request, list(services.history.runs(principal, since)))
 
 
@@ -75,7 +78,7 @@ def log(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> Response:
-    """List what has happened, newest first; of other users' tasks only for operators."""
+    """List log entries, newest first; only operators see those of other users' tasks."""
     return _LOG.tagged(request, list(services.history.log(principal, limit, offset)))
 
 

@@ -1,4 +1,7 @@
-"""Logging a browser in and out: with name and password of a local account, or with a link from `cosched portal`."""
+"""Routes that log a browser in and out.
+
+A user gives name and password of a local account, or follows a link from `cosched portal`.
+"""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 

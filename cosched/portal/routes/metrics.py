@@ -55,7 +55,7 @@ async def ready(portal: Portal) -> Response:
 
 
 class _DomainCollector(Collector):
-    """What the daemon says of its domain when it is asked."""
+    """Collects the metrics of the domain whenever they are asked for."""
 
     def __init__(self, services: DomainServices) -> None:
         self._services = services

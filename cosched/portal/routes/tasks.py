@@ -133,7 +133,7 @@ async def submit(
         str, Header(description="The same key and body again: the same tasks.", json_schema_extra=_KEY_SCHEMA)
     ] = "",
 ) -> Response:
-    """Submit one task, or a list of tasks of which all or none are accepted."""
+    """Submit one task or a list of tasks; all or none are accepted."""
     portal, body = portal_of(request), await request.body()
     _check_key(idempotency_key)
     if dry_run:
@@ -164,7 +164,10 @@ def output(
     offset: Annotated[int, Query(ge=-(2**62), le=2**62, description="First byte; negative: from the end.")] = 0,
     limit: Annotated[int, Query(ge=1, le=MOST_OUTPUT_BYTES, description="Most bytes to send.")] = _DEFAULT_OUTPUT_BYTES,
 ) -> Response:
-    """Send part of what a process wrote; `Cosched-Offset` and `Cosched-Size` say which part of how much."""
+    """Send part of a process's output.
+
+    The headers `Cosched-Offset` and `Cosched-Size` say which part of how many bytes.
+    """
     found = services.tasks.output(principal, task_id, str(stream), rank, attempt, offset, limit)
     if found is None:
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -181,12 +184,14 @@ def explain(request: Request, services: Services, principal: Reader, task_id: st
 
 @router.post("/tasks/{task_id}/cancel", status_code=HTTPStatus.ACCEPTED)
 def cancel(services: Services, principal: Submitter, task_id: str) -> TaskView:
-    """Take the wish that a task does not run; its job is ended if there is one."""
+    """Cancel a task; its job is ended if there is one."""
     return services.tasks.cancel(principal, task_id)
 
 
 def submit_body(services: DomainServices, principal: Principal, body: bytes, key: str) -> Response:
-    """Submit the tasks of a request's body; a single one is answered by itself, a list by a list.
+    """Submit the tasks of a request's body.
+
+    A single task is answered by itself, a list by a list.
 
     Raises:
         RequestError: the body is no task and no list of tasks.
@@ -199,12 +204,14 @@ def submit_body(services: DomainServices, principal: Principal, body: bytes, key
 def foresee_body(
     services: DomainServices, principal: Principal, body: bytes, check: Callable[[], None] = lambda: None
 ) -> Response:
-    """Foresee the tasks of a request's body; a single one is answered by itself, a list by a list.
+    """Foresee the tasks of a request's body.
+
+    A single task is answered by itself, a list by a list.
 
     Args:
-        services: of the domain.
-        principal: who asks.
-        body: of the request.
+        services: services of the domain.
+        principal: the user who asks.
+        body: body of the request.
         check: called between tasks; raises when the answer is not wanted any more.
 
     Raises:
