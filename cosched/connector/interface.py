@@ -70,7 +70,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One attempt at a task, as a connector needs it: what to run, where, and under which UUID.
+    """One attempt at a task with all that a connector needs to run it.
 
     The command runs once on each host. Beside `environment` every process sees COSCHED_TASK, COSCHED_ATTEMPT,
     COSCHED_RANK (0 … count-1), COSCHED_HOST_COUNT, COSCHED_HOSTS (names in rank order, joined by commas),
@@ -90,12 +90,13 @@ class Launch:
         time_limit: seconds after which the manager may end the job; None for no limit.
         prepare: argument vector that runs on each host before the command, in its directory and environment; where it
             ends with another code than 0, the process ends with that code and the command does not run. Empty for none.
-        classes: of the hosts, in rank order; empty where not known.
-        parameters: of the application.
+        classes: classes of the hosts, in rank order; empty where not known.
+        parameters: parameters of the application.
         owner: user whose task it is; empty where the daemon does not tell users apart.
         native: the job in the manager's own words; its settings win over the connector's, and its script or program
             runs in place of `command`. None for a task that cosched describes.
-        deadline: of the task as it is submitted, epoch seconds, for the manager's own tools to show; None for none.
+        deadline: deadline of the task as it is submitted, epoch seconds, for the manager's own tools to show; None for
+            none.
         application: its name, for the same.
     """
 
@@ -138,7 +139,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """Report on an attempt's job at one moment; later reports of an attempt replace earlier ones.
+    """Report on an attempt's job at one moment; a later report replaces an earlier one.
 
     Attributes:
         attempt: the UUID.
@@ -167,8 +168,8 @@ class Output:
 
     Attributes:
         data: the bytes.
-        offset: of the first of them.
-        size: of the whole output up to now, bytes.
+        offset: place of the first of them in the output.
+        size: size of the whole output up to now, bytes.
     """
 
     data: bytes
@@ -177,7 +178,9 @@ class Output:
 
 
 class Connector(Protocol):
-    """A resource manager as cosched sees it. Methods block; each is called from one thread at a time.
+    """A resource manager as cosched uses it. Methods block.
+
+    Each method is called from one thread at a time.
 
     A connector class is built with its table of the configuration: `MyConnector(settings: Mapping[str, object])`,
     raises `UserError` where a key is unknown or wrong (named, with what was expected), and makes no connection yet.
@@ -214,7 +217,7 @@ class Connector(Protocol):
         ...
 
     def cancel(self, attempt: str) -> None:
-        """Keep the attempt from running, now or later; twice is as good as once, unknown UUIDs are fine.
+        """Keep the attempt from running, now or later; repeated and unknown UUIDs are fine.
 
         Raises:
             ConnectorError: the manager does not answer.
@@ -222,7 +225,7 @@ class Connector(Protocol):
         ...
 
     def find(self, attempt: str) -> JobReport | None:
-        """Look the attempt up in the queue and in the history; None if it is in neither.
+        """Look the attempt up in queue and history; None if it is in neither.
 
         Raises:
             ConnectorError: one of the two could not be read: nothing is known.
@@ -245,7 +248,7 @@ class Connector(Protocol):
         Args:
             attempt: the UUID.
             stream: "out" or "err".
-            rank: of the process.
+            rank: rank of the process.
             offset: first byte; negative counts from the end.
             limit: most bytes to return.
 
@@ -261,10 +264,15 @@ class Connector(Protocol):
 
 @runtime_checkable
 class SubmitsMany(Protocol):
-    """Connector of a manager that takes many jobs at once: a list to queue from, an array of jobs."""
+    """Connector of a manager that takes many jobs at once.
+
+    It takes them, for example, as a list to queue from or as an array of jobs.
+    """
 
     def submit_many(self, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
-        """Hand attempts to the manager together; return for each UUID its native job's identifier, or the error.
+        """Hand attempts to the manager together; return each one's native identifier or error.
+
+        Both are by UUID.
 
         Each of them is afterwards an attempt like any other, found, cancelled and reported on by its own UUID: all
         promises of `Connector.submit` hold for it.
@@ -289,7 +297,10 @@ class SubmitOutcomes(dict[str, "str | CoschedError"]):
         return isinstance(outcome, ConnectorError) and outcome.refused
 
     def doubt_refusals(self, attempts: Iterable[str]) -> None:
-        """Make refusals of these attempts mere transient errors: an earlier submission of them may yet arrive."""
+        """Make refusals of these attempts transient errors.
+
+        An earlier submission of them may still arrive.
+        """
         for attempt in attempts:
             if self.refused(attempt):
                 self[attempt] = ConnectorError(str(self[attempt]), transient=True)

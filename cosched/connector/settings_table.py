@@ -1,4 +1,6 @@
-"""A connector's table of the configuration is read into a dataclass: errors name the key and what is expected.
+"""Read a connector's table of the configuration into a dataclass.
+
+Errors name the key and the expected value.
 
 A field of the dataclass is a key; `setting` says there how it is read. Start at `read_settings`.
 """
@@ -50,12 +52,12 @@ def setting(
 
 
 def read_settings(kind: type[_Settings], connector: str, table: Mapping[str, object]) -> _Settings:
-    """Return settings all of whose fields are made by `setting`.
+    """Return settings from a table; `setting` has made every field of their dataclass.
 
     Args:
         kind: their dataclass.
         connector: its name, for errors.
-        table: as configured.
+        table: the table as configured.
 
     Raises:
         UserError: a key is unknown or its value is not usable; the message names it and what is expected.
@@ -97,7 +99,10 @@ class SettingsTable:
         return self._absolute(key, self._table.get(key, default), expected)
 
     def optional_path(self, key: str, expected: str, *, exists: bool = True) -> Path | None:
-        """Return an absolute path, which must be there where `exists`; None where the key is left out."""
+        """Return an absolute path; None where the key is left out.
+
+        With `exists`, it must be there.
+        """
         value = self._table.get(key)
         if value is None:
             return None
@@ -107,7 +112,7 @@ class SettingsTable:
         return path
 
     def state_folder(self, key: str) -> Path:
-        """Return an absolute path; where it is left out, the connector's own folder in the user's state.
+        """Return an absolute path, by default the connector's own folder in the user's state.
 
         That is below $XDG_STATE_HOME, or below the home folder where this is not an absolute path.
         """

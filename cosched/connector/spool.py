@@ -1,4 +1,4 @@
-"""A connector's spool: a folder per attempt with scripts and output, and the fences of cancelled ones beside them.
+"""A connector's spool has folders for attempts, and fences for cancelled ones.
 
 A fence is believed where no job can write. Start at `AttemptFolders`; `prepared_command` writes what a process runs;
 `SpoolPruner` deletes old folders; `offline_hosts` reads which hosts an administrator took off.
@@ -88,7 +88,9 @@ def cancelled_before_submission(attempt: str) -> ConnectorError:
 
 @contextlib.contextmanager
 def _plain_file(file: Path) -> Iterator[int | None]:
-    """Open a plain file that a job may have made; None for a link or special file.
+    """Open a plain file that a job may have made; yield None for others.
+
+    A link or a special file counts as none.
 
     Raises:
         OSError: it cannot be opened.
@@ -124,7 +126,7 @@ def read_output(file: Path, offset: int, limit: int) -> Output | None:
 
 
 def read_job_file(file: Path, most: int = 4096) -> str | None:
-    """Return the text of a small file that a job may have written; None where there is none.
+    """Return the text of a small file that a job may have written, or None.
 
     A link, a pipe or a device in its place counts as missing, and so does a file of more than `most` bytes.
 
@@ -138,13 +140,16 @@ def read_job_file(file: Path, most: int = 4096) -> str | None:
 
 
 def output_part(data: bytes, offset: int, limit: int) -> Output:
-    """Return at most `limit` bytes of an output from `offset`, counted from its end where negative."""
+    """Return at most `limit` bytes of an output from `offset`.
+
+    A negative offset counts from the end.
+    """
     start = max(len(data) + offset, 0) if offset < 0 else min(offset, len(data))
     return Output(data[start : start + limit], start, len(data))
 
 
 class AttemptFolders:
-    """The folders of attempts, with scripts and output, and their fences; connectors add files of their own.
+    """The folders of attempts, with scripts, output and fences; connectors add further files.
 
     A new spool is closed to other users, for scripts hold users' environments. Jobs may write their attempts' folders,
     so fences are in a folder of their own: others may look a name up in it, as far as they may enter the spool, and
@@ -180,7 +185,9 @@ class AttemptFolders:
         return True
 
     def begin(self, attempt: str) -> bool:
-        """Make the folder for a submission; return False where there is one already, and perhaps a job.
+        """Make the folder for a submission; return False where there is one already.
+
+        There may be a job, too, then.
 
         Raises:
             ConnectorError: the attempt was cancelled.
@@ -235,14 +242,17 @@ class AttemptFolders:
         return stat.S_IMODE(self.root.stat().st_mode)
 
     def file_mode(self) -> int:
-        """Return the mode of scripts: as open to others as their folder is, and never theirs to change."""
+        """Return the mode of scripts: as open as their folder, and never writable by others."""
         return self.mode() & 0o755
 
     def _former_fence(self, attempt: str) -> Path:
         return self.folder(attempt) / "cancelled"
 
     def _is_former(self, attempt: str) -> bool:
-        """Return whether a former version began the attempt, whose script knows one place of fences alone."""
+        """Return whether an earlier version began the attempt.
+
+        The script of such an attempt knows only the former place of fences.
+        """
         if self._formers is None:
             try:
                 self._formers = frozenset((self.root / _FENCES / _FORMER).read_text().split())
@@ -251,7 +261,9 @@ class AttemptFolders:
         return attempt in self._formers
 
     def _make_fences(self) -> None:
-        """Make the folder of fences, and note in it which attempts were begun without it: all of it or nothing.
+        """Make the folder of fences with a list of the attempts begun without it.
+
+        It is made with the list or not at all.
 
         Raises:
             ConnectorError: another user has put something there.
@@ -312,8 +324,8 @@ def with_preparation_failure(report: JobReport, folder: Path) -> JobReport:
     """Return a failed attempt's report with the failed preparation as reason, where it was that.
 
     Args:
-        report: of the attempt.
-        folder: of the attempt; the mark is in it or in a folder of the process's own.
+        report: report of the attempt.
+        folder: folder of the attempt; the mark is in it or in a folder of the process's own.
     """
     if report.state is not JobState.FAILED:
         return report
@@ -347,7 +359,9 @@ def host_file_lines(folder: str) -> str:
 
 
 def _write_file(file: Path, text: str, mode: int) -> None:
-    """Write a file into a folder that may be another user's: whatever stood there is replaced, never written into.
+    """Write a file into a folder that may be another user's.
+
+    An existing file is replaced, never written into.
 
     A pipe would block, and a link lead elsewhere.
     """
@@ -430,7 +444,9 @@ def _is_attempt_folder(name: str) -> bool:
 
 
 def offline_hosts(folder: Path) -> dict[str, str]:
-    """Return the hosts that an administrator took off: a file's name is the host, its first line the reason.
+    """Return the hosts that an administrator took off, with reasons.
+
+    A file's name is the host, its first line the reason.
 
     Raises:
         OSError: the folder cannot be read.

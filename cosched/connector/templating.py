@@ -19,7 +19,7 @@ def render(folder: str, name: str, values: Mapping[str, object]) -> str:
     """Return a template filled in.
 
     Args:
-        folder: of the templates, below `templates/`.
+        folder: folder of the templates, below `templates/`.
         name: the template's file.
         values: `SafeValue`s and numbers to print, and lists of them.
 

@@ -1,4 +1,4 @@
-"""Users' own files, a submit file or a batch script for their manager, become tasks: start at `UserJob`.
+"""Users' own submit files and batch scripts become tasks: start at `UserJob`.
 
 The package of a connector that knows such files has a module `userfile` with `read(text, origin) -> list[UserJob]`.
 It runs with the submitter's rights, on the command line's side.
@@ -42,8 +42,8 @@ class UserFileOrigin:
 
     Attributes:
         folder: base of relative paths.
-        environment: of the submitter; readers take from it the variables that the file asks for and no more.
-        name: of the file, for errors.
+        environment: environment of the submitter; readers take from it only the variables that the file asks for.
+        name: name of the file, for errors.
         trusted: False where the file came from elsewhere (an upload): nothing in it may reach files or run commands.
     """
 
@@ -62,7 +62,7 @@ class UserJob:
         command: its program, for people.
         name: for people; empty for the program's.
         hosts: their number: "4" or "2-8".
-        directory: of the job, absolute.
+        directory: working directory of the job, absolute.
         environment: additions to its environment.
         time_limit: seconds after which the manager may end it.
         requests: to cosched, by the names of the options of `cosched task submit`, in order.
@@ -139,7 +139,9 @@ def decode_user_file(content: bytes, name: str) -> str:
 
 
 def manager_of_user_file(text: str, name: str) -> str:
-    """Return the manager of a file: "slurm" for a script, "condor" for a file with a `queue` statement.
+    """Return the manager that a file is written for: "slurm" or "condor".
+
+    A script is Slurm's, and a file with a `queue` statement HTCondor's.
 
     Raises:
         UserError: neither.

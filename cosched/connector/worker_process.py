@@ -1,4 +1,4 @@
-"""A process that runs a resource manager's library for a connector; a dead one is replaced.
+"""A process runs a resource manager's library for a connector; a dead one is replaced.
 
 Such libraries hang, hold the interpreter's lock while they wait, and may end their process. `WorkerProcess` is the
 connector's end, with a time limit for each call; `serve_requests` is the other, one line of JSON each way.
@@ -28,17 +28,19 @@ _READ_BYTES = 65536
 
 
 class WorkerEndedError(ConnectorError):
-    """The process ended in the middle of a call: the library ended it, or somebody killed it."""
+    """The process ended during a call, by the library's doing or by a kill."""
 
 
 class WorkerProcess:
-    """The connector's end; starts the process at the first call, and takes one call at a time.
+    """The connector's end of the process; it starts the process at the first call.
+
+    It takes one call at a time.
 
     Args:
-        module: of the process, and the module's arguments.
-        environment: of the process.
+        module: module of the process, and the module's arguments.
+        environment: environment of the process.
         timeout: seconds that an answer may take.
-        manager: of the library, for messages ("HTCondor").
+        manager: manager of the library, for messages ("HTCondor").
         daemon: to be looked at where no answer comes ("its scheduler").
 
     Attributes:
@@ -88,7 +90,7 @@ class WorkerProcess:
             self._end()
 
     def abandon(self) -> None:
-        """End the process now, for good: the calls that wait for it fail, and so do all later ones."""
+        """End the process for good; waiting calls fail, and so do all later ones."""
         self._abandoned = True
         process = self._process
         if process is not None:

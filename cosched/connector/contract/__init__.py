@@ -40,7 +40,9 @@ class ConnectorContract(
     SubmitManyContract,
     CrashContract,
 ):
-    """The contract. Inherit it in a class whose name starts with `Test` and give the fixture `connect`.
+    """The whole contract.
+
+    Inherit it in a class whose name starts with `Test` and give the fixture `connect`.
 
     Attributes:
         patience: seconds to wait for what must come; raise it for a manager that is slow to schedule.

@@ -40,7 +40,7 @@ class AtMostOnceContract(ContractBase):
         assert diary.read_text() == "0\n"
 
     def test_cancel_ends_a_running_job(self, bench: Bench) -> None:
-        """A cancelled job is REMOVED and its processes are gone; twice is as good as once."""
+        """A cancelled job is REMOVED and its processes are gone; a second cancel changes nothing."""
         launch, gate = bench.waiter(hosts=bench.up(2))
         bench.submit(launch)
         bench.until(launch, JobState.RUNNING)
@@ -100,7 +100,9 @@ class AtMostOnceContract(ContractBase):
         assert bench.connector.status([attempt])[attempt].state in (JobState.UNKNOWN, JobState.REMOVED)
 
     def test_cancel_fences_a_submit_that_comes_late(self, bench: Bench) -> None:
-        """After a cancel, a submit of that UUID never runs: it is refused, or accepted and REMOVED.
+        """After a cancel, a submit of that UUID never runs.
+
+        It is refused, or accepted and REMOVED.
 
         The co-scheduler takes an attempt for lost only after it has fenced it in this way. A manager that cannot
         keep such a promise overrides this test and says how else a submit that was under way is kept from running.

@@ -27,7 +27,7 @@ _WAIT_FOR_FILE = 'while [ ! -e "$0" ]; do sleep 0.02; done'
 
 
 class Bench:
-    """One connector under test with its tools; cancels at the end the jobs that a test left.
+    """One connector under test with its tools; leftover jobs are cancelled at the end.
 
     Attributes:
         connector: the object under test; `restart` replaces it.
@@ -69,17 +69,23 @@ class Bench:
         return self.launch("/bin/sh", "-c", script, *arguments, hosts=hosts, count=count)
 
     def waiter(self, *, hosts: tuple[str, ...] = ()) -> tuple[Launch, Path]:
-        """Make a launch that ends when the file returned beside it exists; it then leaves a file with `.done`."""
+        """Make a launch that ends when the returned file exists.
+
+        At its end it makes a file of that name with `.done`.
+        """
         gate = self.workplace / f"gate-{uuid.uuid4().hex}"
         return self.shell(_WAIT_FOR_FILE + '; : > "$0.done"', str(gate), hosts=hosts), gate
 
     def diary(self, *, hosts: tuple[str, ...] = ()) -> tuple[Launch, Path]:
-        """Make a launch whose processes each write their rank into the returned file."""
+        """Make a launch whose processes each append their rank to the returned file."""
         file = self.workplace / f"diary-{uuid.uuid4().hex}"
         return self.shell('echo "$COSCHED_RANK" >> "$0"', str(file), hosts=hosts), file
 
     def stayer(self, *, hosts: tuple[str, ...] = ()) -> tuple[Launch, Path]:
-        """Make a launch whose processes each write their rank into the returned file and stay until they are ended."""
+        """Make a launch whose processes stay until they are ended.
+
+        Each appends its rank to the returned file first.
+        """
         file = self.workplace / f"begun-{uuid.uuid4().hex}"
         return self.shell('echo "$COSCHED_RANK" >> "$0"; exec sleep 600', str(file), hosts=hosts), file
 
@@ -240,7 +246,7 @@ class ContractBase:
 
     @pytest.fixture
     def bench(self, connect: Callable[[], Connector], workplace: Path) -> Iterator[Bench]:
-        """Give the connector under test with its tools; cancels at the end what the test left."""
+        """Yield the connector under test with its tools, then cancel leftover jobs."""
         bench = Bench(connect, workplace, self.patience)
         yield bench
         bench.clear()

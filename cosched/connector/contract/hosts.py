@@ -22,7 +22,7 @@ class HostsContract(ContractBase):
     """A connector lists its hosts and evicts jobs of a lost host."""
 
     def test_hosts_are_listed_and_up(self, bench: Bench) -> None:
-        """Hosts are named once each, and those that are up have no reason to be down."""
+        """Each host has one name; one that is up has no reason to be down."""
         hosts = bench.connector.hosts()
         assert any(host.up for host in hosts)
         assert len({host.name for host in hosts}) == len(hosts)
@@ -31,7 +31,7 @@ class HostsContract(ContractBase):
     def test_a_lost_host_is_down_and_evicts(
         self, bench: Bench, take_host: Callable[[str], None], give_host: Callable[[str], None]
     ) -> None:
-        """A job whose host is lost never completes, and the host is down until it returns."""
+        """A job on a lost host never completes; the host is down until it returns."""
         (host,) = bench.up(1)
         launch, gate = bench.waiter(hosts=(host,))
         bench.submit(launch)
@@ -52,7 +52,10 @@ class HostsContract(ContractBase):
     def test_a_host_given_back_runs_new_jobs_and_begins_no_old_one_again(
         self, bench: Bench, take_host: Callable[[str], None], give_host: Callable[[str], None]
     ) -> None:
-        """A host that went and came is as good as before; what it ran is not begun again by the manager itself."""
+        """A host that was lost and has returned runs new jobs.
+
+        The manager does not restart the jobs that ran there before.
+        """
         (host,) = bench.up(1)
         old, begun = bench.stayer(hosts=(host,))
         bench.submit(old)

@@ -25,7 +25,10 @@ class JobLifeContract(ContractBase):
     """A job's life: from its submission to its end, with its output."""
 
     def test_a_job_runs_to_its_end(self, bench: Bench) -> None:
-        """A job goes from QUEUED to RUNNING to COMPLETED, its times in order, with exit code 0."""
+        """A job goes from QUEUED to RUNNING to COMPLETED with exit code 0.
+
+        Its times are in order.
+        """
         launch, gate = bench.waiter(hosts=bench.up(1))
         before = time.time()
         job = bench.submit(launch)
@@ -46,7 +49,10 @@ class JobLifeContract(ContractBase):
 
     @pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("kill -TERM $$", 143)])
     def test_a_failure_is_reported_with_its_code(self, bench: Bench, script: str, code: int) -> None:
-        """Another exit code than 0 is FAILED with that code; a signal n is 128 + n."""
+        """A job that ends with another exit code than 0 is FAILED with that code.
+
+        Signal n counts as 128 + n.
+        """
         launch = bench.shell(script, hosts=bench.up(1))
         bench.submit(launch)
         report = bench.until(launch, JobState.FAILED)
@@ -54,7 +60,7 @@ class JobLifeContract(ContractBase):
         assert report.finished is not None
 
     def test_one_process_that_fails_fails_the_job(self, bench: Bench) -> None:
-        """A job on several hosts has the first exit code in rank order that is not 0."""
+        """A job on several hosts has the first nonzero exit code in rank order."""
         launch = bench.shell('exit "$((COSCHED_RANK * 3))"', hosts=bench.up(3))
         bench.submit(launch)
         assert bench.until(launch, JobState.FAILED).exit_code == 3
@@ -72,7 +78,7 @@ class JobLifeContract(ContractBase):
         assert sorted(diary.read_text().splitlines()) == expected
 
     def test_an_unpinned_job_runs_somewhere(self, bench: Bench) -> None:
-        """A job that passes through runs where the manager likes, `count` times, and is told where."""
+        """An unpinned job runs on `count` hosts of the manager's choice, and is told them."""
         diary = bench.workplace / "free"
         script = 'echo "$COSCHED_RANK $COSCHED_HOST_COUNT $COSCHED_HOSTS $(paste -sd, "$COSCHED_HOST_FILE")" >> "$0"'
         launch = bench.shell(script, str(diary), count=2)

@@ -121,7 +121,10 @@ class CrashContract(ContractBase):
 def _submit_and_crash(
     connect: Callable[[], Connector], launch: Launch, *, step: int = _MOST_STEPS, moment: float | None = None
 ) -> int:
-    """Submit in a process that dies before a step or after some seconds; return its exit code."""
+    """Submit in a process that dies before a step or after some seconds.
+
+    Return its exit code.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()

@@ -1,4 +1,4 @@
-"""Attempts that leave together: each stays its own, whether the manager takes them as one job or as many."""
+"""Attempts that are submitted together remain separate, as one job or as many."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ _MANY = 5
 
 
 class SubmitManyContract(ContractBase):
-    """Attempts that leave together: each stays its own, whether the manager takes them as one job or as many."""
+    """Attempts that are submitted together remain separate.
+
+    The manager may take them as one job or as many.
+    """
 
     def test_each_of_many_runs_its_own_command(self, bench: Bench) -> None:
-        """Unpinned attempts of one submission run once each, as jobs of their own with their own values."""
+        """Unpinned attempts of one submission run once each, as separate jobs with separate values."""
         made = [_marking_launch(bench, place) for place in range(_MANY)]
         jobs = bench.submit_many([launch for launch, _ in made])
         assert len(set(jobs.values())) == _MANY
@@ -61,7 +64,7 @@ class SubmitManyContract(ContractBase):
         assert [ends[launch.attempt] for launch in launches] == [0, 1, 2]
 
     def test_what_cannot_go_keeps_none_of_the_others(self, bench: Bench) -> None:
-        """An attempt that is refused, and one that was cancelled before, say so; the rest runs."""
+        """A refused attempt and a cancelled one say so, and the rest runs."""
         good, file = _marking_launch(bench, 0)
         bad = replace(_marking_launch(bench, 1)[0], name="x\nqueue 500")
         fenced, never = _marking_launch(bench, 2)
@@ -94,7 +97,7 @@ class SubmitManyContract(ContractBase):
         assert not never.with_name(never.name + ".done").exists()
 
     def test_submitting_many_again_runs_each_once(self, bench: Bench) -> None:
-        """Attempts that the manager has or had are never submitted again, whatever is submitted with them."""
+        """Attempts that the manager has or had are never submitted again, in any company."""
         made = [_marking_launch(bench, place) for place in range(_MANY)]
         bench.submit_many([launch for launch, _ in made[:3]])
         bench.restart()

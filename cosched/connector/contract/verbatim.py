@@ -98,7 +98,7 @@ class VerbatimContract(ContractBase):
         _assert_refused(bench, bench.launch(hosts=bench.up(1)))
 
     def test_an_unknown_host_does_not_run_it(self, bench: Bench) -> None:
-        """A host that does not exist is refused, or the job waits for it; it runs nowhere else."""
+        """A job for an unknown host is refused or waits; it runs nowhere else."""
         launch, diary = bench.diary(hosts=("no-such-host",))
         try:
             bench.submit(launch)
