@@ -1,4 +1,4 @@
-"""Backups of a database: copied while a daemon uses it, checked before they count, and put back in its place.
+"""Copy a database while a daemon uses it, check backups, and restore them.
 
 Start at `back_up` and `restore`.
 """
@@ -25,7 +25,9 @@ __all__ = ["accept_loss", "back_up", "restore"]
 
 
 def back_up(database: Path, file: Path, *, overwrite: bool = False) -> DatabaseReport:
-    """Copy a database as it is at one moment, for its user alone, and check the copy.
+    """Copy a database as it is at one moment, and check the copy.
+
+    Only its user can read the copy.
 
     Args:
         database: may be in use.
@@ -151,7 +153,9 @@ def _checked_copy(source: Path, target: Path) -> DatabaseReport:
 
 @contextmanager
 def _new_file(place: Path) -> Iterator[Path]:
-    """Give a new, private file beside a place, to which the block renames it; it is gone if the block fails.
+    """Yield a new, private file beside a place; the block renames it to that place.
+
+    It is deleted if the block fails.
 
     Raises:
         SystemFault: the folder cannot be written.

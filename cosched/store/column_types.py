@@ -1,4 +1,4 @@
-"""Column types convert values of records exactly both ways: what was saved is what is loaded.
+"""Column types convert values of records exactly both ways.
 
 A record's field and its column in `cosched.store.tables` have one name; the column's type does the rest.
 """
@@ -25,7 +25,7 @@ __all__ = ["NATIVE", "PROFILE", "STRINGS", "STRING_MAP", "TASK_DOCUMENT", "state
 
 
 class _Converted(TypeDecorator[Any]):
-    """A column type with a conversion to what the database keeps and back; null stays null."""
+    """A column type that converts values for the database and back; null stays null."""
 
     impl: TypeEngine[Any] | type[TypeEngine[Any]] = Text
     cache_ok = True

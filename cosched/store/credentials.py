@@ -29,7 +29,7 @@ class AccountRow:
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A token that was given out; `id` may be shown, `digest` is that of its secret part."""
+    """A token that was granted; `id` may be shown, `digest` is that of its secret."""
 
     id: str
     digest: str
@@ -44,7 +44,9 @@ class TokenRow:
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A browser that is logged in; `source` gives the user's role at each use, and `role` is the highest.
+    """A browser that is logged in, with its user, highest role and source.
+
+    `source` gives the user's role at each use.
 
     It ends with `credential`, the identifier of the token or session that made it; empty for none.
     """

@@ -43,7 +43,7 @@ class RefusedError(SystemFault):
 
 
 class UnstorableError(SystemFault):
-    """A value is none of its column's; nothing of the step was written, and no other time would do."""
+    """A value does not fit its column; nothing was written, and a retry fails again."""
 
 
 # A part of the driver's message (lower case) → what to do about it.
@@ -161,7 +161,9 @@ def _begin(connection: Connection) -> None:
 
 
 def read_only(file: Path) -> sqlite3.Connection:
-    """Open a database so that nothing of it changes: a connection that may write empties the WAL as it closes.
+    """Open a database without changing it.
+
+    A connection that may write empties the WAL as it closes.
 
     Raises:
         sqlite3.Error: it cannot be opened.
@@ -172,7 +174,7 @@ def read_only(file: Path) -> sqlite3.Connection:
 
 
 def check_pages(file: Path) -> None:
-    """Look at all pages of a database before anything of it is used: 330 MB take about a second.
+    """Check all pages of a database before its use; 330 MB take about a second.
 
     Raises:
         StoreFault: it is damaged, or cannot be read.
@@ -198,7 +200,10 @@ def _is_current(connection: Connection) -> bool:
 
 
 def newest_version() -> str:
-    """Return the version of this program's tables: the number that its last migration's file begins with."""
+    """Return the version of this program's tables.
+
+    The file of its last migration begins with that number.
+    """
     newest = max(path.name for path in (Path(__file__).parent / "migrations" / "versions").glob("[0-9]*.py"))
     return newest.partition("_")[0]
 

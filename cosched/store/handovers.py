@@ -27,7 +27,9 @@ class HandoverTable:
         self._store = store
 
     def next_life(self, time: float) -> int:
-        """Return the number of the life that begins now; it is greater than any before, also after a crash.
+        """Return the number of the life that begins now, greater than any before.
+
+        That holds after a crash, too.
 
         Greater than those that a restored database has forgotten, too, by which neighbours would take its letters for
         old ones: it is not below the time (epoch seconds).
@@ -38,7 +40,7 @@ class HandoverTable:
         return number
 
     def handovers(self, task: str = "") -> tuple[Handover, ...]:
-        """Return the hand-overs of a task, oldest first; where none is named, of all tasks that live."""
+        """Return the hand-overs of a task, oldest first; without a task, of all live ones."""
         if task:
             return records_of(Handover, self._store.read(HANDOVERS_OF, {"task": task}))
         live = select(tables.tasks.c.id).where(tables.tasks.c.state.not_in(("completed", "failed", "cancelled")))

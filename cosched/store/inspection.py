@@ -1,4 +1,4 @@
-"""What a database holds, and whether it is whole: read without changing a byte of it, also while a daemon uses it.
+"""Inspect a database and its soundness without changing it, even beside a daemon.
 
 Start at `inspect_database`.
 """
@@ -35,16 +35,16 @@ _LIVE = [str(state) for state in AttemptState if state.live]
 
 @dataclass(frozen=True, slots=True)
 class DatabaseReport:
-    """What is known of a database. Of a damaged one nothing is counted.
+    """The report on a database; of a damaged one nothing is counted.
 
     Attributes:
-        version: of its tables.
+        version: version of its tables.
         newest: version of the tables that this program makes.
         journal: how changes are kept, "wal" once a daemon has used it.
         bytes: size of the file.
         wal: bytes of changes beside the file that are not in it yet.
         damage: what SQLite finds wrong.
-        lost: what it lacks of the changes that were made; empty for nothing.
+        lost: the changes that it lacks, in words; empty for none.
         dangling: number of rows that refer to rows that are not there.
         rows: number of rows by table.
         tasks: number of tasks by state.
@@ -71,7 +71,7 @@ class DatabaseReport:
     last_change: float | None = None
 
     def faults(self) -> list[str]:
-        """Return what is wrong with it, in sentences; nothing where a daemon can work with it."""
+        """Return its faults as sentences; without any, a daemon can work with it."""
         found = []
         if self.damage:
             found.append(f"{self.file} is damaged ({self.damage[0]}): restore a backup with cosched database restore")
@@ -94,7 +94,7 @@ class DatabaseReport:
 
 
 def inspect_database(file: Path, keep_days: float | None = None) -> DatabaseReport:
-    """Check a database and count what is in it.
+    """Check a database and count its contents.
 
     Args:
         file: the database.

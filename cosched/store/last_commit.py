@@ -1,4 +1,4 @@
-"""The number of a database's last commit, kept in a file beside it, tells when the database has lost changes.
+"""The number of the last commit, kept beside a database, shows lost changes.
 
 SQLite takes a WAL that is gone, or whose header is damaged, for an empty one, and goes on with older data. Start at
 `check_complete`.
@@ -57,7 +57,9 @@ class LastCommit:
         self.note(commits)
 
     def note(self, commits: int) -> None:
-        """Write a commit's number down, without waiting for the disk: what survives this process is enough.
+        """Write a commit's number down, without waiting for the disk.
+
+        It need only survive this process.
 
         A failure is none of the commit's, which is durable; a file that lags behind misses a loss at worst.
         """
@@ -91,7 +93,7 @@ def check_complete(database: Path) -> None:
 
 
 def lost_changes(database: Path) -> str:
-    """Return what a database lacks, in words for people; empty where it lacks nothing that is known.
+    """Return the changes that a database lacks, in words; empty for none known.
 
     Raises:
         StoreFault: the database cannot be read.
@@ -112,7 +114,9 @@ def lost_changes(database: Path) -> str:
 
 
 def accept_state(database: Path) -> None:
-    """Take what is in a database for all that there is, also where it lacks changes; no daemon may use it.
+    """Accept the state of a database as complete even if it lacks changes.
+
+    No daemon may use it meanwhile.
 
     Which tasks the missing changes may concern is written down in it: the core must not take for a user's wish that
     one of their attempts was cancelled.
@@ -140,7 +144,10 @@ def accept_state(database: Path) -> None:
 
 
 def _note_forgotten(database: Path) -> None:
-    """Write down up to which number tasks may have changed since; earlier tables have no room for it."""
+    """Write down the highest number of a task that may have changed since.
+
+    Earlier tables have no column for it.
+    """
     if not database.exists() or not database.stat().st_size:
         return
     with database_errors(str(database)), closing(sqlite3.connect(database)) as connection, connection:
@@ -155,7 +162,7 @@ def _beside(database: Path) -> Path:
 
 
 def _known(file: Path) -> _State | None:
-    """Return the state that was written down; None where there is none that can be read."""
+    """Return the state that was written down; None where it cannot be read."""
     try:
         match = _FORM.fullmatch(file.read_bytes())
     except OSError:

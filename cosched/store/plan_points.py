@@ -23,7 +23,10 @@ _SEARCH = ""  # in place of a task
 
 
 class PlanPoints:
-    """Points are lists of numbers, the oldest first. Every method raises `StoreFault` where the database fails."""
+    """Points are lists of numbers, the oldest first.
+
+    Every method raises `StoreFault` where the database fails.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -28,7 +28,9 @@ _HANDED = [str(state) for state in HandoverState if state.live]
 
 
 def prune(store: Store, before: float, limit: int = 500) -> int:
-    """Delete up to `limit` tasks that ended before a time, and records of that age; count the tasks.
+    """Delete up to `limit` tasks that ended before a time; return their number.
+
+    Records of that age are deleted with them.
 
     A task stays while it has a live attempt, while a neighbour may have it, and until its neighbour has confirmed its
     end. Settled hand-overs go with their task: a neighbour that asks later to start it is refused, and its output is
@@ -66,7 +68,10 @@ def prune(store: Store, before: float, limit: int = 500) -> int:
 
 
 def ended_before(time: float) -> Select[tuple[str]]:
-    """Return the question for tasks that may be deleted, those that ended before a time, the first to end first."""
+    """Return the query for tasks that may be deleted, the first to end first.
+
+    They ended before `time`.
+    """
     tasks, attempts = tables.tasks.c, tables.attempts.c
     busy = select(attempts.task).where(attempts.state.in_(_LIVE))
     given, taken = tables.handovers.c, tables.guests.c

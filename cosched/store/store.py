@@ -47,8 +47,8 @@ class TaskSelection:
     """Conditions on tasks; all that are given must hold.
 
     Attributes:
-        states: in one of these.
-        owner: of this user.
+        states: the task is in one of these.
+        owner: the task is this user's.
         text: with these words in name, application or identifier, in any case of letters.
     """
 
@@ -104,7 +104,10 @@ _KEY = select(tables.submission_keys).where(
 
 @dataclass(frozen=True, slots=True)
 class TaskHistory:
-    """A task with its attempts, log and hand-overs at one moment; `log` has the last lines, the oldest first."""
+    """A task with its attempts, log and hand-overs at one moment.
+
+    `log` has the last lines, the oldest first.
+    """
 
     task: Task
     attempts: tuple[Attempt, ...]
@@ -113,12 +116,12 @@ class TaskHistory:
 
 
 class Store:
-    """Durable state of one domain. Methods may be called from any thread; writers wait for one another.
+    """Durable state of one domain, for any thread; writers wait for one another.
 
     Every method raises `StoreFault` where the database fails; a failed `commit` has written nothing.
 
     Attributes:
-        name: of the database, for people.
+        name: name of the database, for people.
         instance: UUID made with the database; no other has the same.
         keep_days: days for which ended tasks are kept where configuration does not say; 0 for ever.
         forgotten: tasks up to this number may have attempts, and cancels of these, that the database has forgotten.
@@ -234,7 +237,7 @@ class Store:
         return record_of(Task, rows[0]) if rows else None
 
     def history(self, task_id: str, limit: int) -> TaskHistory | None:
-        """Return a task with its attempts, hand-overs and the last lines of its log; None where there is none."""
+        """Return a task with its attempts, hand-overs and last log lines, or None."""
         given = {"task": task_id, "limit": limit}
         with database_errors(self.name), self._engine.begin() as connection:  # one transaction: one moment
 
@@ -286,7 +289,10 @@ class Store:
         return records_of(LogEntry, rows)
 
     def ended_attempts(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
-        """Return attempts that started and ended after a time, with tasks, the last to end first."""
+        """Return attempts that started and ended after a time, with tasks.
+
+        The last to end comes first.
+        """
         attempts, tasks = tables.attempts, tables.tasks
         columns = [column.label(f"attempt_{column.name}") for column in attempts.columns]
         query = select(*columns, *tasks.columns).join(tasks, tasks.c.id == attempts.c.task)

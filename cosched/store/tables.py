@@ -1,4 +1,4 @@
-"""The tables keep records: one column for each field of a dataclass, of the same name.
+"""The tables keep records: each column has the name of a dataclass's field.
 
 Times are seconds since the epoch. A new field takes its column here and a migration.
 """

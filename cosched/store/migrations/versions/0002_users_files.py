@@ -1,4 +1,4 @@
-"""Tasks from users' own files, and what is run before a task.
+"""Tasks from users' own files, and preparations of tasks.
 
 Revision ID: 0002
 Revises: 0001

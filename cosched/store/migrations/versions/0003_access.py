@@ -16,7 +16,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Make the tables of who may do what."""
+    """Make the tables of users' rights."""
     op.create_index("tasks_by_owner", "tasks", ["owner", "number"])
     op.create_table(
         "accounts",

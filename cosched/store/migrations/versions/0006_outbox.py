@@ -1,4 +1,4 @@
-"""Whom to tell of a task, and what is still to be sent; ended tasks found by their end.
+"""Addresses to notify about a task, the outbox, and an index of ended tasks.
 
 Revision ID: 0006
 Revises: 0005

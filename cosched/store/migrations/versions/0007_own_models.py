@@ -1,4 +1,4 @@
-"""Models that users gave with their tasks, so that the tasks can go to other domains.
+"""Models that users gave with their tasks, kept to forward these tasks.
 
 Revision ID: 0007
 Revises: 0006

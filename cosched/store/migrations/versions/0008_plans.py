@@ -1,4 +1,4 @@
-"""Where tasks were planned, and how the search went: kept over a restart.
+"""Planned places of tasks and progress of the search, kept over a restart.
 
 Revision ID: 0008
 Revises: 0007

@@ -1,4 +1,6 @@
-"""What gives the role of a token's or session's user, and the credential with which a session ends.
+"""Sources of the roles of tokens and sessions, and the credential of a session.
+
+A session ends with its credential.
 
 Revision ID: 0011
 Revises: 0010

@@ -1,4 +1,4 @@
-"""The number of commits, by which a database is seen to lack the last of them.
+"""The number of commits, which shows whether a database lacks the last of them.
 
 Revision ID: 0012
 Revises: 0011

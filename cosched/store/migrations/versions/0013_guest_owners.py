@@ -18,7 +18,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Rewrite what was user@domain; a name that is none is left out."""
+    """Rewrite owners of the form user@domain; an invalid name is left out."""
     tasks = sa.table("tasks", sa.column("id"), sa.column("owner"), sa.column("origin"))
     connection = op.get_bind()
     for row in connection.execute(sa.select(tasks).where(tasks.c.origin != "")).all():

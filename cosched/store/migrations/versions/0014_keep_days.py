@@ -1,4 +1,4 @@
-"""For how long a database keeps what has ended: a new one for a time, one that was there for ever.
+"""Days for which a database keeps ended tasks: limited when new, unlimited when older.
 
 Revision ID: 0014
 Revises: 0013

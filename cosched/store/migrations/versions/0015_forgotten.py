@@ -1,4 +1,4 @@
-"""The highest number of a task that may have been changed by what a restored database has forgotten.
+"""The highest number of a task whose later changes a restored database has forgotten.
 
 Revision ID: 0015
 Revises: 0014
