@@ -45,7 +45,10 @@ def _schedd(keys: SettingsTable, key: str) -> str:
 
 
 def _tokens(keys: SettingsTable, key: str) -> Path | None:
-    """Return the folder of tokens: it has one at least, and none that others can read."""
+    """Return the folder of tokens.
+
+    It has at least one, and others can read none of them.
+    """
     folder = keys.optional_path(key, _TOKENS)
     if folder is None:
         return None
@@ -107,12 +110,12 @@ class CondorSettings:
 
     @property
     def spooled(self) -> bool:
-        """Whether files go to the scheduler and come back from it."""
+        """Return whether files go to the scheduler and come back from it."""
         return self.files == "spooled"
 
     @property
     def parallel(self) -> bool:
-        """Whether groups are jobs of the parallel universe."""
+        """Return whether groups are jobs of the parallel universe."""
         return self.groups == "parallel"
 
     @classmethod

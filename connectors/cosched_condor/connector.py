@@ -1,4 +1,7 @@
-"""The HTCondor connector: groups of pinned vanilla processes, followed in the event log or, from afar, in the queue."""
+"""The HTCondor connector runs groups of pinned vanilla processes.
+
+It follows them in the event log or, from afar, in the queue.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class CondorConnector:
         }
 
     def hosts(self) -> Sequence[Host]:
-        """Return the machines that the collector shows; those with jobs that are not cosched's are claimed."""
+        """Return the machines that the collector shows; those with foreign jobs are claimed."""
         attribute = self._settings.host_class
         slots = self._client.call("hosts", projection=slot_projection(attribute))
         if not self._own_clusters.scheduler:
@@ -85,7 +88,10 @@ class CondorConnector:
         return self.submit_many([launch]).job(launch.attempt)
 
     def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
-        """Submit one cluster for all launches that differ only in the items' variables: name, command, hosts."""
+        """Submit one cluster for all launches that differ only in the items' variables.
+
+        These are name, command and hosts.
+        """
         outcomes = SubmitOutcomes()
         described: dict[str, SubmitDescription] = {}
         again: list[str] = []
@@ -132,7 +138,10 @@ class CondorConnector:
         return self._jobs.look_up([attempt]).get(attempt)
 
     def events(self, timeout: float) -> Sequence[JobReport]:
-        """Follow the event log or, from afar, the queue; the first call of an object begins at the beginning."""
+        """Follow the event log or, from afar, the queue.
+
+        The first call of an object begins at the beginning.
+        """
         self._prepare()
         with self._events_guard:
             reports = self._job_events.read(timeout)
@@ -171,7 +180,7 @@ class CondorConnector:
     def _hand_over_in_parts(
         self, batch: ClusterBatch, described: Mapping[str, SubmitDescription], outcomes: SubmitOutcomes
     ) -> None:
-        """Submit a cluster; halve it while a limit of the scheduler leaves no room for all of it."""
+        """Submit a cluster, and halve it while a limit of the scheduler refuses it."""
         attempts = list(batch.firsts)
         with outcomes.settle(attempts):
             self._hand_over(batch, outcomes)
@@ -189,7 +198,10 @@ class CondorConnector:
             self._hand_over_in_parts(half, described, outcomes)
 
     def _hand_over(self, batch: ClusterBatch, outcomes: SubmitOutcomes) -> None:
-        """Submit a cluster and release it; its number counts as ours before it is known here."""
+        """Submit a cluster and release it.
+
+        Its number counts as ours before it is known here.
+        """
         fences = {attempt: str(self._attempts.fence_file(attempt)) for attempt in batch.firsts}
         with self._own_clusters.submitting():
             answer = self._submitted(batch, fences)

@@ -1,4 +1,4 @@
-"""HTCondor's job event logs: their events become reports on attempts, their files are begun and deleted.
+"""HTCondor's job event logs become reports on attempts; log files are begun and deleted here.
 
 A submit event's note holds the attempt, its number of processes and the rank: read from its beginning, a log tells all
 after a restart. HTCondor writes a job's events into the log named at its submission, so none is renamed or cut.
@@ -175,7 +175,7 @@ class EventLogFiles:
 
     Args:
         root: the spool.
-        mode: of new logs.
+        mode: returns the mode of new logs.
         largest: bytes after which a new one is begun.
     """
 

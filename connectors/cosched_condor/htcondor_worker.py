@@ -42,7 +42,10 @@ class _CondorVerbs:
         self._logs: dict[str, Any] = {}
 
     def hosts(self, projection: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the machines' slots, attributes spelled as they were asked for: pools write GPUs or GPUS."""
+        """Return the machines' slots, attributes spelled as they were asked for.
+
+        Pools write GPUs or GPUS, for example.
+        """
         collector = self._library.Collector()
         spelled = {name.lower(): name for name in projection}
         ads = collector.query(self._library.AdType.Startd, projection=list(projection))
@@ -81,7 +84,9 @@ class _CondorVerbs:
     def submit_spooled(
         self, description: str, items: Sequence[dict[str, str]], fences: dict[str, str]
     ) -> dict[str, Any]:
-        """Submit one process for each item and hand the scheduler their files: nothing runs before it has them.
+        """Submit one process for each item and hand the scheduler their files.
+
+        Nothing runs before it has the files.
 
         Args:
             description: submit language.
@@ -125,14 +130,14 @@ class _CondorVerbs:
         return [_literal_values(ad) for ad in ads]
 
     def act(self, action: str, constraint: str, reason: str) -> dict[str, Any]:
-        """Remove or release the jobs that the constraint selects; return how many were changed, refused and so on."""
+        """Remove or release the jobs of a constraint; return how many were changed or refused."""
         # A reason without a code is dropped by the library.
         return _literal_values(
             self._schedd().act(getattr(self._library.JobAction, action), constraint, reason=(reason, 0))
         )
 
     def follow(self, logs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
-        """Return events added to logs since the last call, at most a part of them; wait for one."""
+        """Return some of the events added to logs since the last call; wait for one."""
         end = time.monotonic() + timeout
         for log in self._logs.keys() - set(logs):
             del self._logs[log]

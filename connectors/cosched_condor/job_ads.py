@@ -60,7 +60,7 @@ class CondorProcess:
 
 
 def attempt_report(attempt: str, job: str, count: int, processes: Mapping[int, CondorProcess]) -> JobReport:
-    """Report on an attempt from its processes, by rank; one that is missing may still be anything."""
+    """Report on an attempt from its processes, by rank; a missing one may be anything."""
     ranks = [processes.get(rank, CondorProcess()) for rank in range(max(count, 1))]
     state = _joint_state(ranks)
     starts = [process.started for process in ranks if process.started is not None]
@@ -163,7 +163,10 @@ _IDLE, _RUNNING, _REMOVED, COMPLETED, _HELD, _TRANSFERRING, _SUSPENDED = range(1
 
 
 def constraint(attempts: Sequence[str]) -> str:
-    """Return the expression that selects the jobs of these UUIDs; for very many: all jobs of cosched's."""
+    """Return the expression that selects the jobs of these UUIDs.
+
+    Of very many it selects all jobs of cosched.
+    """
     if len(attempts) > MOST_NAMED:
         return "CoschedAttempt =!= undefined"
     if len(attempts) == 1:
@@ -173,18 +176,27 @@ def constraint(attempts: Sequence[str]) -> str:
 
 
 def waits_for_release(ad: Mapping[str, Any]) -> bool:
-    """Return whether the process is as `submit` left it: on hold until the connector releases it."""
+    """Return whether the process is on hold until the connector releases it.
+
+    `submit` leaves it so.
+    """
     return ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == SUBMITTED_ON_HOLD
 
 
 def is_cut_off(ad: Mapping[str, Any], after: float) -> bool:
-    """Return whether the process has waited for its files for more than `after` seconds: its submission died."""
+    """Return whether the process has waited for its files for too long.
+
+    After more than `after` seconds its submission counts as dead.
+    """
     waits = ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == _SPOOLING
     return waits and float(ad.get("ServerTime", 0)) - float(ad.get("EnteredCurrentStatus", 0)) > after
 
 
 def is_withdrawn(ad: Mapping[str, Any]) -> bool:
-    """Return whether the process was withdrawn before the scheduler had its files: it counts as never submitted."""
+    """Return whether the process was withdrawn before the scheduler had its files.
+
+    It counts as never submitted.
+    """
     # HTCondor adds whose removal it was.
     return ad.get("JobStatus") == _REMOVED and str(ad.get("RemoveReason", "")).startswith(WITHDRAWN)
 
@@ -292,7 +304,7 @@ def _completed_process(ad: Mapping[str, Any], started: float | None) -> CondorPr
 
 
 def _start_time(ad: Mapping[str, Any]) -> float | None:
-    """Return when the program of the current run began; None while it is only being prepared."""
+    """Return when the program of the current run began; None during its preparation."""
     claimed, began = _ad_time(ad.get("JobCurrentStartDate")), _ad_time(ad.get("JobCurrentStartExecutingDate"))
     if began is None or claimed is None or began < claimed:
         return None

@@ -109,7 +109,7 @@ class LogEvents:
 
     Args:
         client: the process that reads them.
-        logs: of the spool.
+        logs: logs of the spool.
         keep: seconds for which a log is kept whose jobs seem to live.
     """
 
@@ -164,7 +164,7 @@ class LogEvents:
 
 
 class QueueEvents:
-    """Ask the queue when the slots show a change, and fetch the output of ended jobs.
+    """Asks the queue when the slots show a change, and fetches output of ended jobs.
 
     Args:
         client: the process that talks to HTCondor.

@@ -32,7 +32,7 @@ _CLOCKS_APART = 300  # seconds that the clocks of the spool and of the scheduler
 
 
 class OutputFetcher:
-    """Fetches the output that a scheduler keeps; it lets go of a job whose output was fetched.
+    """Fetches the output that a scheduler keeps; the scheduler then forgets the job.
 
     Args:
         client: a process of its own, for this may take long.
@@ -125,7 +125,7 @@ class SchedulerJobs:
         return found
 
     def reports(self, queue: Sequence[Mapping[str, Any]], attempts: Sequence[str]) -> dict[str, JobReport]:
-        """Return reports from the queue; from the history where it does not show all processes of an attempt."""
+        """Return reports from the queue, and from the history for attempts with missing processes."""
         whole = job_ads.complete_attempts(queue)
         incomplete = [attempt for attempt in attempts if attempt not in whole]
         history: list[dict[str, Any]] = []
@@ -139,7 +139,10 @@ class SchedulerJobs:
         return {attempt: self.corrected(report) for attempt, report in job_ads.reports_of_ads(queue, history).items()}
 
     def corrected(self, report: JobReport) -> JobReport:
-        """Return a report corrected by the spool: a fence, exit codes of all processes, a failed preparation."""
+        """Return a report corrected by the spool.
+
+        A fence, exit codes of all processes and a failed preparation correct it.
+        """
         if report.exit_code == FENCED and self._attempts.fenced(report.attempt):
             return replace(report, state=JobState.REMOVED, exit_code=None, reason="cancelled before it began")
         if report.state in (JobState.COMPLETED, JobState.FAILED):
@@ -154,7 +157,7 @@ class SchedulerJobs:
         return with_preparation_failure(report, self._attempts.folder(report.attempt))
 
     def remove(self, attempt: str) -> None:
-        """Remove an attempt's jobs; those that have ended and are kept for their output stay as they ended."""
+        """Remove an attempt's jobs, except ended ones that are kept for their output."""
         self._act(
             "Remove", f"{job_ads.constraint([attempt])} && JobStatus != {job_ads.COMPLETED}", "cancelled by cosched"
         )
@@ -184,7 +187,10 @@ class SchedulerJobs:
             self._act("Remove", job_ads.constraint([attempt]), job_ads.WITHDRAWN)
 
     def _since(self, attempts: Sequence[str]) -> str:
-        """Return where the search of the history may stop: at jobs that ended before these attempts were written."""
+        """Return where the search of the history may stop.
+
+        It stops at jobs that ended before these attempts were written.
+        """
         times = [self._attempts.created(attempt) for attempt in attempts]
         known = [time for time in times if time is not None]
         if len(known) < len(times):

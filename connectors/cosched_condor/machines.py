@@ -48,7 +48,10 @@ class OwnClusters:
 
     @contextmanager
     def submitting(self) -> Iterator[None]:
-        """Count every newer cluster as ours meanwhile: a slot shows its number before this process knows it."""
+        """Count every newer cluster as ours meanwhile.
+
+        A slot may show its number before this process knows it.
+        """
         self._submitting = True
         try:
             yield
@@ -131,7 +134,7 @@ def pool_hosts(
         slots: ads of slots; a machine with several is up when one of them is.
         class_attribute: the attribute that names a machine's class; empty for none.
         ours: returns whether a slot's job is cosched's.
-        requirements: of a job of cosched's; a partitionable slot that has less left is claimed.
+        requirements: requirements of a job of cosched's; a partitionable slot that has less left is claimed.
     """
     by_machine: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for slot in slots:

@@ -1,4 +1,4 @@
-"""The HTCondor connector's spool holds event logs and, for each attempt, script, output and perhaps a fence."""
+"""The HTCondor connector's spool holds event logs and attempts' scripts, outputs and fences."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CondorAttemptFolders(AttemptFolders):
         self.logs.prepare()
 
     def codes(self, attempt: str) -> list[int | None]:
-        """Return the exit codes that the processes of a parallel job wrote down, by rank; none for other jobs."""
+        """Return the exit codes of a parallel job's processes, by rank; none for other jobs."""
         count = read_job_file(self.folder(attempt) / _PROCESS_COUNT_FILE, 16) or ""
         return [self._code(attempt, rank) for rank in range(int(count))] if count.strip().isdecimal() else []
 
@@ -113,7 +113,10 @@ class CondorAttemptFolders(AttemptFolders):
         return (self.folder(attempt) / _PREPARATION_FILE).exists()
 
     def created(self, attempt: str) -> float | None:
-        """Return when the attempt's script was written, before any job of it; None where there is none."""
+        """Return when the attempt's script was written; None where there is none.
+
+        That is before any job of it.
+        """
         try:
             return (self.folder(attempt) / "run.sh").stat().st_mtime
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The submit commands that a user may give, and what their values may be: start at `check_command`.
+"""Check the submit commands that a user may give: start at `check_command`.
 
 A submit description is made of users' values and cosched's: no value may become a line or a word of cosched's, and no
 command may say what is cosched's to say (whose the job is, where and when it runs, how it is followed).
@@ -62,17 +62,17 @@ _LATE_MACROS = re.compile(r"\$\((ProcId|ClusterId|Node)\)")
 
 
 def is_known_command(name: str) -> bool:
-    """Return whether a name of a submit file means something to HTCondor; others are the file's own macros."""
+    """Return whether HTCondor knows a name of a submit file; others are macros."""
     passed = name in _PASSED_COMMANDS or _PASSED_PATTERN.fullmatch(name) is not None
     return passed or name in _OTHER_COMMANDS or name.startswith("my.")
 
 
 def check_command(name: str, value: str) -> None:
-    """Refuse a command that is not the user's to give, or a value that could reach beyond its line.
+    """Refuse a command that users may not give, or a value that leaves its line.
 
     Args:
-        name: in small letters; `my.` before an attribute of the user's own.
-        value: with macros expanded.
+        name: name in small letters; `my.` before an attribute of the user's own.
+        value: value with macros expanded.
 
     Raises:
         UserError: says what to leave out.
@@ -95,7 +95,9 @@ def _may_be_passed(name: str) -> bool:
 
 
 def check_expression(name: str, value: str) -> None:
-    """Refuse a value that is not one whole expression: cosched's own follows it on the same line.
+    """Refuse a value that is not one whole expression.
+
+    cosched's own expression follows it on the same line.
 
     Raises:
         UserError: says what is wrong with it.

@@ -1,4 +1,4 @@
-"""A launch becomes a submit description in HTCondor's language; launches with equal texts share a cluster.
+"""A launch becomes a submit description; launches with equal texts share a cluster.
 
 Start at `describe`; the text is templates/condor/job.sub. Users' own commands are checked here: no value of theirs can
 become another line, a macro or a command of cosched's.
@@ -49,7 +49,7 @@ _LATE_MACROS = re.compile(r"\$\(DOLLAR\)\((ProcId|ClusterId|Node)\)")
 
 
 def user_commands(launch: Launch) -> list[SafeValue]:
-    """Return the user's commands for a submit description, except those that cosched extends.
+    """Return the user's commands for a submit description, except those cosched extends.
 
     Raises:
         UserError: a command that is not the user's to give, or a value that could become a line of its own.
@@ -103,7 +103,7 @@ def _check_commands(native: NativeDescription) -> None:
 
 
 def _without_macros(value: str) -> str:
-    """Return a value with its macros expanded, except those that only HTCondor can fill in."""
+    """Return a value with macros expanded, except those left to HTCondor."""
     # `$$(Attribute)` is filled in on the host, by HTCondor; nothing here looks at it.
     plain = "$$(".join(part.replace("$", "$(DOLLAR)") for part in value.split("$$("))
     return _LATE_MACROS.sub(r"$(\1)", plain)

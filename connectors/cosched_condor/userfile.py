@@ -1,4 +1,7 @@
-"""A user's submit file becomes tasks: a confined process interprets it, cosched's requests are taken out of it."""
+"""A user's submit file becomes tasks; a confined process interprets it.
+
+The requests to cosched are taken out of it.
+"""
 
 from __future__ import annotations
 

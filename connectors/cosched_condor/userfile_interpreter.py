@@ -1,4 +1,6 @@
-"""The process that interprets a user's submit file: text in, its tasks out, one JSON document each way.
+"""A process of its own interprets a user's submit file.
+
+It takes the text and returns the tasks, one JSON document each way.
 
 Reading a submit file can run commands and read files (`include command : …`, `queue … from command |`). So it happens
 never in the daemon but here, with the submitter's rights, little time, memory and environment and, where the machine

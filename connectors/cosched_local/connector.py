@@ -1,4 +1,4 @@
-"""The local connector is a small resource manager without a daemon; its state is on disk."""
+"""The local connector is a small resource manager that keeps its state on disk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ _PRUNE_AGAIN = 3600.0  # seconds between looks for attempts that ended long ago
 
 
 class LocalConnector:
-    """Runs attempts as processes of this machine on named slots. Methods may be called from different threads.
+    """Runs attempts as processes of this machine on named slots.
+
+    Methods may be called from different threads.
 
     Pinned launches wait until all of their slots are free and up, first come first served on each slot; unpinned ones
     run beside the slots, a limited number of processes at once. Waiting launches start while a method is called.
@@ -105,7 +107,7 @@ class LocalConnector:
             return self._report(attempt)
 
     def events(self, timeout: float) -> Sequence[JobReport]:
-        """Return changes since the last call; after a restart, first all ends that the spool knows."""
+        """Return changes since the last call; after a restart, first all known ends."""
         end = time.monotonic() + timeout
         while not self._closed:
             with self._working():
@@ -127,7 +129,7 @@ class LocalConnector:
             return read_output(self._spool.folder(attempt) / f"{stream}.{rank}", offset, limit)
 
     def close(self) -> None:
-        """Let go of the spool; jobs go on. The object is of no use any more."""
+        """Release the spool; jobs go on, but this object cannot be used again."""
         with self._guard:
             self._closed = True
             if self._lock is None:
@@ -184,7 +186,7 @@ class LocalConnector:
             self._jobs[attempt] = LocalJob(self._spool, launch, self._settings.grace)
 
     def _advance(self) -> None:
-        """Update running jobs, end those that lost a host, start those with free slots."""
+        """Update running jobs, end those that lost a host, and start waiting jobs."""
         off = self._spool.offline()
         for attempt, job in list(self._jobs.items()):
             if job.waiting:
@@ -277,7 +279,10 @@ def _why_waiting(launch: Launch, off: Mapping[str, str], taken: set[str], room: 
 
 
 def _wait_for_change(handles: list[int], wake_fd: int, seconds: float) -> None:
-    """Wait until a runner ends, `wake_fd` is written to, a handle is closed or time is up."""
+    """Wait until a runner ends, a handle is closed or the time is up.
+
+    A write to `wake_fd` ends the wait, too.
+    """
     poll = select.poll()
     for handle in (*handles, wake_fd):
         poll.register(handle, select.POLLIN)

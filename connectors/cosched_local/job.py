@@ -90,11 +90,11 @@ def reap() -> None:
 
 
 class LocalJob:
-    """An attempt's files, runner and latest report, all of which the spool can restore.
+    """An attempt's files, runner and latest report; the spool can restore all of them.
 
     Attributes:
-        launch: of the attempt.
-        report: of the last `look`.
+        launch: launch of the attempt.
+        report: report of the last `look`.
         handle: pidfd of the runner; None while there is none.
     """
 
@@ -143,7 +143,9 @@ class LocalJob:
         self.set_waiting_reason("")
 
     def stop(self, state: JobState, reason: str) -> None:
-        """Order the attempt to end in this state, now or before it begins; `look` returns True when it has.
+        """Order the attempt to end in this state, even before it begins.
+
+        `look` returns True when it has ended.
 
         The order is on disk before a process tries for the claim, so the one that gets it knows the order.
         """
@@ -196,7 +198,10 @@ class LocalJob:
             self._claim.send(signal.SIGKILL)
 
     def _look_at_end(self) -> bool:
-        """Read the end that the runner wrote, or write it in its place; kill processes that it left behind."""
+        """Read the end that the runner wrote, or write it in the runner's place.
+
+        Processes that the runner left behind are killed.
+        """
         attempt = self.launch.attempt
         claim = self._claim
         end = self._spool.end(attempt)

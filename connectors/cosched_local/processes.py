@@ -1,4 +1,7 @@
-"""Finds and kills processes safely: numbers are used again, so each goes with a start time and a boot."""
+"""Find and kill processes safely, by number, start time and boot.
+
+The system uses numbers again.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _RESET = tuple(number for number in range(1, 32) if number not in (signal.SIGKIL
 
 
 class _StartError(Exception):
-    """A process could not be started; holds state, exit code and reason of the attempt's end."""
+    """A process could not be started; holds the attempt's state, exit code and reason."""
 
     def __init__(self, state: str, code: int | None, reason: str) -> None:
         super().__init__(reason)
@@ -171,7 +171,7 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 
 def _watch(processes: _Processes, folder: str, limit: float, grace: float) -> tuple[str, str] | None:
-    """Wait until no process lives; return the state and the reason if they were made to end."""
+    """Wait until no process lives; return state and reason if they were ended."""
     ordered: tuple[str, str] | None = None
     deadline = time.monotonic() + limit
     while True:
@@ -257,7 +257,7 @@ class _Guard:
 
 
 def _kill_all(session: int, mark: bytes) -> None:
-    """Kill all processes with the session or mark of the attempt, until only this one is left."""
+    """Kill all processes of the attempt's session or mark but this one."""
     while sum(
         kill(int(name), session, mark) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()
     ):
@@ -265,7 +265,7 @@ def _kill_all(session: int, mark: bytes) -> None:
 
 
 def kill(pid: int, session: int, mark: bytes) -> bool:
-    """Kill a process of the session or with the mark; return whether it may still live.
+    """Kill a process of the session or mark; return whether it may still live.
 
     Returns False, too, for another user's process.
     """

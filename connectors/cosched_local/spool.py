@@ -85,7 +85,7 @@ class LocalSpool:
         return float(text) if text else None
 
     def end(self, attempt: str) -> JobReport | None:
-        """Return the attempt's end; None while it lives, or if a machine failure cut it short.
+        """Return the attempt's end; None while it lives, or if the machine failed.
 
         A cancel that comes after an eviction makes it REMOVED; one that comes after another end changes nothing.
         """
@@ -130,7 +130,7 @@ class LocalSpool:
         return (JobState(state), reason) if state else None
 
     def write_stop(self, attempt: str, state: JobState, reason: str) -> None:
-        """Order the attempt to end; the first order stands, save that a cancel outdoes an eviction."""
+        """Order the attempt to end; a cancel replaces an eviction, else the first order stands."""
         before = self.stop(attempt)
         if before is None or (before[0] is JobState.EVICTED and state is JobState.REMOVED):
             self.folder(attempt).mkdir(exist_ok=True)

@@ -1,4 +1,7 @@
-"""The simulated connector: a pool in a file, whose jobs last about as long as predicted and run nothing."""
+"""The simulated connector: a pool in a file, whose jobs run nothing.
+
+Each lasts about as long as predicted.
+"""
 
 from cosched_simulated.connector import SimulatedConnector
 

@@ -1,4 +1,7 @@
-"""The simulated connector: each call first brings the pool up to date, so no process looks after it."""
+"""The simulated connector brings its pool up to date at each call.
+
+No process looks after the pool.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +130,7 @@ class SimulatedConnector:
             return _job_report(transaction, attempt)
 
     def events(self, timeout: float) -> Sequence[JobReport]:
-        """Return reports of jobs that changed since the last call; after a restart, of all that are known."""
+        """Return reports of jobs changed since the last call; after a restart, all."""
         self._count_call("events")
         end = time.monotonic() + timeout
         reports: list[JobReport] = []
@@ -162,7 +165,7 @@ class SimulatedConnector:
         return output_part(line.encode(), offset, limit)
 
     def close(self) -> None:
-        """Let go of the file; the pool goes on. The object is of no use any more."""
+        """Close the file; the pool goes on, but this object cannot be used again."""
         self._closed = True
         self._wake.set()
         with self._guard:

@@ -1,4 +1,4 @@
-"""A simulated pool at one moment, and its changes with time: values without a clock or files.
+"""A simulated pool at one moment, and its changes with time, as pure values.
 
 Start at `SimulatedPool` and `advance`; `drawn_outcome` draws a job's run time and outcome at its submission.
 """
@@ -24,8 +24,8 @@ class JobOutcome:
     """Outcome of a job.
 
     Attributes:
-        state: of the job from its end on.
-        exit_code: of its processes; None where they were made to end.
+        state: state of the job from its end on.
+        exit_code: exit code of its processes; None where they were made to end.
         reason: in the pool's words.
     """
 
@@ -85,7 +85,7 @@ class SimulatedJob:
         return replace(self, state=self.outcome.state)
 
     def stop(self, outcome: JobOutcome, time: float, grace: float) -> SimulatedJob:
-        """Return the job made to end: at once while it waits, else after the grace at the latest.
+        """Return the stopped job: it ends at once if waiting, else within the grace.
 
         A cancel outdoes the loss of a host, before and after the end; nothing else changes an outcome once more.
         """
@@ -172,7 +172,7 @@ def advance(pool: SimulatedPool, now: float) -> SimulatedPool:
 
 
 def next_change(pool: SimulatedPool) -> float | None:
-    """Return when a job ends or becomes ready next, seconds since the epoch; None where none will."""
+    """Return the epoch time when a job next ends or becomes ready, or None."""
     ends = (job.ends for job in pool.jobs if job.state is JobState.RUNNING)
     readies = (job.ready for job in pool.jobs if job.state is JobState.QUEUED and job.ready > pool.time)
     return min((*ends, *readies), default=None)
@@ -183,7 +183,10 @@ def _with_ended_jobs(jobs: tuple[SimulatedJob, ...], time: float) -> list[Simula
 
 
 def _with_started_jobs(jobs: list[SimulatedJob], up: tuple[str, ...], time: float) -> list[SimulatedJob]:
-    """Start jobs with free hosts, in order of submission; a waiting job keeps its free hosts."""
+    """Start jobs with free hosts, in order of submission.
+
+    A waiting job keeps its free hosts.
+    """
     busy = {host for job in jobs if job.state is JobState.RUNNING for host in job.hosts}
     free = dict.fromkeys(host for host in up if host not in busy)
     for place, job in enumerate(jobs):
@@ -199,7 +202,9 @@ def _with_started_jobs(jobs: list[SimulatedJob], up: tuple[str, ...], time: floa
 
 
 def drawn_outcome(launch: Launch, settings: SimulatedSettings) -> tuple[float, JobOutcome]:
-    """Draw an attempt's run time, seconds, and its outcome: the same for the same seed and attempt.
+    """Draw an attempt's run time in seconds and its outcome.
+
+    They are the same for the same seed and attempt.
 
     The time is the predicted one by a log-normal factor of median 1, cut off at the time limit.
     """

@@ -39,7 +39,7 @@ class SimulatedSettings:
     Attributes:
         hosts: name → class; the class is empty where none is given.
         spool: folder of the pool's file and of the markers of hosts that are off.
-        seed: of all that is drawn.
+        seed: seed of all draws.
         error: standard deviation of the logarithm of run time ÷ prediction, whose median is 1.
         failures: share of the jobs that end with exit code 1.
         unpredicted: seconds that a job without a prediction lasts (median).

@@ -1,4 +1,4 @@
-"""Runs Slurm's commands: argument vectors, a time limit, and errors that say whether to try again.
+"""Slurm's commands run with argument vectors and a time limit; errors say whether to retry.
 
 Start at `SlurmCommands`; `run_command` runs one process; `refusal_error` reads Slurm's words where it takes no job.
 """
@@ -82,7 +82,10 @@ def queue_full_message(words: str) -> str:
 
 
 def _is_submit_limit(words: str) -> bool:
-    """Return whether a limit on submitted jobs is reached, named by Slurm or not: it passes as jobs end."""
+    """Return whether a limit on submitted jobs is reached, named by Slurm or not.
+
+    It passes as jobs end.
+    """
     if _POLICY not in words.lower():
         return False
     return bool(_SUBMIT_LIMIT.search(words)) or not _OTHER_LIMIT.search(words)
@@ -244,7 +247,7 @@ class SlurmCommands:
         """Run sbatch and return the job's number.
 
         Args:
-            options: of sbatch; the last one is the script.
+            options: options of sbatch; the last one is the script.
             user: whom the job shall belong to, in place of the daemon's user. sbatch then has no right but this user's.
 
         Raises:
@@ -283,7 +286,10 @@ class SlurmCommands:
         return parse_reservation(self._run("scontrol", "--oneliner", "show", "reservation", name))
 
     def accounting(self, age: int) -> list[str] | None:
-        """Return a line of `SACCT_FIELDS` for each job of the last `age` seconds; None without accounting."""
+        """Return a line of `SACCT_FIELDS` for each recent job; None without accounting.
+
+        Recent are the last `age` seconds.
+        """
         if not self._accounts:
             return None
         form = (

@@ -67,7 +67,10 @@ class SlurmConnector:
         return self._slurm.calls
 
     def hosts(self) -> Sequence[Host]:
-        """Return the nodes, of partition and reservation where these are set; those with foreign jobs are claimed."""
+        """Return the nodes; those with foreign jobs are claimed.
+
+        Where partition and reservation are set, only their nodes are returned.
+        """
         rows, own = self._slurm.nodes(), self._settings.reservation
         foreign = self._foreign_jobs.claims(busy_nodes(rows) - self._job_watch.hosts())
         reserved = self._commands.reservation(own) if own else None
@@ -113,7 +116,10 @@ class SlurmConnector:
         return outcomes
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
-        """Ask Slurm once for all; look at stamps and the completion file for jobs that it has forgotten."""
+        """Ask Slurm once for all attempts.
+
+        Of jobs that it has forgotten, the stamps and the completion file tell.
+        """
         for attempt in attempts:
             check_attempt(attempt)
         shown = self._shown(attempts) if attempts else {}
@@ -138,7 +144,10 @@ class SlurmConnector:
         return self._sought(attempt, self._records().get(attempt))
 
     def events(self, timeout: float) -> Sequence[JobReport]:
-        """Return new reports of attempts in the spool; a new object begins with all jobs that Slurm shows."""
+        """Return new reports of attempts in the spool.
+
+        A new object begins with all jobs that Slurm shows.
+        """
         with self._spool_faults():
             return self._job_watch.wait(timeout)
 
@@ -227,7 +236,7 @@ class SlurmConnector:
             raise ConnectorError(message, transient=error.transient) from error
 
     def _job_user(self, launch: Launch) -> OwnerAccount | None:
-        """Return whom an attempt's job belongs to; None for the daemon's own user.
+        """Return the account that an attempt's job belongs to; None for the daemon's user.
 
         Raises:
             UserError: the owner is no user for whom jobs are submitted.
@@ -276,7 +285,7 @@ class SlurmConnector:
         }
 
     def _unfinished(self) -> set[str]:
-        """Return the folders that are needed: of live attempts, and of all arrays that Slurm shows."""
+        """Return the folders in use: of live attempts, and of arrays that Slurm shows."""
         rows = self._slurm.jobs()
         live = {
             record.attempt

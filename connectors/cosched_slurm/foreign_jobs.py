@@ -1,4 +1,4 @@
-"""Hosts that jobs of others have: start at `ForeignJobs`, which asks Slurm for them as seldom as it can."""
+"""Hosts taken by foreign jobs: start at `ForeignJobs`, which seldom asks Slurm."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class ForeignClaim:
 
 
 def foreign_claims(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool]) -> dict[str, ForeignClaim]:
-    """Return the claim on each host of a foreign job; of several jobs that of the longest.
+    """Return the claim on each host of foreign jobs, that of the longest job.
 
     Args:
-        rows: jobs as Slurm's JSON has them, of any version.
+        rows: jobs in Slurm's JSON of any version.
         ours: returns whether an attempt is known here.
     """
     found: dict[str, ForeignClaim] = {}
@@ -65,7 +65,7 @@ def foreign_claims(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool
 
 
 def _has_no_time_limit(row: Mapping[str, Any]) -> bool:
-    """Return whether a job has no time limit: Slurm then shows an end in a year."""
+    """Return whether a job has no time limit; Slurm then gives an end in a year."""
     if "time_limit" not in row:
         return False
     minutes = plain_number(row["time_limit"])

@@ -86,7 +86,7 @@ class JobArrays:
         return self._known[array]
 
     def element_of(self, attempt: str) -> tuple[str, int] | None:
-        """Return the array and the index of an attempt; None for a job of its own."""
+        """Return the array and index of an attempt; None for a separate job."""
         try:
             array, index = (read_job_file(self._attempts.folder(attempt) / _ELEMENT_FILE) or "").split()
             check_attempt(array)

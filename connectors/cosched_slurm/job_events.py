@@ -36,8 +36,8 @@ def merged_report(
 
     Args:
         attempt: its UUID.
-        record: of its job; None where Slurm does not know the job, or not any more.
-        stamps: of its processes.
+        record: record of its job; None where Slurm does not know the job, or has forgotten it.
+        stamps: stamps of its processes.
         fenced: whether it was cancelled.
         now: seconds since the epoch.
     """
@@ -159,7 +159,10 @@ class JobWatch:
         return reports
 
     def _due(self) -> bool:
-        """Return whether to ask Slurm; the first time in any case, for jobs that ended while nobody listened."""
+        """Return whether to ask Slurm now.
+
+        The first call always asks, for jobs that ended while no process listened.
+        """
         with self._guard:
             if self._asked is None:
                 return True
@@ -210,7 +213,10 @@ class JobWatch:
         return [report] if report.state is not JobState.UNKNOWN else []
 
     def _ends_badly(self, job: _FollowedJob) -> bool:
-        """Return whether a job was cancelled, or ended by its stamps and not yet by Slurm."""
+        """Return whether a job was cancelled, or has ended by its stamps alone.
+
+        Slurm does not show that end yet.
+        """
         attempt = job.record.attempt
         if attempt not in self._followed:
             return False

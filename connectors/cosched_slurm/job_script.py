@@ -40,7 +40,7 @@ class ArrayShape:
     """Common properties of one array's attempts, which share a comment.
 
     Attributes:
-        options: of sbatch, but for those that differ between the attempts.
+        options: sbatch's options that the attempts share.
         application: their tasks' application.
         has_deadline: whether their tasks have deadlines. These may differ: else few would share an array.
         owner: the array's owner; empty for the daemon's own user.
@@ -80,7 +80,7 @@ def array_arguments(shape: ArrayShape, array: str, folder: Path, launches: Seque
 
 
 def array_shape(launch: Launch, folder: Path, settings: SlurmSettings) -> ArrayShape | None:
-    """Return the shape of the arrays that an attempt may be an element of; None for none.
+    """Return the shape of the arrays that an attempt may join; None for none.
 
     Slurm pins all elements of an array to the same nodes, and a user's own script is its own job.
 
@@ -110,7 +110,7 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
     Args:
         launch: the attempt.
         folder: the attempt's folder.
-        settings: of the connector.
+        settings: settings of the connector.
 
     Raises:
         UserError: a value cannot be carried safely.
@@ -178,7 +178,10 @@ def _user_options(launch: Launch) -> dict[str, str]:
 
 
 def process_count(launch: Launch) -> int:
-    """Return the number of processes that cosched follows: a user's own script runs once, on the first host."""
+    """Return the number of processes that cosched follows.
+
+    A user's own script runs once, on the first host.
+    """
     return launch.count if launch.native is None else 1
 
 
@@ -187,7 +190,7 @@ def job_script(count: int, script: Path, srun: str, scontrol: str = "") -> str:
 
     Args:
         count: number of processes.
-        script: of each process.
+        script: script of each process.
         srun: path of Slurm's program that starts them.
         scontrol: path of Slurm's program that names the job's nodes; empty where they are known, or there is but one.
     """

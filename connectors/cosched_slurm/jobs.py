@@ -35,7 +35,7 @@ _MOST_NODES = 100_000  # a text that stands for more names is no list of nodes
 
 
 def node_names(text: str) -> tuple[str, ...]:
-    """Return the names in a list of nodes, in order; () if it is no such list."""
+    """Return the names in a list of nodes, in order; () for other texts."""
     names: list[str] = []
     for part in _LIST_PART.findall(text):
         pieces = [_bracket_choices(inside) if inside else [plain] for inside, plain in _NAME_PIECE.findall(part)]
@@ -185,7 +185,10 @@ def _vanished_record(attempt: str, count: int, job: str) -> JobRecord:
 
 
 def commented_uuid(row: Mapping[str, Any]) -> str | None:
-    """Return the UUID of the attempt or array in a job's comment; None for a foreign job."""
+    """Return the UUID of the attempt or array in a job's comment.
+
+    It is None for a foreign job.
+    """
     found = _COMMENT.match(str(row.get("comment") or ""))
     return None if found is None else found[2]
 
@@ -244,7 +247,7 @@ def state_words(value: object) -> list[str]:
 
 
 def plain_number(value: object) -> float | None:
-    """Return a plain number or one in Slurm's later form; None where it is not set or infinite."""
+    """Return a number from Slurm's JSON of any version; None if unset or infinite."""
     if isinstance(value, dict):
         value = value.get("number") if value.get("set") and not value.get("infinite") else None
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -19,7 +19,7 @@ class OwnerAccount:
     """A user of this machine.
 
     Attributes:
-        name: of the user.
+        name: name of the user.
         uid: number of the user, never root's.
         gid: number of the user's own group.
         groups: numbers of all the user's groups.
@@ -51,7 +51,7 @@ def owner_account(owner: str, lowest_uid: int) -> OwnerAccount:
     """Return an owner's account on this machine.
 
     Args:
-        owner: of a task.
+        owner: owner of a task.
         lowest_uid: users with smaller numbers are the system's, for whom nothing is submitted.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Records of jobs that the controller has forgotten: from sacct (slurmdbd) or the job completion file.
+"""Records of jobs that the controller has forgotten, from sacct or the completion file.
 
 `accounted_record` finds one among the rows of an `AccountingCache`, `completed_record` finds one in the file.
 """
@@ -33,7 +33,7 @@ def accounted_record(rows: Iterable[Sequence[str]], attempt: str, index: int | N
     Args:
         rows: `SACCT_FIELDS` of the jobs in its folder or its array's, times in epoch seconds.
         attempt: its UUID.
-        index: of the attempt's element in its array; None for a job of its own.
+        index: index of the attempt's element in its array; None for a job of its own.
     """
     found = None
     for fields in rows:
@@ -67,7 +67,10 @@ def _sacct_record(attempt: str, fields: Sequence[str]) -> JobRecord | None:
 
 
 def _exit_code(text: str) -> int | None:
-    """Return the exit code of "code:signal", 128 + n for signal n; None where it is neither."""
+    """Return the exit code of "code:signal"; None where the text is not that.
+
+    Signal n counts as 128 + n.
+    """
     code, _, signal = text.partition(":")
     if signal.isdecimal() and int(signal):
         return 128 + int(signal)
@@ -117,13 +120,15 @@ def _rows_by_folder(lines: Iterable[str]) -> dict[str, list[list[str]]]:
 
 
 def completed_record(file: Path, attempt: str, folder: Path, index: int | None = None) -> JobRecord | None:
-    """Return the job of an attempt from the job completion file (jobcomp/filetxt); None where it is not there.
+    """Return the record of an attempt in the job completion file, or None.
+
+    The file is that of jobcomp/filetxt.
 
     Args:
         file: the completion file.
         attempt: its UUID.
         folder: the job's working directory: the attempt's, or its array's.
-        index: of the attempt's element in its array; None for a job of its own.
+        index: index of the attempt's element in its array; None for a job of its own.
 
     Raises:
         ConnectorError: the file cannot be read.
@@ -157,7 +162,10 @@ def _last_line_with(file: Path, wanted: bytes, index: int | None) -> str | None:
 
 
 def _array_element(line: str) -> tuple[str, str]:
-    """Return a line's array number and index; a user's own text stands before them, so the last pair counts."""
+    """Return a line's array number and index.
+
+    A user's own text stands before them, so the last pair counts.
+    """
     found: list[tuple[str, str]] = _ARRAY_ELEMENT.findall(line)
     return found[-1] if found else ("", "")
 

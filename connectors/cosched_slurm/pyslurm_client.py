@@ -96,7 +96,7 @@ class PyslurmClient(WorkerProcess):
     """Does with pyslurm what `SlurmCommands` does with commands, but for arrays.
 
     Args:
-        settings: of the connector.
+        settings: settings of the connector.
 
     Attributes:
         largest_array: most jobs of one array; 1, for pyslurm cannot end an element, which has no number of its own.
@@ -125,7 +125,7 @@ class PyslurmClient(WorkerProcess):
         """Submit a job and return its number.
 
         Args:
-            options: of sbatch; the last one is the script.
+            options: options of sbatch; the last one is the script.
             user: whom the job shall belong to. sbatch submits it as him: the library would use the daemon's own rights.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The process that talks to Slurm through pyslurm; answers in the form of `squeue --json` of 22.05.
+"""The process that talks to Slurm through pyslurm, in the JSON of `squeue` 22.05.
 
 pyslurm ends the process that imports it where Slurm's configuration cannot be read, so no other module imports it.
 Started as `python -m cosched_slurm.pyslurm_worker`; ends when its input ends.

@@ -147,7 +147,7 @@ _LARGEST_INDEX = 4_000_000  # Slurm's own limit (MaxArraySize) is at most this
 
 
 def long_name(word: str) -> tuple[str, str | None]:
-    """Return an option's long name from a script, and the value written with it, if any.
+    """Return an option's long name from a script, with its value if it has one.
 
     Raises:
         UserError: no option, or one that has no place in a file for cosched.
@@ -167,7 +167,7 @@ def long_name(word: str) -> tuple[str, str | None]:
 
 
 def check_user_option(name: str, value: str) -> None:
-    """Refuse an option that is not the user's to give, or a value that is not.
+    """Refuse an option or a value that users may not give.
 
     Args:
         name: long name of the option.

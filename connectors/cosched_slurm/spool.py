@@ -1,4 +1,4 @@
-"""The spool of the Slurm connector: an attempt's folder holds its scripts, output and process stamps.
+"""The Slurm connector's spool holds attempts' scripts, outputs and process stamps.
 
 A process leaves `began.<rank>` and `ended.<rank>`: finer than Slurm's seconds, with its exit code, at no cost to the
 controller. Where `began` exists, it does not run again.
@@ -71,7 +71,7 @@ class ProcessStamps:
         finished: end of the last process; None while some have not ended.
         code: the first code that is not 0 in rank order; None while some have not ended.
         job: Slurm's number of the job, once all have begun.
-        hosts: of the processes, in rank order, once all have begun and stamped them.
+        hosts: hosts of the processes, in rank order, once all have begun and stamped them.
     """
 
     started: float | None = None
@@ -89,7 +89,10 @@ class SlurmAttemptFolders(AttemptFolders):
         return 0o700
 
     def file_mode(self) -> int:
-        """Return the mode of files in them: where the folder is another user's, they stay ours for him to read."""
+        """Return the mode of files in the folders.
+
+        Where a folder is another user's, its files stay ours, and the user may read them.
+        """
         return 0o755
 
     def change_owner(self, attempt: str, user: OwnerAccount) -> None:
@@ -103,14 +106,17 @@ class SlurmAttemptFolders(AttemptFolders):
         os.chown(self.folder(attempt), user.uid, user.gid, follow_symlinks=False)
 
     def created(self, attempt: str) -> float:
-        """Return when the attempt's script was written, before any job of it; now where there is none."""
+        """Return when the attempt's script was written, or the present where there is none.
+
+        That is before any job of it.
+        """
         try:
             return (self.folder(attempt) / "run.sh").stat().st_mtime
         except OSError:
             return time.time()
 
     def changed(self, attempt: str) -> int:
-        """Return a number that changes when a process leaves a stamp; 0 where there is no folder."""
+        """Return a number that changes when a process leaves a stamp; 0 without a folder."""
         try:
             return self.folder(attempt).stat().st_mtime_ns
         except FileNotFoundError:
@@ -182,7 +188,10 @@ class SlurmAttemptFolders(AttemptFolders):
 
 
 def _streams_kept(settings: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the streams that go into the attempt's folder: those that the user's script sends nowhere else."""
+    """Return the streams that go into the attempt's folder.
+
+    The user's script may send the others elsewhere.
+    """
     if "output" in settings:  # as for sbatch, errors go with it
         return ()
     return ("out",) if "error" in settings else ("out", "err")

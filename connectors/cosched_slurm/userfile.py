@@ -1,4 +1,7 @@
-"""A user's batch script becomes tasks: its `#SBATCH` and `#COSCHED` lines are read, as sbatch reads them, not run."""
+"""A user's batch script becomes tasks: its `#SBATCH` and `#COSCHED` lines are read.
+
+They are read as sbatch reads them, and not run.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,9 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
-    """Return the tasks that a script asks for: one, or one for each index of its array.
+    """Return the tasks that a script asks for, one for each array index.
+
+    Without an array it is one task.
 
     Raises:
         UserError: it is no batch script, or an option cannot be understood or kept; names the line.
@@ -84,7 +89,10 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
 
 
 def _directives(text: str, origin: UserFileOrigin) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the options and cosched's own requests; they end at the first command, as for sbatch."""
+    """Return the options and cosched's own requests, up to the first command.
+
+    So does sbatch.
+    """
     options: dict[str, str] = {}
     requests: list[tuple[str, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
