@@ -65,7 +65,7 @@ def foreign_claims(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool
 
 
 def _has_no_time_limit(row: Mapping[str, Any]) -> bool:
-    """Return whether a job has no time limit; Slurm then gives an end in a year."""
+    """Return whether a job has no time limit; Slurm gives it a year."""
     if "time_limit" not in row:
         return False
     minutes = plain_number(row["time_limit"])
