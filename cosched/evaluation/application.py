@@ -30,7 +30,7 @@ class Application:
     """A checked application model. Compared by identity.
 
     Attributes:
-        name: of the application object.
+        name: name of the application object.
         file: the file that it was read from.
         root: the object and what it includes.
     """

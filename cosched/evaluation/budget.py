@@ -33,7 +33,10 @@ DEEPEST_CALLS = 40
 
 
 class Budget:
-    """Counts down the steps that are left; a step is about one statement, or one use of a device."""
+    """Counts down the steps that are left.
+
+    A step is about one statement, or one use of a device.
+    """
 
     __slots__ = ("left", "total")
 

@@ -82,7 +82,10 @@ _MOST_PROCESSORS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class LinearCost:
-    """Cost of x bytes in microseconds: b + c·x up to a bytes, d + e·x above (HMCL's DD_*_A to DD_*_E)."""
+    """Cost of x bytes in microseconds, linear on either side of a bytes.
+
+    It is b + c·x up to a bytes, and d + e·x above. The coefficients are HMCL's DD_*_A to DD_*_E.
+    """
 
     a: float
     b: float
@@ -109,7 +112,7 @@ class Hardware:
     """A checked hardware configuration. Compared by identity.
 
     Attributes:
-        name: of the configuration.
+        name: name of the configuration.
         operations: microseconds of each clc opcode.
         messages: costs by library (`mpi`, `pvm`), and within a host (`shm`) where it is not the network's.
         description: `Desc` of the hardware group, else empty.
@@ -206,7 +209,10 @@ def _coefficients(settings: Mapping[str, float], cost: str) -> LinearCost:
 
 
 def _described(settings: Mapping[str, float], cost: str) -> LinearCost:
-    """Return a cost given as latency and bandwidth; long messages cost the same where nothing else is said."""
+    """Return a cost given as latency and bandwidth.
+
+    Long messages cost the same unless they have settings of their own.
+    """
     latency, bandwidth = COST_SETTINGS[cost]
     short = settings[latency], _a_byte(settings.get(bandwidth))
     above = settings.get(f"long_{latency}", short[0])

@@ -57,8 +57,8 @@ class Layout(NamedTuple):
     """The processors of some numbers of hosts, numbered through.
 
     Attributes:
-        processors: of each number of hosts, shape (counts,).
-        host: of each processor, shape (processors of all,); numbered through as well.
+        processors: processors of each number of hosts, shape (counts,).
+        host: host of each processor, shape (processors of all,); numbered through as well.
         classes: the kinds of hosts among them.
         kind: index into `classes` of each processor's host, shape (processors of all,).
     """

@@ -23,7 +23,7 @@ class ProcessorTime(NamedTuple):
 
 
 class PathPart(NamedTuple):
-    """Part of one statement in the critical path, the chain of steps that bounds the run.
+    """A statement's part in the critical path, the chain of steps that bounds the run.
 
     Attributes:
         file: and `line`: where the model says so.

@@ -19,7 +19,10 @@ __all__ = ["Site", "Sites", "linked_objects", "sites"]
 
 
 class Site(NamedTuple):
-    """One use of a device in a model: its file, its position, and the HMCL group of its costs, empty for work."""
+    """One use of a device in a model: its file, position and cost group.
+
+    `group` is the HMCL group of its costs, empty for work.
+    """
 
     source: Source
     at: Position
@@ -53,7 +56,10 @@ class Sites:
 
 @lru_cache(maxsize=64)
 def sites(root: Linked) -> Sites:
-    """Return the steps of an application. The cache keeps the tree alive whose nodes are known by identity."""
+    """Return the sites of an application's steps.
+
+    Its cache keeps the tree alive, whose nodes are known by identity.
+    """
     return Sites(root)
 
 

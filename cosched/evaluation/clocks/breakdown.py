@@ -37,10 +37,10 @@ def critical_path(
     """Return the critical path by statement, the longest part first.
 
     Args:
-        passages: of a program on one number of hosts.
+        passages: segments of a program on one number of hosts, as they were carried out.
         last: the processor that ends last, from 0.
         prices: the costs of the steps.
-        places: of the application's steps.
+        places: places of the application's steps.
     """
     total: _Path = defaultdict(lambda: np.zeros(3))
     walks: dict[tuple[int, int], _Walk] = {}
@@ -86,7 +86,10 @@ class _Walk:
         self._last = dict(zip(owners.tolist(), (len(steps) - 1 - ends).tolist(), strict=True))
 
     def back(self, owner: int) -> tuple[int, _Path]:
-        """Return the processor on which the path enters the segment, and its costs by place and kind."""
+        """Return the processor where the path enters the segment, and the path's costs.
+
+        The costs are by place and kind.
+        """
         parts: _Path = defaultdict(lambda: np.zeros(3))
         step = self._last.get(owner, -1)
         while step >= 0 and self._processor[step] == owner:
@@ -107,9 +110,9 @@ def account(course: Clocks, prices: Prices, places: Sequence[Site], events: Sequ
     """Return the results of a program on one number of hosts.
 
     Args:
-        course: at its end, with its passages.
+        course: clocks at the end of the program, with its passages.
         prices: the costs of the steps.
-        places: of the application's steps.
+        places: places of the application's steps.
         events: the trace, where it is wanted.
     """
     count = len(course.ahead)

@@ -35,7 +35,10 @@ __all__ = ["Clocks", "ExecutedSegment", "TimedSegment", "Timeline", "timed_segme
 
 
 class Timeline(NamedTuple):
-    """Start and end of each step, us, shape (steps,) each; a step may wait before `ready`."""
+    """Start and end of each step in microseconds, shape (steps,) each.
+
+    A step may wait before `ready`.
+    """
 
     start: Floats
     ready: Floats
@@ -144,7 +147,7 @@ _AT_ONCE = 8  # steps that go together cost what one taken by itself does
 
 
 def timed_segments(program: Sequence[Steps], prices: Prices, processors: int) -> list[TimedSegment]:
-    """Return the plan of each segment of a program; the same segment has the same plan.
+    """Return the plan of each segment of a program; equal segments share a plan.
 
     Raises:
         UnmatchedError: a segment cannot be carried out.
@@ -158,7 +161,10 @@ def timed_segments(program: Sequence[Steps], prices: Prices, processors: int) ->
 
 
 class ExecutedSegment(NamedTuple):
-    """One segment as it was carried out: `lapse` and `ahead` as they were before it, see `Course`."""
+    """One segment as it was carried out.
+
+    `lapse` and `ahead` are those before it, see `Clocks`.
+    """
 
     plan: TimedSegment
     lapse: Floats
@@ -174,7 +180,7 @@ class Clocks:
     Args:
         hosts: processors of each number of hosts, shape (counts,).
         budget: the budget of steps, reduced by those carried out.
-        places: of the application's steps.
+        places: places of the application's steps.
         remember: keep the passages.
 
     Attributes:

@@ -20,7 +20,7 @@ __all__ = ["deadlock"]
 
 
 def deadlock(steps: Steps, places: Sequence[Site]) -> ModelError:
-    """Return the error of steps that wait for one another, or for a message never sent."""
+    """Return the error for steps that wait for one another or for a missing message."""
     stuck = _stuck(steps)
     first = min(stuck)
     receive = stuck[first]

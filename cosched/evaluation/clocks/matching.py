@@ -1,4 +1,4 @@
-"""Find which steps wait for which in a segment, whatever the steps cost.
+"""Match each receive of a segment with its send, whatever the steps cost.
 
 Found once: other parameters, another hardware and most turns of a search change the costs only.
 """
@@ -54,10 +54,10 @@ class Level(NamedTuple):
 
 
 class _Edges(NamedTuple):
-    """Between which runs edges are to be.
+    """The runs between which edges are to be made.
 
     Attributes:
-        ordinals: of the receive of each message among all, by step.
+        ordinals: number of each message's receive among all, by step.
         heads: the first runs of processors that wait for a message.
         clocks: the processors of these.
         follow: the runs that follow another of their processor.
@@ -86,11 +86,11 @@ class Topology:
         sends: steps that send and are received, ascending, shape (messages,).
         receives: the step that receives each of them.
         unreceived: messages that nobody receives.
-        run: of each step, shape (steps,).
+        run: run of each step, shape (steps,).
         out: the run that sends each message.
         into: the run that receives it.
         first: the first step of each run, and after those how many steps there are, shape (runs + 1,).
-        node: of each run.
+        node: node of each run.
         levels: in order.
         chains: the edges from a run to the next of its processor.
         chained: the run that each of these comes from.
@@ -176,7 +176,10 @@ _using = Lock()
 
 
 def topology(steps: Steps, processors: int) -> Topology:
-    """Return the topology of steps; steps of one shape share it, also those taken apart from it."""
+    """Return the topology of steps; steps of one shape share it.
+
+    So do steps that were taken apart from that shape.
+    """
     shape = steps.shape.origin or steps.shape
     with _using:
         found = _known.get(shape, {}).get(processors)
@@ -188,7 +191,9 @@ def topology(steps: Steps, processors: int) -> Topology:
 
 
 def _levelled(out: Indices, into: Indices, follows: NDArray[np.bool_]) -> tuple[Indices, int]:
-    """Return each run's level, one above the highest it depends on, and the number of levels.
+    """Return each run's level and the number of levels.
+
+    A level is one above the highest that the run depends on.
 
     There are none where runs wait for one another.
 
@@ -223,7 +228,10 @@ def _levelled(out: Indices, into: Indices, follows: NDArray[np.bool_]) -> tuple[
 
 
 def _after(out: Indices, into: Indices, follow: Indices, runs: int) -> tuple[Indices, Indices]:
-    """Return the runs that wait for each run, one run after another, and where each begins."""
+    """Return the runs that wait for each run, and where the list of each begins.
+
+    The lists follow one another.
+    """
     lengths = np.bincount(out, minlength=runs)
     own = np.zeros(runs + 1, np.int64)
     own[follow] = 1

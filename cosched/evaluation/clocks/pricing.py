@@ -31,7 +31,7 @@ class Prices:
 
     Args:
         layout: on which hosts the processors are.
-        places: of the application's steps.
+        places: places of the application's steps.
     """
 
     def __init__(self, layout: Layout, places: Sequence[Site]) -> None:
@@ -40,7 +40,7 @@ class Prices:
         self._groups = sorted({place.group for place in places} - {""})
 
     def spread(self, steps: Steps) -> Steps:
-        """Return the steps whose uses each cost the same everywhere."""
+        """Return steps each of whose uses costs the same on all processors."""
         return steps if self._layout.alike else steps.apart()
 
     def of(self, steps: Steps) -> tuple[Floats, Floats]:
@@ -52,7 +52,7 @@ class Prices:
         return self._each(steps, _linear, steps.amounts)
 
     def latency(self, steps: Steps) -> tuple[Floats, Floats]:
-        """Return the part of `of` that does not depend on a message's size; 0 for work."""
+        """Return the part of `of` that is independent of a message's size; 0 for work."""
         return self._each(
             steps, lambda cost, size: np.where(size <= cost.a, cost.b, cost.d), np.zeros(len(steps.amounts))
         )

@@ -30,7 +30,7 @@ _PARTS = 32  # at least so long, on average
 
 
 def stable_order(keys: NDArray[np.int64], bound: int) -> NDArray[np.int64]:
-    """Return the order that sorts keys from 0 to less than `bound`; equal ones stay as they are."""
+    """Return the stable order that sorts keys from 0 to less than `bound`."""
     # numpy sorts short integers by their digits: linear, and several times faster than by comparison. Faster still it
     # merges a few sorted parts.
     short = bound <= _SHORT and _PARTS * np.count_nonzero(keys[1:] < keys[:-1]) > len(keys)
@@ -42,7 +42,9 @@ COMPUTE, SEND, RECEIVE = 0, 1, 2
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class StepShape:
-    """Steps of one object between two calls but for their amounts; a processor's are together and in its order.
+    """Steps of one object between two calls, without their amounts.
+
+    The steps of a processor are together and in its order.
 
     Steps with the same use have the same kind, place and amount: a use is a statement on one number of hosts, so there
     are few beside the steps. Columns are of shape (steps,), those of uses (uses,).
@@ -51,8 +53,8 @@ class StepShape:
         kind: COMPUTE, SEND or RECEIVE.
         processor: counted from 0, ascending.
         peer: the other processor of a message; any number for COMPUTE.
-        use: of each step.
-        kinds: of each use.
+        use: use of each step.
+        kinds: kind of each use.
         places: number of each use in the model, see `cosched.evaluation.sites`.
         origin: the shape with the same steps that this one was taken apart from, if any.
     """
@@ -72,7 +74,7 @@ class Steps:
 
     Attributes:
         shape: all but the amounts.
-        amounts: of each use: time of a COMPUTE in microseconds, bytes of a message.
+        amounts: amount of each use: time of a COMPUTE in microseconds, bytes of a message.
     """
 
     shape: StepShape
@@ -130,8 +132,8 @@ def merge_classes(programs: Sequence[Sequence[Steps]], kind: NDArray[np.int64]) 
     the times of work differ.
 
     Args:
-        programs: of the whole application, as if all hosts were of one kind; one for each kind.
-        kind: of each processor.
+        programs: programs of the whole application, each as if all hosts were of one kind; one for each kind.
+        kind: kind of each processor's host.
 
     Raises:
         UserError: the steps themselves depend on the costs.

@@ -21,7 +21,7 @@ def chrome_trace(evaluation: Evaluation, name: str) -> dict[str, Any]:
 
     Args:
         evaluation: made with `trace=True`.
-        name: of the process in the viewer.
+        name: name of the process in the viewer.
     """
     count = len(evaluation.processors)
     events: list[dict[str, Any]] = [_meta("process_name", 0, name)]

@@ -64,7 +64,7 @@ def paje_trace(evaluation: Evaluation, name: str) -> str:
 
     Args:
         evaluation: made with `trace=True`.
-        name: of the program in the viewer.
+        name: name of the program in the viewer.
     """
     count = len(evaluation.processors)
     lines = [line for event, parts in _FIELDS.items() for line in _definition(event, parts)]
@@ -97,7 +97,7 @@ def _types() -> Iterator[str]:
 
 
 def _happenings(evaluation: Evaluation) -> list[str]:
-    """Return states and links by time; at the same time a message leaves before one arrives."""
+    """Return states and links by time; of equal times, messages leave before they arrive."""
     made: list[tuple[float, int, str]] = []
     ends = dict.fromkeys(range(1, len(evaluation.processors) + 1), 0.0)
     for event in evaluation.events:
@@ -129,7 +129,10 @@ def _line(event: str, *values: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Quote a value if it needs quotes; drop quotes and line breaks, which Pajé cannot escape."""
+    """Quote a value if necessary, without quotes and line breaks.
+
+    Pajé cannot escape these.
+    """
     clean = "".join("'" if letter == '"' else letter if letter.isprintable() else "?" for letter in value)
     return clean if clean and clean.isascii() and clean.replace(".", "").replace("_", "").isalnum() else f'"{clean}"'
 

@@ -1,4 +1,4 @@
-"""Steps of many lanes put in order: lane after lane, statement after statement, turn after turn."""
+"""Collect the steps of many lanes in order: by lane, then statement, then turn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ __all__ = ["Collector"]
 
 
 class _Block(NamedTuple):
-    """Steps of one statement, shape (steps,) each: lanes ascending, the steps of a lane in order."""
+    """Steps of one statement, shape (steps,) each.
+
+    Lanes are ascending, and the steps of a lane in order.
+    """
 
     lane: Indices
     row: Indices
@@ -127,7 +130,10 @@ class Collector:
         return _Block(block.lane.take(index), block.row.take(index))
 
     def draft(self, hosts: Indices) -> StepTemplate | None:
-        """Return the steps of all processors of all numbers of hosts, shape (counts,); None where there are none."""
+        """Return the steps of all processors, or None where there are none.
+
+        `hosts` are the numbers of hosts, shape (counts,).
+        """
         merged = self._merged()
         if merged is None:
             return None
@@ -174,7 +180,10 @@ class Collector:
 
 
 def _uses(parts: Sequence[_Part], hosts: Indices) -> _Uses:
-    """Return the use of each row; of each use its kind, place and amount; and the deferred places."""
+    """Return the use of each row, the columns of uses, and the deferred places.
+
+    The columns are kind, place and amount.
+    """
     lane, count = np.repeat(np.arange(len(hosts)), hosts), len(hosts)
     # Those of one statement have one kind and one place; steps that were added one by one have their amounts.
     kinds = {cast("int", place): cast("int", kind) for kind, _, _, amount, place in parts if amount is None}

@@ -32,7 +32,7 @@ class StepCompiler:
     """Compiles the steps of one procedure to closures that hand their operations to the collector.
 
     Args:
-        expressions: of the procedure.
+        expressions: expressions of the procedure.
         hardware: gives the costs of messages.
         sites: numbers the steps.
         deferred: uses of devices, by identity, whose amount is filled in later where loops are expanded.
@@ -140,7 +140,10 @@ def _amount(value: LaneNumber, size: int) -> Floats:
 
 
 def _processor(value: LaneNumber, processors: int, source: Source, at: Position) -> int | None:
-    """Return a processor of a single lane counted from 0, or None for 0: no neighbour."""
+    """Return a processor of a single lane, counted from 0; None for no neighbour.
+
+    A value of 0 stands for no neighbour.
+    """
     if not 0 <= value <= processors or value != int(value):
         fail(source, at, f"processor {value:g} does not exist: they are numbered 1 to {processors}")
     return int(value) - 1 if value else None

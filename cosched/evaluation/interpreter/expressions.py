@@ -1,4 +1,4 @@
-"""Expressions compiled to closures, for one lane or many: nothing of a model is ever Python code.
+"""Compile expressions to closures, for one lane or many; models never become Python code.
 
 A value is a number where all lanes agree, else an array. All numbers are floats: whole ones of any size stay small.
 """
@@ -66,8 +66,8 @@ class Expressions:
     """Compiles the expressions of one procedure, or of one object outside its procedures.
 
     Attributes:
-        source: for the place of faults.
-        types: of the variables of the object and of the procedure.
+        source: source of the expressions, for the place of faults.
+        types: types of the variables of the object and of the procedure.
         own: names of the procedure's variables and parameters.
         procedures: name → call with arguments; filled as they are compiled.
         trees: the object's procedures by name.
@@ -99,7 +99,7 @@ class Expressions:
         return self.number(expression)
 
     def of_type(self, expression: Expression, wanted: str) -> CompiledValue:
-        """Compile an expression for a variable of the type `wanted`; a numeric one never gets a list."""
+        """Compile an expression for a variable of a type; a numeric one gets no list."""
         return self.number(expression) if wanted == "numeric" else self.value(expression)
 
     def number(self, expression: Expression) -> CompiledNumber:

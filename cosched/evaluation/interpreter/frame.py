@@ -53,7 +53,7 @@ class ProgramRun:
     """State that all objects of one evaluation share.
 
     Args:
-        budget: of statements.
+        budget: budget of statements.
         most_steps: how many a segment may hold.
         expand: carry the turns of a loop out at once where they allow it; faults then name no place.
 
@@ -77,7 +77,7 @@ class ObjectRun:
         whole: the evaluation that it is part of; its `budget` and `expand` are here too.
         lanes: the numbers of hosts.
         processors: how many processors the first of them has.
-        depth: of nested calls.
+        depth: depth of nested calls.
         program: the segments so far, of the object and of the objects that it called.
         templates: its own segments, without the amounts that are filled in later.
     """
@@ -114,11 +114,13 @@ class ObjectRun:
 
 
 class _PickedValues(dict[str, Value]):
-    """Variables on some lanes: those not assigned here are gathered from all lanes when they are read.
+    """Variables on some lanes; those not assigned here are gathered when read.
+
+    They are gathered from all lanes.
 
     Attributes:
         above: the variables on all lanes.
-        index: of the lanes here among those.
+        index: indices of the lanes here among those.
         unknown: variables that have no value here whatever they are above.
     """
 
@@ -150,7 +152,10 @@ class Frame:
         self.lanes = lanes
 
     def pick(self, index: Indices, collector: Collector | None = None) -> Frame:
-        """Return the frame of some lanes, or of several for each; `merge` takes over what is assigned there."""
+        """Return the frame of some lanes, or of several copies of each.
+
+        `merge` takes over the variables that are assigned there.
+        """
         return Frame(
             _PickedValues(self.values, index),
             _PickedValues(self.locals, index),
@@ -206,7 +211,7 @@ class Parted:
     """Lanes at a statement after which some return and others go on.
 
     Args:
-        frame: of all of them.
+        frame: frame of all of them.
         parts: the frame and the lanes of each part, and what it returned, None where it goes on.
     """
 
@@ -255,7 +260,10 @@ def agreed(condition: Floats) -> bool | NDArray[np.bool_]:
 def fault(
     source: Source, at: Position, message: str, *values: LaneNumber, error: type[ModelError] = ModelError
 ) -> NoReturn:
-    """End the evaluation with a fault that shows values; where lanes differ, each is to be evaluated by itself."""
+    """End the evaluation with a fault that shows values.
+
+    Where lanes differ, each must be evaluated by itself; `LanesDifferError` says so.
+    """
     if any(isinstance(value, np.ndarray) for value in values):
         raise LanesDifferError
     fail(source, at, message.format(*values), error)

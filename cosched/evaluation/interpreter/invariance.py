@@ -76,7 +76,10 @@ def written(statements: Iterable[Node], own: frozenset[str], procedures: Mapping
 
 
 def pure(procedure: Procedure) -> bool:
-    """Return whether a procedure does nothing but compute: from its arguments and what no procedure changes here."""
+    """Return whether a procedure only computes, from its arguments and constants of the object.
+
+    No procedure of the object may change these constants.
+    """
     if procedure.kind == "cflow":
         return True
     nodes = [node for node, _ in walk(*procedure.body)]
@@ -126,7 +129,7 @@ def names_of(procedure: Procedure) -> set[str]:
 
 
 def weight(node: Node) -> int:
-    """Return the budget that one turn of a loop, or one call of a procedure, takes."""
+    """Return the budget of one turn of a loop or one call of a procedure."""
     return 1 + sum(1 for _ in walk(node)) // 4
 
 

@@ -1,4 +1,4 @@
-"""Evaluate side by side: a lane is one host count, or one turn of a loop on it."""
+"""Lanes are evaluated side by side; each is a host count or loop turn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Lanes:
         hosts: processors of each lane, shape (size,).
         offset: number of each lane's first processor among all, shape (size,).
         collector: takes their steps.
-        slot: of each lane in the collector; None where they are the same.
+        slot: slot of each lane in the collector; None where they are the same.
         single: whether it is the only number of hosts of an evaluation, whose steps are added one by one.
     """
 
@@ -52,7 +52,10 @@ class Lanes:
         self._processors: dict[int, tuple[Floats, Indices]] = {}
 
     def pick(self, index: Indices, collector: Collector | None = None) -> Lanes:
-        """Return some of these lanes, or several of each; with a collector of their own for a loop."""
+        """Return some of these lanes, or several copies of each.
+
+        A loop gives them a collector of their own.
+        """
         hosts, offset = self.hosts.take(index), self.offset.take(index)
         if collector is not None:
             return Lanes(hosts, offset, collector)
@@ -63,7 +66,10 @@ class Lanes:
         return index if self.slot is None else self.slot.take(index)
 
     def processors(self, value: Floats) -> Indices:
-        """Return the processors with these numbers, shape (size,); 0 is none. Many steps name the same ones."""
+        """Return the processors with these numbers, shape (size,); 0 is none.
+
+        The result is kept, as many steps name the same processors.
+        """
         known = self._processors.get(id(value))  # it stays that value's: the value is kept beside what was found
         if known is None:
             found = value.astype(np.int64)
@@ -89,7 +95,7 @@ class Lanes:
         return np.arange(self.size) if self.slot is None else self.slot
 
     def everywhere(self, time: Floats | None, place: int) -> None:
-        """Add work on every processor of every lane; a time of None is filled in later."""
+        """Add work on every processor of every lane; None defers its time."""
         lane = np.repeat(np.arange(self.size), self.hosts)
         within = np.arange(len(lane)) - np.repeat(np.cumsum(self.hosts) - self.hosts, self.hosts)
         at = self.offset[lane] + within

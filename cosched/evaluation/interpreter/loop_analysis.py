@@ -21,10 +21,12 @@ __all__ = ["CountedLoop", "counted_loop", "same_turns"]
 
 
 class CountedLoop(NamedTuple):
-    """A loop `for (i = start; i + shift <= end; i = i + stride)` with independent turns.
+    """A loop with independent turns and a counting variable.
+
+    Its form is `for (i = start; i + shift <= end; i = i + stride)`.
 
     Attributes:
-        name: of the variable that counts.
+        name: name of the variable that counts.
         start: its first value.
         shift: None where the condition has none.
         end: the bound of the counting variable plus `shift`.
@@ -105,7 +107,10 @@ def _is(node: Node, name: str) -> bool:
 def _private(
     body: Iterable[Exec], written: frozenset[str], known: set[str], procedures: Mapping[str, Procedure]
 ) -> bool:
-    """Return whether each turn assigns what it reads of `written` first; adds to `known` what is assigned for sure."""
+    """Return whether each turn assigns its variables of `written` before it reads them.
+
+    It adds to `known` the variables that are certainly assigned.
+    """
 
     def sound(root: Node, also: str = "") -> bool:
         return not reads(root, procedures) & written - known - {also}

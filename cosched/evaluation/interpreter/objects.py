@@ -76,7 +76,10 @@ class CompiledObject:
         self._deferred = cache(self._compile_deferred)
 
     def start(self, run: ObjectRun, given: Mapping[str, Value]) -> Frame:
-        """Return a frame with every variable that has a value before `init`: given, or as declared."""
+        """Return a frame with every variable that has a value before `init`.
+
+        Values are given, or as declared.
+        """
         hosts = run.lanes.hosts
         processors = float(hosts[0]) if len(hosts) == 1 else hosts.astype(np.float64)
         frame = Frame({PROCESSORS: processors, **given}, {}, run, run.lanes)
@@ -148,7 +151,10 @@ class CompiledObject:
         return Steps(template.shape, amounts)
 
     def _compile_deferred(self) -> Mapping[int, CompiledNumber]:
-        """Compile the amounts that no step depends on, by site: they read variables of the object alone."""
+        """Compile the amounts that no step depends on, by site.
+
+        They read only variables of the object.
+        """
         confdevs, deferred = self._invariance.confdevs, self._invariance.deferred
         return {
             self.sites.number(confdev): self._expressions.number(deferred[id(confdev)])

@@ -42,7 +42,10 @@ __all__ = ["compiled_application", "initial", "initial_frame", "on_hosts", "one_
 
 @lru_cache(maxsize=64)
 def compiled_application(application: Application, hardware: Hardware) -> CompiledObject:
-    """Return an application with the costs of a hardware; opcodes and memory without a cost are faults."""
+    """Return an application compiled with the costs of a hardware.
+
+    Opcodes and memory without a cost are faults.
+    """
     missing = [
         _without_cost(linked, node, hardware)
         for linked in linked_objects(application.root)
@@ -73,7 +76,10 @@ def one_by_one(
 def initial(
     application: Application, item: CompiledObject, count: int, given: Mapping[str, float]
 ) -> dict[str, Value] | None:
-    """Return the application's variables before `init`; None where that is not enough to know the count is covered."""
+    """Return the application's variables before `init`, or None.
+
+    It is None where they do not tell whether the count is covered.
+    """
     try:
         state = initial_frame(application, item, count, given, Budget())
         return state.values if _check_count(item, state, count, late=False) else None
@@ -91,7 +97,7 @@ def initial_frame(
 
 
 def _check_count(item: CompiledObject, frame: Frame, count: int, *, late: bool) -> bool:
-    """Refuse a count that differs from what the application links into the hardware; return whether that is known.
+    """Refuse a count other than the one linked into the hardware; return whether known.
 
     Before `init` the link may lack variables that only `init` sets; then the check is repeated after it (`late`).
     """

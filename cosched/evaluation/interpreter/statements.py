@@ -41,7 +41,7 @@ class ExecCompiler:
     """Compiles the statements of one exec procedure.
 
     Args:
-        expressions: of the procedure.
+        expressions: expressions of the procedure.
         steps: compiles its steps.
         enter: evaluates an included object, by its name.
     """
@@ -201,7 +201,7 @@ class ExecCompiler:
             return loop(frame)
 
         def repeated(frame: Frame) -> None:
-            """Emit the steps of one turn as often as the loop turns: they are the same in each."""
+            """Emit the steps of one turn for every turn, as all are the same."""
             start(frame)
             if not condition(frame):
                 return
@@ -288,7 +288,7 @@ class ExecCompiler:
         return repeat
 
     def _repeat(self, frame: Frame, statement: For, turns: int, body: CompiledBlock) -> None:
-        """Execute a body once whose turns are all alike, and count its steps for each turn."""
+        """Execute a body once and count its steps for each of its equal turns."""
         run = frame.run
         if turns > 0:
             run.flush()
@@ -299,7 +299,7 @@ class ExecCompiler:
             run.program.extend(turn * (turns - 1))
 
     def _expand(self, frame: Frame, parts: CountedLoop, bounds: _Bounds, body: CompiledBlock, *, alike: bool) -> bool:
-        """Carry out all turns of a loop at once, each as a lane of its own."""
+        """Carry out all turns of a loop at once, each as a separate lane."""
         lanes, own, trips = frame.lanes, parts.name in self._expressions.own, bounds.trips(frame)
         if trips.sum() > lanes.collector.most:
             raise TooManyStepsError

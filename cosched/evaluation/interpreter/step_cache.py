@@ -1,4 +1,4 @@
-"""Keep the steps of objects' last evaluations, without the times and sizes that decide no step.
+"""The cache keeps the steps of objects' last evaluations, without deferred times and sizes.
 
 Other parameters, another hardware and most turns of a search change those alone.
 """
@@ -27,8 +27,8 @@ class StepTemplate(NamedTuple):
     """Steps with deferred amounts (`cosched.evaluation.interpreter.invariance`) still to be filled in.
 
     Attributes:
-        shape: of the steps. Its first uses are those with deferred amounts, each on all numbers of hosts.
-        amounts: of each use; 0 where it is deferred.
+        shape: shape of the steps. Its first uses are those with deferred amounts, each on all numbers of hosts.
+        amounts: amount of each use; 0 where it is deferred.
         deferred: site of each deferred amount, and the numbers of hosts that have such steps, by index and ascending.
     """
 

@@ -59,10 +59,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SequentialWork:
-    """A piece of sequential work: the cost of one cflow statement, without what is nested in it.
+    """A piece of sequential work: one cflow statement's cost without its nested statements.
 
     Attributes:
-        source: of the statement.
+        source: source of the statement.
         at: its position.
         kind: "compute", "loop" (its head), "case" (its head) or "measured".
         node: the cost in the tree.
@@ -226,12 +226,14 @@ class TimeParts:
 
 @dataclass(frozen=True, slots=True)
 class WorkPart:
-    """Share of one piece of sequential work: were it free, the run would be about this much shorter.
+    """Share of one piece of sequential work in the run time.
+
+    If the work were free, the run would be about this much shorter.
 
     Attributes:
         file: and `line`: of the cflow statement.
         kind: "compute", "loop" (its head), "case" (its head) or "measured".
-        seconds: of the run time.
+        seconds: seconds of the run time.
     """
 
     file: str
@@ -245,7 +247,7 @@ class Sensitivity:
     """Effect of one number's change on the run time.
 
     Attributes:
-        name: of a parameter, or of a cost of the hardware: "clc AFDG", "memory L2, per byte".
+        name: name of a parameter, or of a cost of the hardware: "clc AFDG", "memory L2, per byte".
         value: as it is; None for a cost of the hardware.
         changed: the changed value, about a tenth more; None for a cost of the hardware, which is a tenth more.
         seconds: the run time then.

@@ -39,7 +39,10 @@ class StatedError(NamedTuple):
     above: NDArray[np.float64]
 
     def around(self, seconds: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the 5 % and 95 % quantiles of run times, in the shape of the expected ones."""
+        """Return the 5 % and 95 % quantiles of run times.
+
+        Each has the shape of the expected ones.
+        """
         return seconds * (1 - self.below), seconds * (1 + self.above)
 
 
@@ -74,7 +77,7 @@ def error(
 def _stated(
     name: str, application: Application, hardware: Hardware, hosts: Sequence[int], parameters: Mapping[str, float]
 ) -> NDArray[np.float64] | None:
-    """Return the value of an option for each number of hosts; None where the application does not have it."""
+    """Return an option's value for each number of hosts; None without the option."""
     given, item = checked_parameters(application, parameters), compiled_application(application, hardware.classes[0])
     found = item.option(name)
     if found is None:
