@@ -68,7 +68,7 @@ class Correction:
         return scaled if spread is None else scaled.with_spread(*spread)
 
     def planned(self, profile: Profile, quantile: float) -> list[float]:
-        """Return the times to plan with: corrected, and such that a share of runs stays below them.
+        """Return corrected times to plan with; a share of the runs stays below them.
 
         Args:
             profile: the model's own figures, before any correction.
@@ -82,7 +82,10 @@ class Correction:
         return times if spread is None else quantile_times(times, spread, quantile)
 
     def ends(self, profile: Profile, count: int) -> tuple[float, float] | None:
-        """Return the 5 % and 95 % quantiles of the run time on `count` hosts in seconds, or None."""
+        """Return the 5 % and 95 % quantiles of the run time, or None.
+
+        The time is that on `count` hosts, in seconds.
+        """
         spread = self._spread(profile)
         if spread is None:
             return None

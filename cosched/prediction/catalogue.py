@@ -33,7 +33,7 @@ class ApplicationParameter(BaseModel):
     """One parameter of an application.
 
     Attributes:
-        type: of its values.
+        type: type of its values.
         model: whether a number enters the performance model under the same name; text never does.
         default: taken where the user says nothing; None: the user must say.
         min: smallest value allowed.
@@ -69,7 +69,7 @@ class ApplicationParameter(BaseModel):
         """Return a given value as the type says.
 
         Args:
-            name: of the parameter, for the error.
+            name: name of the parameter, for the error.
             given: a number or text; text that spells a number is one where a number is wanted.
 
         Raises:

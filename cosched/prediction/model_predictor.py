@@ -30,7 +30,7 @@ class ModelPredictor:
     """Evaluates the models of applications. May be used from several threads."""
 
     def __init__(self, folders: Sequence[Path], look: float = 0.0) -> None:
-        """Set up; models are read when they are needed, and again when a file has changed.
+        """Set up; models are read when needed, and again after a file has changed.
 
         Args:
             folders: searched in this order for models and hardware by name.
@@ -54,7 +54,7 @@ class ModelPredictor:
 
         Args:
             application: the application whose model is evaluated.
-            values: of its parameters, checked.
+            values: values of its parameters, checked.
             hardware: name or path of the resource model.
             hosts: how many there are; counts beyond what the application can use are left out.
 
@@ -115,7 +115,9 @@ class ModelPredictor:
                 raise UserError(str(error).replace(str(path), "your model")) from error
 
     def file_profile(self, path: Path, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
-        """Return what a model predicts that includes files beside it and no others; it is not kept.
+        """Return the prediction of a model that may include only files beside it.
+
+        The prediction is not kept.
 
         Raises:
             UserError: the model or its hardware is at fault, in one line.
@@ -145,7 +147,9 @@ class ModelPredictor:
 def predict_profile(
     model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float], hosts: int
 ) -> Profile:
-    """Return a model's run time on 1…hosts hosts, with a range where it states its error.
+    """Return a model's run time on 1…hosts hosts.
+
+    It has a range where the model states its error.
 
     Raises:
         UserError: the model is at fault, in one line.

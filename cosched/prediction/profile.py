@@ -33,7 +33,9 @@ class PredictionSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Predicted run time by number of hosts. Neither monotone nor convex: more hosts may well be slower.
+    """Predicted run time by number of hosts; more hosts may be slower.
+
+    It is neither monotone nor convex in general.
 
     Attributes:
         seconds: run time in seconds on 1, 2, … hosts, as expected: half of the runs take longer; infinite where that
@@ -97,11 +99,17 @@ class Profile:
         return min(self.classes or (self,), key=lambda each: each.shortest)
 
     def scaled(self, factor: float) -> Profile:
-        """Return the profile with every time multiplied by `factor` (> 0), within the bounds of predictions."""
+        """Return the profile with all times multiplied by `factor` (> 0).
+
+        Results stay within the bounds of predictions.
+        """
         return _with_all_times(self, lambda times: tuple(_clamped(value * factor) for value in times))
 
     def among(self, names: Iterable[str]) -> Profile:
-        """Return the profile of hosts of these classes together; of all classes where one of them is not known."""
+        """Return the profile of hosts of these classes together.
+
+        Where one of the classes is not known, it is that of all classes.
+        """
         if not self.classes:
             return self
         wanted = set(names)
@@ -120,7 +128,8 @@ class Profile:
         """Return the profile with `low` and `high` from standard deviations.
 
         Args:
-            below: of the logarithm of the run time under the expected one, on 1, 2, … hosts, each ≥ 0.
+            below: standard deviation of the logarithm of the run time under the expected one, on 1, 2, … hosts, each ≥
+                0.
             above: likewise over it.
         """
         low = (value * math.exp(-_TAIL * spread) for value, spread in zip(self.seconds, below, strict=True))
@@ -134,7 +143,9 @@ class Profile:
         return _logarithms(self.low, self.seconds), _logarithms(self.seconds, self.high)
 
     def at_quantile(self, share: float) -> Profile:
-        """Return the times that a share of runs stays below: 0.5 is expected, 0.95 is `high`.
+        """Return the times that a share of runs stays below.
+
+        0.5 gives the expected times, 0.95 gives `high`.
 
         Run times are taken as log-normal on either side of the expected one (products of many small disturbances are).
 
@@ -175,7 +186,9 @@ def _clamped(time: float) -> float:
 
 
 def slowest_profile(profiles: Sequence[Profile], hardware: str) -> Profile:
-    """Return the profile of hosts of several classes together, and of each: on each count the slowest class decides.
+    """Return the profile of hosts of several classes together, with that of each class.
+
+    On each host count the slowest class decides.
 
     Args:
         profiles: one for each class, its `hardware` the name of the class, of the same number of counts and from the
@@ -194,7 +207,10 @@ def slowest_profile(profiles: Sequence[Profile], hardware: str) -> Profile:
 
 
 def _logarithms(least: tuple[float, ...], most: tuple[float, ...]) -> tuple[float, ...]:
-    """Return how many standard deviations of a logarithm 1 lies between each pair of times; 0 between infinities."""
+    """Return the standard deviation of the logarithm between each pair of times.
+
+    The pairs are medians and 5 % or 95 % quantiles; two infinities have 0.
+    """
     return tuple(
         math.log(high / low) / _TAIL if math.isfinite(high) else 0.0 for low, high in zip(least, most, strict=True)
     )
