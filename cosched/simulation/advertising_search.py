@@ -113,7 +113,10 @@ def _domains(situation: AdviserSnapshot) -> list[GridDomain]:
 
 
 def _tasks(situation: AdviserSnapshot, seed: int) -> Iterator[GridTask]:
-    """Yield our tasks as they came, and for each other domain equal ones that load it as it is."""
+    """Yield our tasks as they came, and equal ones for each other domain.
+
+    The others' tasks load their domains as they are loaded.
+    """
     seen = situation.tasks
     for number, task in enumerate(seen):
         yield GridTask(f"own-{number}", f"t{number}", situation.settings.name, task.after, task.after + task.allowance)

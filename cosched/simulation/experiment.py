@@ -105,7 +105,7 @@ def line_chart(
         y: column upwards.
         by: column whose values are the lines.
         title: above the plot.
-        labels: of the axes.
+        labels: labels of the axes.
         dashed: ending of the names of dashed lines; empty: none is.
     """
     names = dict.fromkeys(str(row[by]) for row in rows)

@@ -90,7 +90,7 @@ class GridDomain:
     """A domain, its hosts and its agent's neighbours.
 
     Attributes:
-        name: of the domain.
+        name: name of the domain.
         hosts: number, all of one class.
         hardware: name of the class.
         peers: neighbours of its agent.
@@ -138,15 +138,15 @@ class GridSettings:
     """Settings of all domains of a grid.
 
     Attributes:
-        policy: of each domain.
+        policy: policy of each domain.
         agents: whether they hand tasks to one another.
-        generations: of the genetic search at each change; None: no search.
+        generations: generations of the genetic search at each change; None: no search.
         agent: settings of the agents; each gets a name and an instance of its own.
         noise: name of a task → true ÷ predicted run time.
         placement: rule that chooses the domain of a request.
         documents: whether letters are written as XML, validated by the schema and read again, as between daemons.
-        outages: of domains' hosts.
-        seed: of the searches and of arbitrary host counts.
+        outages: outages of domains' hosts.
+        seed: seed of the searches and of arbitrary host counts.
     """
 
     policy: str
@@ -171,7 +171,7 @@ class Grid:
     Attributes:
         domains: by name.
         network: carries the letters.
-        settings: of all domains.
+        settings: settings of all domains.
     """
 
     def __init__(
@@ -185,8 +185,8 @@ class Grid:
 
         Args:
             domains: one for each agent.
-            knowledge: of run times.
-            settings: of all domains.
+            knowledge: knowledge of run times.
+            settings: settings of all domains.
             network: between them; the grid lives in its calendar.
         """
         self.network = network
@@ -244,7 +244,7 @@ class Grid:
         self._outstanding -= 1
 
     def started(self, name: str, where: str) -> None:
-        """Note that a task starts in a domain; the copies of it in others are cancelled."""
+        """Record that a task starts in a domain, and cancel its copies in others."""
         copies = self._copies[name]
         if len(copies) == 1:
             return

@@ -1,4 +1,7 @@
-"""A batch of kernels, all submitted at the start, runs through one simulated domain. Start at `run_batch`."""
+"""A batch of kernels runs through one simulated domain. Start at `run_batch`.
+
+All tasks are submitted at the start.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def run_time_factors(sigma: float, seed: int) -> Callable[[Task], float]:
 
     Args:
         sigma: standard deviation of the factor's logarithm; 0: predictions are exact.
-        seed: of the draw.
+        seed: seed of the draw.
     """
 
     def factor(task: Task) -> float:
@@ -53,15 +56,17 @@ def run_batch(
     weights: Weights | None = None,
     predict: Callable[[Profile], Profile] | None = None,
 ) -> list[SimulatedRun]:
-    """Return the runs on 16 hosts by completion; a task's id is its place in `batch`.
+    """Return the runs on 16 hosts by completion.
+
+    A task's id is its place in `batch`.
 
     Args:
         batch: tasks and deadlines.
-        policy: of the domain.
+        policy: policy of the domain.
         noise: standard deviation of ln(actual ÷ predicted).
-        seed: of everything drawn.
-        generations: of the genetic search at each change.
-        weights: of its objective.
+        seed: seed of everything drawn.
+        generations: generations of the genetic search at each change.
+        weights: weights of its objective.
         predict: kernel's profile → profile given to the domain; None: the same.
     """
     settings = CoreSettings(SIMULATED_INSTANCE, policy=policy, seed=seed, weights=weights or Weights())

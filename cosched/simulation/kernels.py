@@ -1,4 +1,7 @@
-"""The seven kernels of the Titan experiments: their times from the models in models/, and queues drawn from them."""
+"""The seven kernels of the Titan experiments, with model times and random queues.
+
+The models are those in models/.
+"""
 
 from __future__ import annotations
 
@@ -46,14 +49,16 @@ def _hardware() -> Hardware:
 
 
 def draw_kernel_tasks(count: int, seed: int, *, scale: float = 1.0, kernels: int = len(KERNELS)) -> list[KernelTask]:
-    """Draw tasks; each deadline is uniform between the kernel's shortest time and four times its time on one host.
+    """Draw tasks of random kernels with random deadlines.
+
+    A deadline is uniform between the kernel's shortest time and four times its time on one host.
 
     The published ranges of deadlines come about in this way.
 
     Args:
         count: how many tasks.
-        seed: of the draw.
-        scale: of all run times.
+        seed: seed of the draw.
+        scale: factor of all run times.
         kernels: the first so many of `KERNELS` are drawn from, each as likely as any other.
     """
     source = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret

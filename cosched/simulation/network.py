@@ -46,7 +46,7 @@ class SimulatedNetwork:
     Attributes:
         calendar: its time.
         carried: letters that were sent, lost ones too.
-        bytes: of letters that went as documents.
+        bytes: bytes of the letters that went as documents.
     """
 
     def __init__(self, calendar: Calendar, faults: NetworkFaults, seed: int = 0) -> None:
@@ -55,7 +55,7 @@ class SimulatedNetwork:
         Args:
             calendar: its time.
             faults: delays, losses, repetitions and partitions.
-            seed: of all that is drawn.
+            seed: seed of everything drawn.
         """
         self.calendar = calendar
         self.carried = 0

@@ -26,7 +26,10 @@ class PlacementRule(StrEnum):
 
 
 class DomainLoad(NamedTuple):
-    """A domain's load (live tasks a host) and when one more task would start, in seconds."""
+    """A domain's load, and when one more task would start there.
+
+    The load is in live tasks a host, the start in seconds.
+    """
 
     load: float
     earliest_start: Callable[[], float]
@@ -36,7 +39,7 @@ def chosen_domains(rule: PlacementRule, home: str, loads: Mapping[str, DomainLoa
     """Return the domains that a request is submitted to; of equals the first.
 
     Args:
-        rule: of the broker.
+        rule: rule of the broker.
         home: the domain of the request's user.
         loads: by domain.
         draw: for `RANDOM`.

@@ -1,4 +1,6 @@
-"""A domain in virtual time: the daemon's core with simulated hosts, jobs and search. Start at `SimulatedDomain`.
+"""A domain in virtual time runs the daemon's core with simulated hosts, jobs and search.
+
+Start at `SimulatedDomain`.
 
 `Calendar` is the clock. `SimulatedPlanner` answers at the moment of a change, after a fixed number of generations
 instead of a share of a processor, so that a seed gives the same plans on any machine.
@@ -70,7 +72,7 @@ class Calendar:
         self._at_end.append(action)
 
     def step(self, until: float) -> bool:
-        """Run the next action if it is due by a time; return whether there was one."""
+        """Run the next action that is due by a time; return whether there was one."""
         if not self._entries or self._entries[0][0] > until:
             return False
         when, _, action = heapq.heappop(self._entries)
@@ -96,15 +98,15 @@ class SimulatedPlanner:
         """Build a planner.
 
         Args:
-            generations: of each search; 0: the best of the heuristics' plans and the last plan.
-            seed: of the random numbers; each search derives its own.
+            generations: generations of each search; 0: the best of the heuristics' plans and the last plan.
+            seed: seed of the random numbers; each search derives its own.
         """
         self.searches = 0
         self._generations = generations
         self._seed = seed
 
     def answer(self, core: Coscheduler, time: float) -> ScheduleImproved | None:
-        """Return the best plan found for the waiting tasks; None where there is nothing to search."""
+        """Return the best plan found for the waiting tasks; None where none waits."""
         snapshot = core.planning_view.snapshot(time)
         if snapshot is None:
             return None
@@ -127,7 +129,10 @@ class SimulatedPlanner:
 
 
 def _new_search(problem: Problem, plan: Plan, settings: CoreSettings, seed: int) -> GeneticSearch | TitanClassicSearch:
-    """Return the search of a domain's policy; Titan's begins at random, whatever the plan so far."""
+    """Return the search of a domain's policy; Titan's ignores the plan so far.
+
+    It begins at random.
+    """
     if settings.policy == PolicyName.TITAN_CLASSIC:
         from cosched.scheduling.search.titan_classic import TitanClassicSearch  # loads numba
 
@@ -177,7 +182,7 @@ class SimulatedDomain:
         """Build a domain.
 
         Args:
-            settings: of the core.
+            settings: settings of the core.
             hosts: their number, their names, or the hosts as a resource manager describes them.
             seconds: (task, count) → true run time; the task comes as predicted on the hosts' classes.
             planner: the search; without it the core plans by itself.
@@ -232,7 +237,7 @@ class SimulatedDomain:
             self.post(answer)
 
     def _tick_if_stuck(self) -> None:
-        """Enter a tick where tasks wait for time alone; enter none where nothing would ever change."""
+        """Enter a tick where tasks wait for time alone, if one can change anything."""
         if self.core.attempts or self.time < self._longest_wait():
             self.post(Tick(self.time + 1.0))
 

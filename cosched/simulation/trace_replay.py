@@ -45,7 +45,9 @@ __all__ = [
 
 
 class Moldability(StrEnum):
-    """The model of run times on other numbers of processors; the recorded time holds on the recorded number.
+    """The model of run times on other numbers of processors than the recorded one.
+
+    The recorded time holds on the recorded number.
 
     RIGID: the recorded number alone. AMDAHL: a serial share f, log-uniform in 0.001…0.2; T(p) ∝ f + (1 - f)/p.
     DOWNEY: T(p) ∝ 1/S(p; A, s) ("A model for speedup of parallel programs", 1997), with the average parallelism A
@@ -62,11 +64,11 @@ def moldable_times(model: Moldability, seconds: float, recorded: int, most: int,
     """Return run times on 1…`most` processors.
 
     Args:
-        model: of the job.
+        model: model of the job.
         seconds: recorded run time.
         recorded: number of processors it was recorded on, at most `most`.
         most: processors of the machine.
-        seed: of what is drawn for this job.
+        seed: seed of everything drawn for this job.
 
     Returns:
         Seconds; infinite where that number cannot be used.
@@ -121,8 +123,8 @@ class ReplayConditions:
         least_slack: a deadline is submission + slack · recorded run time (counted as 10 s at least), the slack
             uniform from here…
         most_slack: …to here.
-        generations: of the search at each change.
-        seed: of everything drawn.
+        generations: generations of the search at each change.
+        seed: seed of everything drawn.
     """
 
     moldability: Moldability = Moldability.RIGID
@@ -152,7 +154,7 @@ def replay_trace(
         policy: one of `ONLINE_POLICIES`; those for one host take jobs that can run on one processor.
         conditions: the assumptions of the replay.
         jobs: only so many from the start; 0 for all.
-        processors: of the machine; 0 for the trace's own.
+        processors: processors of the machine; 0 for the trace's own.
 
     Raises:
         UserError: the policy places no queue of such tasks, the machine is too large, or a job is wider than it.
@@ -186,7 +188,10 @@ def replay_trace(
 
 
 def wait_charts(replays: Mapping[str, TraceReplay], title: str) -> dict[str, str]:
-    """Return SVG by name: the share of the jobs that wait at most so long, by policy."""
+    """Return charts of waits as SVG by name.
+
+    They show the share of the jobs that wait at most some time, by policy.
+    """
     lines = []
     for name, found in replays.items():
         ordered = sorted(found.waits)

@@ -1,4 +1,6 @@
-"""Figures 5 to 7 of the A-MM paper: adaptive Min-Min and Max-Min against both, and what its threshold does.
+"""Figures 5 to 7 of the A-MM paper: adaptive mapping against Min-Min and Max-Min.
+
+They also show the effect of its threshold.
 
 Sliamu, Hou, Cao: "Enhanced Adaptive Scheduling for the Grid Harvest Service". Run times are its model: workload ÷
 (capability · (1 - utilisation)). It publishes curves without numbers, and does not say how the three were drawn; ours
@@ -63,7 +65,10 @@ def _swept(seconds: NDArray[np.float64]) -> dict[tuple[str, str], float]:
 
 
 def _best(makespans: Mapping[tuple[str, str], float]) -> list[str]:
-    """Return the mappings in order of appearance, and the sweep as the paper has it: without "never"."""
+    """Return the mappings in order of appearance, with the sweep as the paper has it.
+
+    That is without "never".
+    """
     return [*dict.fromkeys(label for label, _ in makespans), "a-mm as printed"]
 
 

@@ -1,4 +1,4 @@
-"""Beyond the papers: the agents of titan-table-2 against other ways of sharing work, at growing errors of prediction.
+"""Beyond the papers: titan-table-2's agents against other placements, with growing prediction errors.
 
 The others place each request once, when it is submitted, by a broker that sees all domains as they are; only the race
 submits everywhere and calls the other copies off. Every domain is under the same genetic search.

@@ -1,4 +1,4 @@
-"""Beyond the papers: letters a request and memory, as the grid grows to a thousand domains.
+"""Beyond the papers: letters a request and memory, up to a thousand domains.
 
 The agents form a tree. All requests go to one domain in twenty, and some cannot be in time there. There is no search in
 the domains: how good their plans are has nothing to do with how the agents' work grows.
@@ -29,7 +29,10 @@ _CROWDED = 20  # one domain in so many gets all requests
 
 
 def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
-    """Return a row for each size, ascending: the memory is the most that the process has had so far."""
+    """Return a row for each size, ascending.
+
+    Memory is the most that the process has had so far.
+    """
     return [_row(size, seed, options) for size in _SIZES if size <= options["largest"]]
 
 

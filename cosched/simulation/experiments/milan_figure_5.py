@@ -1,4 +1,6 @@
-"""Figure 5 of the MILAN paper: four arrivals of one tunable job on eight processors, by the greedy heuristic.
+"""Figure 5 of the MILAN paper: four arrivals of one tunable job.
+
+They come to eight processors under the greedy heuristic.
 
 Chang, Karamcheti, Kedem: "Exploiting Application Tunability for Efficient, Predictable Parallel Resource Management".
 Deadlines count from a job's arrival. Nothing is drawn.

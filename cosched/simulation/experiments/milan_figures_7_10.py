@@ -1,4 +1,6 @@
-"""Figures 7 to 10 of the MILAN paper: the value of two shapes as one parameter varies.
+"""Figures 7 to 10 of the MILAN paper: the value of two shapes.
+
+One parameter varies.
 
 Chang, Karamcheti, Kedem: "Exploiting Application Tunability for Efficient, Predictable Parallel Resource Management",
 section 5.3. A job has two stages of equal area, one of x processors for t, one of alpha·x for t/alpha; shape 1 begins

@@ -1,4 +1,6 @@
-"""Table 1 of the Titan paper: three first-come-first-served policies and the search on the same tasks.
+"""Table 1 of the Titan paper: three first-come-first-served policies and the search.
+
+They run the same tasks.
 
 Spooner et al., "Predictive co-scheduling with Titan", section 3: 30 random tasks of five kernels on 16 hosts. Here in
 virtual time, all tasks there at the start; `python -m benchmarks.titan_table_1` does it on real hosts.

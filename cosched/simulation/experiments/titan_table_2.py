@@ -50,12 +50,12 @@ DOMAIN_NAMES = tuple(f"A{number + 1}" for number in range(_DOMAINS))
 
 @dataclass(frozen=True, slots=True)
 class GridConditions:
-    """Faults of a run beyond the experiment's options, and its advertising; by default there are none.
+    """Faults of a run beyond the experiment's options, and its advertising; none by default.
 
     Attributes:
-        faults: of the network; delay and loss are those of the options.
-        outages: of domains' hosts.
-        advertising: of the agents, but for its scope.
+        faults: faults of the network; delay and loss are those of the options.
+        outages: outages of domains' hosts.
+        advertising: advertising of the agents, but for its scope.
     """
 
     faults: NetworkFaults = field(default_factory=NetworkFaults)
@@ -97,8 +97,8 @@ def measured_row(
         load: number of requests.
         rate: requests a second.
         label: OFF, LOCAL or ON; agents (the same as ON); or a `PlacementRule`, under the genetic search.
-        seed: of everything drawn.
-        options: of this experiment.
+        seed: seed of everything drawn.
+        options: options of this experiment.
         conditions: faults and advertising beyond the options.
     """
     tasks, found, grid = _run_requests(load, rate, label, seed, options, conditions or GridConditions())
@@ -151,7 +151,10 @@ def _requests(load: int, rate: int, seed: int, allowance: float) -> list[GridTas
 
 
 def _domains(*, tree: bool) -> list[GridDomain]:
-    """Return the domains A1 to A16: in a tree of four lower agents each, or each knowing all others."""
+    """Return the domains A1 to A16, in a tree or all acquainted.
+
+    In the tree each has four lower agents.
+    """
     domains = []
     for place, name in enumerate(DOMAIN_NAMES):
         if tree:
@@ -178,7 +181,10 @@ def _measures(tasks: Sequence[GridTask], found: Mapping[str, tuple[str, Simulate
 
 
 def _charts(rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]) -> dict[str, str]:
-    """Draw Tables 2 and 3, Figs 6 and 7, and one load's runs as in Fig. 5."""
+    """Draw Tables 2 and 3, Figs 6 and 7, and runs as in Fig. 5.
+
+    The runs are those of one load.
+    """
     both = [one | {"line": str(one["middleware"])} for one in rows]
     both += [one | {"line": f"{one['middleware']}, paper"} for one in _published() if _is_shown(one, rows)]
     typical = [one for one in both if (one["requests"], one["rate"]) in _WORKLOADS] or both

@@ -58,7 +58,7 @@ def _policies(sigma: float, quantile: float) -> dict[str, dict[str, Any]]:
 
 
 def _at_quantile(sigma: float, quantile: float) -> Callable[[Profile], Profile]:
-    """Return a prediction that knows its own error and plans for that share of the runs."""
+    """Return a prediction that knows its error and plans for a share of the runs."""
 
     def predict(profile: Profile) -> Profile:
         spread = [sigma] * len(profile.seconds)
