@@ -61,7 +61,9 @@ def parse_deadline(given: float | str, now: float) -> float:
 
 
 def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple[float, str]:
-    """Return a typed deadline in seconds since the epoch, and what was assumed about it (empty for nothing).
+    """Return a typed deadline in seconds since the epoch, with a note on assumptions.
+
+    The note is empty where nothing was assumed.
 
     A time without a zone is one of this machine's zone; a time of day is the next such.
 
@@ -82,11 +84,11 @@ def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple
 
 
 def parse_deadline_field(text: str, zone: tzinfo | None) -> float | None:
-    """Return the moment that a page's field of date and time holds; None where it is empty.
+    """Return the moment in a page's datetime field; None where it is empty.
 
     Args:
         text: as browsers send it, without a zone.
-        zone: of the person; None for this machine's.
+        zone: time zone of the person; None for this machine's.
 
     Raises:
         UserError: not a time, or one that the clocks of this zone skip.

@@ -24,7 +24,7 @@ class QuotaError(UserError):
 
 
 class BusyError(QuotaError):
-    """What the request needs is in use; `pause` says after how many seconds to try again."""
+    """A resource that the request needs is in use; retry after `pause` seconds."""
 
     def __init__(self, message: str, pause: float) -> None:
         super().__init__(message)

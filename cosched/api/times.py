@@ -111,7 +111,10 @@ def zone_named(name: str) -> tzinfo | None:
 
 
 def format_time(time: float) -> str:
-    """Return a time for messages and tables, absolute and with its zone; `--deadline` takes it as it is."""
+    """Return a time for messages and tables, absolute and with its zone.
+
+    `--deadline` accepts this form.
+    """
     return _local(time, reader_zone.get()).isoformat(sep=" ", timespec="seconds")
 
 
@@ -121,7 +124,7 @@ def format_optional_time(time: float | None) -> str:
 
 
 def format_clock(time: float, now: float, zone: tzinfo | None) -> str:
-    """Return a time as briefly as possible: the time of day, or where it is another day, that day."""
+    """Return a time as briefly as possible: the time of day, or another day."""
     local = _local(time, zone)
     if local.date() == _local(now, zone).date():
         return f"{local:%H:%M:%S}"

@@ -67,7 +67,7 @@ class TokenView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewToken(TokenView):
-    """A token as it is given out; `token` is the secret and is never shown again."""
+    """A new token; `token` is the secret and is never shown again."""
 
     token: str
 
@@ -102,7 +102,10 @@ class AccountView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntryView:
-    """One line of the audit log: who did what, how they proved who they are, and from where."""
+    """One line of the audit log: an action with its user, proof and address.
+
+    The proof is that of the user's identity.
+    """
 
     time: float
     user: str

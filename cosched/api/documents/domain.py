@@ -119,7 +119,9 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """The daemon in short: `faults` says in sentences what does not work; empty: all is well.
+    """The daemon in short; without `faults`, all is well.
+
+    `faults` are sentences on everything that does not work.
 
     `tasks` counts those that the principal may see, `calls` how often the manager was asked since the daemon began.
     `as_of` is the time that hosts and tasks are of: now, or longer ago where core or database do not answer.
@@ -179,7 +181,10 @@ class PlanView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
-    """One attempt that has ended, on its hosts. Another user's task has no name and deadline."""
+    """One attempt that has ended, on its hosts.
+
+    Another user's task has no name and no deadline.
+    """
 
     task: str
     name: str
@@ -193,7 +198,10 @@ class RunView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPoint:
-    """Quality of the plan at one time: planned end of all waiting tasks, gap to the bound."""
+    """Quality of the plan at one time: its end and its gap to the bound.
+
+    The end is that of all waiting tasks.
+    """
 
     time: float
     end: float

@@ -57,7 +57,10 @@ class ApplicationView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelView:
-    """A file of the library; `kind` is applications, templates or hardware, `title` its first line for people."""
+    """A file of the library with its first line for people as `title`.
+
+    `kind` is applications, templates or hardware.
+    """
 
     kind: str
     name: str
@@ -78,7 +81,7 @@ class CurvesView:
     """An application model on every hardware of the library.
 
     Attributes:
-        parameters: of the model.
+        parameters: parameters of the model.
         values: those that were set.
         profiles: run times by name of the hardware.
         faults: why there is no profile, by name of the hardware.

@@ -1,4 +1,4 @@
-"""Documents of tasks: what is submitted, what it would lead to, what became of it, and why."""
+"""Documents of tasks: requests, predictions, states and explanations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TaskRequest:
     Attributes:
         application: name in the catalogue; empty where `command` is given.
         command: argument vector starting with an absolute path; runs once on each host.
-        parameters: of the application.
+        parameters: parameters of the application.
         deadline: seconds since the epoch, ISO 8601 with a zone, or "now+2h30m".
         hosts: how many, as a number or a range "2-8"; limits what the scheduler may choose.
         model: the text of the user's own performance model (PSL), for a command; `parameters` are then the model's.
@@ -69,7 +69,7 @@ class TaskRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileView:
-    """Predicted seconds on 1, 2, … hosts, null where a count is impossible, and their source.
+    """Predicted seconds on 1, 2, … hosts with their source; null where impossible.
 
     Attributes:
         seconds: as expected: half of the runs take longer.
@@ -88,7 +88,7 @@ class ProfileView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """Effect of one more task on those that wait.
+    """Effect of one more task on the waiting ones.
 
     Attributes:
         delayed: how many would end later.
@@ -154,7 +154,7 @@ class RecordView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandoverView:
-    """One time that a task was handed to a neighbouring domain: why there, and how that ended."""
+    """One hand-over of a task to a neighbouring domain, with its reason and outcome."""
 
     peer: str
     epoch: int
@@ -251,7 +251,7 @@ class TaskPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplanationView:
-    """Why a task is where it is: what it waits for, its planned place, and what would change it.
+    """The reasons of a task's state, its planned place, and changes that would help.
 
     Attributes:
         profile: its prediction as runs have corrected it by now; null where it passes through, or has ended.
