@@ -53,7 +53,10 @@ def password_digest(password: str) -> str:
 
 
 def password_matches(digest: str, password: str) -> bool:
-    """Return whether the digest is of this password; an empty digest (no such account) takes as long to refuse."""
+    """Return whether a password has this digest.
+
+    An empty digest (no such account) takes as long to refuse.
+    """
     from argon2.exceptions import Argon2Error, InvalidHashError
 
     if len(password) > LONGEST_PASSWORD:
@@ -163,7 +166,7 @@ class Accounts:
         Args:
             name: as typed.
             password: as typed.
-            address: of the client; wrong passwords from there are rate-limited, too.
+            address: address of the client; wrong passwords from there are rate-limited, too.
             time: seconds.
 
         Raises:
@@ -180,7 +183,9 @@ class Accounts:
         self._failures.give_back(address, time)
 
     def _take_permits(self, who: str, address: str, time: float) -> None:
-        """Take the permits of a wrong password before the check: of many at once no more are checked than one by one.
+        """Take the permits of a wrong password before the check.
+
+        So of many passwords at once no more are checked than one by one.
 
         Raises:
             LoginError: there is none.

@@ -101,7 +101,7 @@ class Authenticator:
 
         Args:
             credentials: tokens, accounts and sessions in the database.
-            settings: of the administrator.
+            settings: settings of the administrator.
             now: seconds since the epoch; never runs backwards.
         """
         self.settings = settings
@@ -116,7 +116,10 @@ class Authenticator:
         self._refusals = RefusalLimits()
 
     def identify(self, evidence: RequestEvidence) -> Identity:
-        """Find the user. A token or a header counts before the cookie, that before the user of the process."""
+        """Identify the user of a request.
+
+        A token or a header counts before the cookie, and the cookie before the user of the process.
+        """
         proxied = self.settings.proxies.forwarded(evidence)
         if evidence.eavesdroppable and not proxied:
             return Identity(
@@ -147,7 +150,7 @@ class Authenticator:
         return Identity(Principal(name, self._system_role(name, evidence.peer)), signature(self._key, name))
 
     def rate_limit(self, identified: Identity) -> float:
-        """Count a request; return 0, or the seconds that its sender must wait before another one.
+        """Count a request; return the seconds until its sender may send another, else 0.
 
         Requests of operators are not counted: operators could do worse harm.
         """
@@ -177,7 +180,7 @@ class Authenticator:
         return self.sessions.begin(Login(name, role, RoleSource.ACCOUNT), self.now())
 
     def link_user(self, ticket: str) -> str:
-        """Return the user whom a link logs in; the link stays good.
+        """Return the user of a login link, which stays usable.
 
         Raises:
             LoginError: the link was used before, or is too old.
@@ -195,7 +198,10 @@ class Authenticator:
         return self.sessions.begin(login, self.now())
 
     def ticket(self, who: Principal, address: str) -> str:
-        """Return the secret of a link that logs a browser of `who` in, with no more rights and for no longer."""
+        """Return the secret of a link that logs a browser of `who` in.
+
+        It has no more rights than `who`, and for no longer.
+        """
         self.log(who, address, "login link", "made")
         return self.sessions.ticket(Login(who.name, who.role, who.source, who.credential), self.now())
 
@@ -240,7 +246,9 @@ class Authenticator:
         return not credential or self.tokens.has(credential, self.now()) or self.sessions.has(credential, self.now())
 
     def _with_role_now(self, principal: Principal | None) -> Principal | None:
-        """Return a credential's principal with the role that its user has by now, if that is lower; None without any.
+        """Return a credential's principal with its user's present role, if that is lower.
+
+        It is None for a user without any role.
 
         A credential keeps no role that was taken away from its user.
         """

@@ -39,7 +39,7 @@ class ForbiddenError(UserError):
 
 
 class Role(IntEnum):
-    """A user's role in the domain; a higher role may do all that a lower one may."""
+    """A user's role in the domain; a higher role includes the lower ones."""
 
     USER = 1  # submits tasks, sees and cancels the user's own
     OPERATOR = 2  # sees and cancels everybody's
@@ -83,7 +83,10 @@ class ProofOfIdentity(StrEnum):
 
 
 class RoleSource(StrEnum):
-    """What gives a user's role: asked again at each use of a credential, which keeps no role that was taken away."""
+    """The source of a user's role, asked again at each use of a credential.
+
+    So a credential keeps no role that was taken away.
+    """
 
     SYSTEM = "system"  # the user's number on this machine, and [access]
     PROXY = "proxy"  # [access]
@@ -96,8 +99,8 @@ class Principal:
     """The user behind a request.
 
     Attributes:
-        name: of the user, who owns the tasks that are submitted under it.
-        role: of the user.
+        name: name of the user, who owns the tasks that are submitted under it.
+        role: role of the user.
         scopes: the uses of the credential.
         how: the proof of identity.
         credential: identifier of the token or session; empty for others.
@@ -139,7 +142,7 @@ _CREDENTIALS = struct.Struct("3i")  # struct ucred of unix(7): process, user, gr
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """Return the user id of the process that opened this connection; None unless it is a unix socket."""
+    """Return the user id of a unix socket's other end; None for other sockets."""
     if connection.family != socket.AF_UNIX:
         return None
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
@@ -163,7 +166,10 @@ class SystemUsers:
         return self._names(uid, self._period())
 
     def number(self, name: str) -> int | None:
-        """Return the user id of a login name, as `name` gives it; None where the system knows none."""
+        """Return the user id of a login name; None where the system knows none.
+
+        The name is in the form that `name` returns.
+        """
         return self._numbers(name, self._period())
 
     def _period(self) -> int:
@@ -190,5 +196,8 @@ def _look_up_number(name: str, _: int) -> int | None:
 
 
 def user_role(uid: int) -> Role | None:
-    """Return the role of a user id that needs no setting: root and the daemon's user are administrators."""
+    """Return the role of a user id without settings, or None.
+
+    Root and the daemon's user are administrators.
+    """
     return Role.ADMINISTRATOR if uid in (0, os.geteuid()) else None

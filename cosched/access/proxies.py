@@ -28,7 +28,7 @@ class RequestEvidence:
         peer: user id at the other end of a unix socket; None on a port.
         address: IP address at the other end; empty on a unix socket.
         secure: whether the connection is encrypted.
-        headers: of the request, names in lower case.
+        headers: headers of the request, names in lower case.
     """
 
     peer: int | None = None
@@ -71,11 +71,13 @@ _OWN = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1"))
 
 @dataclass(frozen=True, slots=True)
 class TrustedProxies:
-    """Trusted reverse proxies, known by user at a unix socket or by network at a port.
+    """Trusted reverse proxies, known by their user or by their network.
+
+    The user is that at a unix socket's other end, the network that of a port's client.
 
     Attributes:
-        uids: of their users.
-        networks: of their addresses, which other programs may have, too.
+        uids: user ids of the proxies.
+        networks: networks of their addresses, which other programs may have, too.
         secret: in their header X-Proxy-Secret at a port; empty: none is needed.
     """
 

@@ -29,8 +29,8 @@ class RateLimits:
         """Take a permit; return 0, or the seconds until there is one again.
 
         Args:
-            name: of the bucket.
-            time: of a clock that never runs backwards, seconds.
+            name: name of the bucket.
+            time: time of a clock that never runs backwards, seconds.
         """
         with self._guard:
             left = self._left(name, time)
@@ -65,7 +65,9 @@ class RateLimits:
 
 
 class RefusalLimits:
-    """Decides which refused logins are written down: all of somebody who mistypes, few of an attack.
+    """Decides which refused logins are written down.
+
+    All of a user who mistypes are, and few of an attack.
 
     Methods may be called from any thread.
     """
@@ -77,7 +79,10 @@ class RefusalLimits:
         self._guard = threading.Lock()
 
     def left_out(self, address: str, time: float) -> int | None:
-        """Return how many refusals of an address were left out before this one; None where it is left out, too."""
+        """Return how many refusals of an address were left out, or None.
+
+        None means that this one is left out, too.
+        """
         with self._guard:
             before = self._left_out.pop(address, 0)
             if not self._each.take(address, time) and not self._all.take("", time):

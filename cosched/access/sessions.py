@@ -24,8 +24,8 @@ class Login:
     """A login of a browser.
 
     Attributes:
-        user: of the session.
-        role: of the user at login; the session has never a higher one.
+        user: user of the session.
+        role: role of the user at login; the session has never a higher one.
         source: the origin of the user's role.
         credential: identifier of the token or session that made the link; the session ends with it. Empty for none.
     """
@@ -37,7 +37,10 @@ class Login:
 
 
 class Sessions:
-    """All sessions and unused links. The database is read once: no other process writes to it."""
+    """All sessions and unused links.
+
+    The database is read once, as no other process writes to it.
+    """
 
     def __init__(self, credentials: Credentials, length: float) -> None:
         """Set up; a session ends `length` seconds after its login."""
@@ -88,7 +91,10 @@ class Sessions:
         self._credentials.delete_sessions(*gone)
 
     def ticket(self, login: Login, time: float) -> str:
-        """Return the secret of a login link, good for one `begin` within minutes; a restart drops it."""
+        """Return the secret of a login link, good for one `begin` within minutes.
+
+        A restart drops it.
+        """
         secret = new_secret()
         with self._guard:
             fresh = {key: old for key, old in self._tickets.items() if old[1] > time}
@@ -97,7 +103,7 @@ class Sessions:
         return secret
 
     def login_of(self, secret: str, time: float) -> Login | None:
-        """Return the login of a link that can still be used; None where it is none."""
+        """Return the login of a usable link; None for any other text."""
         with self._guard:
             login, expires = self._tickets.get(secret_digest(secret), (None, 0.0))
         return login if time < expires else None

@@ -45,7 +45,7 @@ def secret_digest(secret: str) -> str:
 
 
 def signature(key: str, text: str) -> str:
-    """Return the keyed digest of a text; only the holder of the key can make it."""
+    """Return the keyed digest of a text, which needs the key to make."""
     return hmac.new(key.encode(), text.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()
 
 
@@ -72,13 +72,13 @@ def split_token(token: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class TokenGrant:
-    """What a new token is for.
+    """The user, role, scopes and note of a token to be made.
 
     Attributes:
-        user: of the token.
-        role: of the user at most.
+        user: user of the token.
+        role: highest role of the user with it.
         scopes: the uses of the token.
-        note: of its maker, for people.
+        note: note of its maker, for people.
         source: the origin of the user's role.
     """
 
@@ -90,7 +90,10 @@ class TokenGrant:
 
 
 class Tokens:
-    """All tokens that have been given out. The database is read once: no other process writes to it."""
+    """All tokens that have been granted.
+
+    The database is read once, as no other process writes to it.
+    """
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
