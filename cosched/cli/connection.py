@@ -1,4 +1,7 @@
-"""Which daemon a command talks to: --server, $COSCHED_SERVER, or where the configuration says that it listens."""
+"""A command finds its daemon by --server, $COSCHED_SERVER or the configuration.
+
+The configuration says where the daemon listens.
+"""
 
 from __future__ import annotations
 

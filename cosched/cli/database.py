@@ -41,7 +41,10 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
     config: ConfigOption = None,
 ) -> None:
-    """Copy the database as it is now, also while the daemon runs, and check the copy."""
+    """Copy the database as it is now, and check the copy.
+
+    The daemon may run meanwhile.
+    """
     from cosched.store.backup import back_up
 
     report = back_up(_database(_configuration(config)), file, overwrite=force)
@@ -53,7 +56,10 @@ def restore(
     file: Annotated[Path, typer.Argument(help="A copy made by `cosched database backup`.")],
     config: ConfigOption = None,
 ) -> None:
-    """Put a backup in the database's place while no daemon runs; the replaced database is kept."""
+    """Put a backup in the database's place while no daemon runs.
+
+    The replaced database is kept.
+    """
     from cosched.store import backup as backups
     from cosched.store.inspection import inspect_database
 
@@ -73,7 +79,10 @@ def restore(
 
 @app.command()
 def check(config: ConfigOption = None, json: JsonOption = False) -> None:
-    """Say whether the database is whole and what is in it, also while the daemon runs; exit code 2 if it is not."""
+    """Check the database and count its contents; exit code 2 if it has faults.
+
+    The daemon may run meanwhile.
+    """
     from cosched.store.inspection import inspect_database
 
     configuration = _configuration(config)
@@ -89,7 +98,10 @@ def check(config: ConfigOption = None, json: JsonOption = False) -> None:
 
 @app.command("accept-loss")
 def accept_loss(config: ConfigOption = None) -> None:
-    """Let the daemon go on with a database that lacks changes; its files are copied before."""
+    """Let the daemon go on with a database that lacks changes.
+
+    The database's files are copied before.
+    """
     from cosched.store import backup as backups
     from cosched.store.last_commit import lost_changes
 

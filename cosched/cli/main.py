@@ -1,4 +1,7 @@
-"""The command `cosched`: noun, verb; exit code 0 done, 1 the user's fault, 2 the system's."""
+"""The command `cosched`: noun, verb; exit codes 0 (done), 1 (user), 2 (system).
+
+1 means that the user is at fault, 2 that the system is.
+"""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ console = Console(soft_wrap=True, highlight=False)
 
 
 def clean(text: str) -> str:
-    """Return text without what could steer a terminal: what does not print is shown as its escape."""
+    """Return text with unprintable characters as escapes, so that none steers a terminal."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
@@ -54,7 +54,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def finite(value: float | None) -> float | None:
-    """Return the number, or None where JSON has no word for it (infinite, not a number)."""
+    """Return the number, or None for infinity and NaN, which JSON lacks."""
     return value if value is not None and math.isfinite(value) else None
 
 

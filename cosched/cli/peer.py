@@ -104,7 +104,10 @@ def init(
 
 
 def _domain_name(address: str) -> str:
-    """Return an address by which neighbours can call us; refuses one that stands for all of this machine's."""
+    """Return an address by which neighbours can call us.
+
+    An address that stands for all of this machine's is refused.
+    """
     host = address.rpartition(":")[0].strip("[]")
     try:
         everywhere = ipaddress.ip_address(host).is_unspecified
@@ -166,7 +169,7 @@ def list_peers(server: ServerOption = "", json: JsonOption = False) -> None:
 
 @app.command()
 def advice(server: ServerOption = "", json: JsonOption = False) -> None:
-    """Show what this domain's agent has done, and which settings its adviser found best in simulation."""
+    """Show the agent's work and the best settings that its adviser found."""
     with connect(server) as client:
         found = client.network()
     if found is None:
@@ -212,7 +215,10 @@ def resume(name: NameArgument, config: ConfigOption = None) -> None:
 
 @app.command()
 def remove(name: NameArgument, config: ConfigOption = None) -> None:
-    """End all contact with a domain; tasks that it has not started are taken back. Pause it first to let others end."""
+    """End all contact with a domain; unstarted tasks are taken back.
+
+    Pause it first to let the others end.
+    """
     _book(config).remove(name)
     sys.stdout.write(f"{name} is removed\n")
 

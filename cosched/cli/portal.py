@@ -12,7 +12,10 @@ __all__ = ["command"]
 
 
 def command(server: ServerOption = "", json: JsonOption = False) -> None:
-    """Print a link that logs your browser in as you; it works once, within five minutes."""
+    """Print a link that logs your browser in as you.
+
+    It works once, within five minutes.
+    """
     with connect(server) as client:
         link = client.login_link()
     if json:

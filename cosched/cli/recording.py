@@ -1,4 +1,4 @@
-"""Save what a daemon has recorded: asked for, or read from its folder where it does not run."""
+"""Save a daemon's recording: through the daemon, or from its folder without one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["SavedRecording", "recorded_bytes", "save_recording"]
 
 @dataclass(frozen=True, slots=True)
 class SavedRecording:
-    """What was saved.
+    """A recording that was saved.
 
     Attributes:
-        events: how many.
-        since: of the first state, epoch seconds.
-        until: of the last event, epoch seconds.
+        events: number of its events.
+        since: time of the first state, epoch seconds.
+        until: time of the last event, epoch seconds.
     """
 
     file: str

@@ -50,7 +50,10 @@ def command(
     ] = "",
     json: JsonOption = False,
 ) -> None:
-    """Run a recording through the core and show its decisions; exit code 2 if they differ from the recorded ones."""
+    """Run a recording through the core and show its decisions.
+
+    Exit code 2 says that they differ from the recorded ones.
+    """
     until = _moment(at) if at else None
     story = _Story(task)
     for shown in _told(file, story, until):
@@ -67,7 +70,7 @@ def command(
 
 
 def _told(file: Path, story: "_Story", until: float | None) -> Iterator[_Shown]:
-    """Replay a file and yield what is to be shown: each event, or where a time is given what holds then."""
+    """Replay a file and yield each event to show, or the state at a time."""
     with _opened(file) as lines:
         for each in replay(read_recording(lines, str(file))):
             if isinstance(each, CutLine):
@@ -106,7 +109,7 @@ class _Story:
         self._said: tuple[Any, ...] = ()
 
     def take(self, each: ReplayedEvent | RecordedStart, *, explained: bool) -> _Shown | None:
-        """Take the next step of the replay and return what is to be shown of it; None for nothing."""
+        """Take the next step of the replay; return its event to show, or None."""
         if isinstance(each, RecordedStart):
             self.recorder = each.cosched
             self.known = self.known or any(task.id == self._task for task in each.snapshot.tasks)
@@ -122,7 +125,7 @@ class _Story:
         return shown
 
     def explain_all(self, time: float) -> _Shown:
-        """Return why each task, or the one asked for, is where it is at a time."""
+        """Return why each task, or the selected one, is where it is at a time."""
         core = self._core
         names = () if core is None else [self._task] if self._task else list(core.tasks)
         explanations = () if core is None else tuple(_explanations(core, names, time))
@@ -191,7 +194,7 @@ def _words(each: ReplayedEvent) -> str:
 
 
 def _difference(each: ReplayedEvent) -> str:
-    """Return where a replay went another way than recorded, or failed as recorded; empty where all is well."""
+    """Return where a replay differed from the recording or failed as recorded; else empty."""
     event, this = each.recorded.event, version("cosched")
     where = f"event {each.number} ({_words(each)}, {format_time(event.time)})"
     if each.failure is not None:

@@ -20,7 +20,10 @@ def command(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
     log_json: Annotated[bool, typer.Option("--log-json", help="Log one JSON object a line.")] = False,
 ) -> None:
-    """Run the daemon until it is ended with SIGTERM or Ctrl-C; its jobs go on and it finds them again."""
+    """Run the daemon until it is ended with SIGTERM or Ctrl-C.
+
+    Its jobs go on, and it finds them again.
+    """
     from cosched.daemon.config.loading import load_configuration
     from cosched.daemon.main import Daemon
 

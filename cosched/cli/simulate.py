@@ -85,7 +85,7 @@ def command(
 
 
 def _draw(pictures: Mapping[str, str], name: str, places: Sequence[Path]) -> None:
-    """Write the pictures into each place: a folder, or a file where there is just one."""
+    """Write the pictures into each place: a folder, or a file for just one."""
     if not pictures:
         raise UserError(f"{name} has no picture: leave --plot out")
     for place in places:
@@ -141,7 +141,7 @@ def _print(chosen: Experiment, rows: Sequence[ResultRow], seed: int, seeds: int)
 
 
 def _published(row: ResultRow, chosen: Experiment) -> ResultRow:
-    """Return the paper's row that agrees with ours in all keys that it has; an empty one where there is none."""
+    """Return the paper's row with the same keys as ours, or an empty one."""
     same = (paper for paper in chosen.paper if all(paper.get(key, row[key]) == row[key] for key in chosen.keys))
     return next(same, {})
 

@@ -39,7 +39,7 @@ def check(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print every fault of all files, each with its place; exit code 1 if there is one.
+    """Print every fault of all files with its place; exit code 1 if any.
 
     With --json: a list of {"file", "line", "column", "message"}.
     """

@@ -112,10 +112,10 @@ def model_folders(config: Path | None = None) -> tuple[Path, ...]:
 
 
 def catalogued(config: Path | None) -> tuple[list[Path], Path]:
-    """Return the models that the catalogue of a daemon names, and the hardware of its domain.
+    """Return the models of a daemon's catalogue and the hardware of its domain.
 
     Args:
-        config: as for `model_folders`.
+        config: see `model_folders`.
 
     Raises:
         UserError: what is wrong with the configuration or the catalogue, or a model or hardware that cannot be found.

@@ -32,7 +32,9 @@ def explain(
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the parts of the run time: by host count, by statement, and the effect of a tenth more of each number.
+    """Print the parts of the run time by host count and by statement.
+
+    Also print the effect of a tenth more of each number.
 
     With --json: {"application", "hardware", "parameters", "points": [{"hosts", "seconds", "compute", "imbalance",
     "latency", "bandwidth", "binds"}], "best", "at", "seconds", "bytes", "messages", "processors": [{"compute",

@@ -85,7 +85,7 @@ def predict(
 
 
 def hardware_of(model: Application, name: str, folders: Sequence[Path]) -> Hardware:
-    """Return the hardware of that name; where it is empty, the one that the model names."""
+    """Return the hardware of that name; without a name, the model's own."""
     if not (name or model.hardware):
         raise UserError(f"{model.name} names no hardware in its option hrduse: give --hardware")
     return load_hardware(name or model.hardware, folders)
@@ -114,7 +114,10 @@ def _times(curve: PredictionCurve) -> dict[str, list[float | None]]:
 
 
 def _rows(found: Prediction) -> Iterator[list[object]]:
-    """Yield the heading and then a row for each prediction, empty where a number of hosts cannot be used."""
+    """Yield the heading and a row for each prediction.
+
+    A time is empty where a number of hosts cannot be used.
+    """
     ends = ["low", "high"] if found.low is not None else []
     yield [*found.swept, "hosts", "seconds", *ends]
     for curve in found.curves():

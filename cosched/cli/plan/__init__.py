@@ -228,7 +228,7 @@ def _bars(problem: Problem, schedule: Schedule) -> list[GanttBar]:
 
 
 def _application(task: str) -> str:
-    """Return the application that a task's id speaks of: the id without a number at its end."""
+    """Return the application in a task's id: the id without its last number."""
     return re.sub(r"[-_.#: ]*\d+$", "", task) or "tasks"
 
 

@@ -1,4 +1,4 @@
-"""`cosched plan` for a queue of tunable tasks: who is admitted, by which chain, and where each stage runs."""
+"""`cosched plan` for a queue of tunable tasks: admitted tasks, their chains and places."""
 
 from __future__ import annotations
 
@@ -85,7 +85,10 @@ def bars(plan: TunablePlan) -> list[GanttBar]:
 
 
 def _bound(queue: TunableQueue, plan: TunablePlan) -> float:
-    """Return a time before which the admitted tasks cannot have ended: the longest, and all of them at their least."""
+    """Return a lower bound of the time when the admitted tasks have ended.
+
+    It is the larger of the longest task and the area of all tasks.
+    """
     admitted = [task for task in queue.tasks if task.id not in set(plan.refused)]
     longest = [
         task.release + min(sum(stage.seconds for stage in chain.stages) for chain in task.chains) for task in admitted

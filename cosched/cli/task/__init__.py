@@ -56,13 +56,13 @@ def output_command(stream: str) -> Callable[..., None]:
 def _write_output(
     client: "Client", task_id: str, stream: str, *, rank: int, attempt: int, tail: int, follow: bool
 ) -> None:
-    """Write to standard output what a process of a task wrote.
+    """Write a process's output to standard output.
 
     Args:
         client: the daemon.
         task_id: the task.
         stream: "out" or "err".
-        rank: of the process.
+        rank: rank of the process.
         attempt: which try, from 1; 0 for the last.
         tail: only so many bytes at the end; 0 for all.
         follow: go on until the task has ended.
@@ -82,7 +82,7 @@ def _write_output(
 def _output_document(
     client: "Client", task_id: str, stream: str, *, rank: int, attempt: int, tail: int
 ) -> dict[str, object]:
-    """Return what a process wrote as JSON can carry it: what is not UTF-8 is replaced."""
+    """Return a process's output as JSON; bytes that are not UTF-8 are replaced."""
     parts = list(_output_parts(client, task_id, stream, rank, attempt, tail, follow=False))
     text = b"".join(parts).decode(errors="replace")
     return {"task": task_id, "stream": stream, "rank": rank, "attempt": attempt, "text": text if parts else None}
@@ -130,7 +130,7 @@ IdsArgument = Annotated[list[str], typer.Argument(metavar="ID…", help="Identif
 
 
 class _WithCommand(TyperCommand):
-    """Keeps what follows `--` apart from the arguments before it: it is a command line of its own."""
+    """Keeps the words after `--` apart, as a command line of their own."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if "--" in args:
@@ -165,7 +165,10 @@ def submit(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Submit a task: an application of the catalogue, a command after `--`, or a file of your resource manager's."""
+    """Submit a task: an application, a command after `--`, or a file.
+
+    An application is one of the catalogue, a file one of your resource manager's.
+    """
     options = SubmitOptions(
         application=application,
         deadline=deadline,

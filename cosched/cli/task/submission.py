@@ -61,7 +61,9 @@ class SubmitOptions:
 
 
 def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tuple[TaskRequest, str]:
-    """Return the request, and what was assumed about its deadline (empty for nothing).
+    """Return the request, with a note on assumptions about its deadline.
+
+    The note is empty where nothing was assumed.
 
     Args:
         options: as typed.
@@ -146,7 +148,7 @@ _INDEX = "TASK_INDEX"
 
 
 def task_array(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] | None) -> list[TaskRequest]:
-    """Return the tasks that come of one request; each finds its place among them in TASK_INDEX, from 0.
+    """Return the tasks of one request, each with its place in TASK_INDEX, from 0.
 
     Args:
         request: their common fields.
@@ -169,7 +171,9 @@ def task_array(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] 
 
 
 def read_lines(file: str) -> list[list[str]]:
-    """Return the words of each line as a shell splits them; empty lines and comments (#) are left out.
+    """Return the words of each line as a shell splits them.
+
+    Empty lines and comments (#) are left out.
 
     Args:
         file: its name; "-" for standard input.
@@ -206,7 +210,9 @@ def _with_words(request: TaskRequest, words: Sequence[str], number: int) -> Task
 
 
 def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[list[TaskRequest], str]:
-    """Return the tasks of a file, and what was assumed about their deadline (empty for nothing).
+    """Return the tasks of a file, with a note on assumptions about their deadline.
+
+    The note is empty where nothing was assumed.
 
     Args:
         path: the file.

@@ -30,7 +30,10 @@ def accepted_lines(tasks: Sequence[TaskView]) -> list[str]:
 
 
 def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]) -> list[tuple[str, ...]]:
-    """Return the rows of a list; END is when it ended, or is predicted to end in the current plan."""
+    """Return the rows of a list; END is the actual or predicted end.
+
+    The prediction is that of the current plan.
+    """
     rows: list[tuple[str, ...]] = []
     for task in tasks:
         place = placements.get(task.id)
