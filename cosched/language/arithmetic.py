@@ -74,7 +74,10 @@ class UndefinedError(Exception):
 
 
 def constant(expression: Expression) -> float | None:
-    """Return the value of an expression of literals; None for any other and for one without a value."""
+    """Return the value of an expression of literals, else None.
+
+    It is None, too, where such an expression has no value.
+    """
     try:
         return value(expression, {})
     except UndefinedError:

@@ -56,7 +56,10 @@ partmp collectives {{
 
 
 def expand(item: Object) -> Object:
-    """Return a checked object with its collective steps in terms of messages; the same one where it has none."""
+    """Return a checked object with its collective steps expanded to messages.
+
+    Without such steps it is the same object.
+    """
     added: list[Procedure] = []
     if not any(
         isinstance(node, Step) and node.device in COLLECTIVES

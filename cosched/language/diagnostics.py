@@ -133,7 +133,9 @@ def read(path: Path) -> Source:
 
 
 def decode(content: bytes | str, file: str) -> Source:
-    """Return a model's text, given as bytes (UTF-8, byte order mark or not) or as text.
+    """Return a model's text, given as bytes or as text.
+
+    Bytes are UTF-8, with a byte order mark or without.
 
     Raises:
         ModelError: too large, another encoding, or characters that no model may contain.

@@ -197,7 +197,7 @@ def _lines(statement: Statement, indent: int) -> list[str]:
 
 
 def _unbraced(statement: Statement, indent: int) -> list[str]:
-    """Return the lines of a condition and its statement, on one line where there is room."""
+    """Return the lines of a condition and its statement, one line if possible."""
     if short := _beside(statement, indent):
         return short
     return [*wrapped(statement.head, indent, _FURTHER), *_within(statement, indent + _INDENT)]
@@ -225,7 +225,10 @@ def _apart(blocks: Sequence[list[str]], blank: Callable[[int, int], bool]) -> li
 
 
 def _simple(statement: Statement, indent: int) -> list[str]:
-    """Return the lines of a statement without a body; a long list has a line an element."""
+    """Return the lines of a statement without a body.
+
+    A long list has a line for each element.
+    """
     line = statement.head
     if short := unbroken([line], indent):
         return short
@@ -256,7 +259,10 @@ def _rows(elements: Sequence[list[Token]], indent: int) -> list[str]:
 
 
 def _elements(line: Sequence[Token], *, headed: bool) -> list[list[Token]]:
-    """Return a list's head up to its `:`, if any, and its elements with their commas."""
+    """Return a list's head up to its `:` and its elements with their commas.
+
+    The head may be missing.
+    """
     elements: list[list[Token]] = [[]]
     depth = 0
     for token in line:

@@ -81,7 +81,9 @@ class HmclLexer(RegexLexer):
 
 
 def highlight_lexer(file: str) -> RegexLexer:
-    """Return the Pygments lexer of a model: HMCL for a name that ends in `hmcl`, else PSL.
+    """Return the Pygments lexer of a model: HMCL or PSL.
+
+    HMCL is for names that end in `hmcl`.
 
     Args:
         file: name of the file, or of the language alone (`psl`, `hmcl`).

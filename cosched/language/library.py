@@ -48,7 +48,7 @@ def names(suffix: str, library: Sequence[Path], beside: Path | None = None) -> l
 
 
 def locate(name_or_path: str, suffix: str, what: str, library: Sequence[Path]) -> Path:
-    """Return the file of a model, named by path or by its name in the library.
+    """Return the file of a model, given its path or its library name.
 
     Raises:
         UserError: there is none; the message names near matches.

@@ -179,7 +179,7 @@ class Linker:
 
 
 class _File(NamedTuple):
-    """The objects of a file by name, and whether parts of it could not be read."""
+    """The objects of a file by name; `damaged` if some could not be read."""
 
     objects: Mapping[str, Object] = {}
     damaged: bool = True

@@ -75,7 +75,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Number(Node):
-    """A literal, already in the base units: microseconds, bytes, bytes a microsecond. `unit` is as written."""
+    """A literal in base units: microseconds, bytes, bytes a microsecond.
+
+    `unit` is as written.
+    """
 
     value: float
     unit: str = ""
@@ -164,7 +167,10 @@ class MeasuredUsage(Node):
 
 @dataclass(frozen=True, slots=True)
 class MemoryUsage(Node):
-    """`<is memory, volume, working_set>`: bytes moved to and fro while so many bytes are gone over."""
+    """`<is memory, volume, working_set>`: bytes moved between processor and memory.
+
+    `working_set` is how many bytes the work goes over.
+    """
 
     volume: Expression
     working_set: Expression
@@ -383,7 +389,10 @@ class Group(Node):
 
 @dataclass(frozen=True, slots=True)
 class Config(Node):
-    """A hardware configuration. `lost` are the words of what could not be read of its file."""
+    """A hardware configuration.
+
+    `lost` are the words of unreadable parts of its file.
+    """
 
     name: str
     groups: tuple[Group, ...]

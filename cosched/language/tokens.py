@@ -45,7 +45,7 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the tokens of a text that the parser accepts; the last one is its end."""
+    """Return the tokens of a text that the parser accepts, and its end."""
     found: list[tuple[str, str]] = []
     above: list[list[str]] = [[]]
     beside: list[list[str]] = []
@@ -123,7 +123,7 @@ _RANKS = {
 
 
 class _Piece(NamedTuple):
-    """A token or comment with the text before it and the penalty of a line break there."""
+    """A token or comment with its space, and the penalty of a break before it."""
 
     text: str
     space: bool
@@ -136,7 +136,9 @@ def interrupted(line: Sequence[Token]) -> bool:
 
 
 def unbroken(parts: Sequence[Sequence[Token]], indent: int) -> list[str] | None:
-    """Return parts of a statement on one line, or nothing where a comment or the width forbids it.
+    """Return parts of a statement on one line, or None if that is impossible.
+
+    A comment or the width may forbid it.
 
     The comment behind it needs no room, and may have further lines.
     """
@@ -152,7 +154,7 @@ def wrapped(line: Sequence[Token], indent: int, further: int) -> list[str]:
 
     Args:
         line: its tokens. Comments above the first one are left out.
-        indent: of the first line, in characters.
+        indent: indentation of the first line, in characters.
         further: how much further in the other lines are.
     """
     lines: list[str] = []
@@ -174,7 +176,10 @@ def wrapped(line: Sequence[Token], indent: int, further: int) -> list[str]:
 
 
 def reindented(comment: str, column: int) -> str:
-    """Return a comment that begins in a column (from 0), later lines below its first word."""
+    """Return a comment that begins in a column (from 0).
+
+    Later lines are below its first word.
+    """
     column = min(column, LINE_WIDTH)  # comments behind one another must not stand further in without end
     first, *rest = (line.rstrip() for line in comment.expandtabs().split("\n"))
     closing = rest.pop() if rest and rest[-1].strip() == "*)" else None

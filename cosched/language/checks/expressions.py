@@ -116,14 +116,14 @@ class Dimensions:
 
 
 def misfit(found: Dimension | None, wanted: Dimension) -> str:
-    """Return the fault of a value whose dimension does not fit the wanted one, or nothing."""
+    """Return the fault of a value with the wrong dimension, or an empty text."""
     if found is None or found in (DIMENSIONLESS, wanted) or found not in _NAMES:
         return ""
     return f"{_NAMES[found]} does not fit: {_NAMES[wanted]} is needed"
 
 
 def declared(groups: Iterable[Variables], dimensions: Dimensions) -> dict[str, Dimension]:
-    """Return the dimensions of numeric variables whose default has a unit."""
+    """Return the dimensions of numeric variables with a unit in their default."""
     found: dict[str, Dimension] = {}
     for group in groups:
         for item in group.declarations:
@@ -142,7 +142,7 @@ class NameScope:
 
     Attributes:
         variables: type of each visible variable.
-        procedures: of the object, by name.
+        procedures: procedures of the object, by name.
         report: called with each node at fault and the message.
         lost: words of what could not be read: any of them may be a name that is declared there.
     """

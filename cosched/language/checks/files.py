@@ -31,7 +31,7 @@ class KnownCosts(NamedTuple):
     """The operations, memory and message costs that a hardware configuration knows.
 
     Attributes:
-        name: of the configuration, and its file.
+        name: name of the configuration, and its file.
         operations: opcodes with a cost.
         messages: message groups, such as `mpi`.
         memory: whether it has costs of memory.
@@ -54,7 +54,10 @@ def known_costs(config: Config, file: str) -> KnownCosts:
 
 
 def uncosted(linked: Linked, hardware: KnownCosts) -> list[Diagnostic]:
-    """Yield a fault for each opcode, memory usage and message step without a cost, included objects too."""
+    """Return a fault for each opcode, memory usage and message step without a cost.
+
+    Included objects count, too.
+    """
     faults: list[Diagnostic] = []
     seen: set[Linked] = set()
     waiting = [linked]

@@ -164,7 +164,10 @@ def _memory(group: Group) -> Iterable[tuple[Node, str]]:
 
 
 def _messages(group: Group) -> Iterable[tuple[Node, str]]:
-    """Yield what a message group lacks, or has too much: it is in one of the two forms."""
+    """Yield the faults of a message group, which has one of two forms.
+
+    Settings may be missing or too many.
+    """
     given = {setting.name: setting for setting in group.settings}
     if not describes(given):
         missing = [name for name in _COEFFICIENTS if name not in given]
@@ -180,7 +183,10 @@ def _messages(group: Group) -> Iterable[tuple[Node, str]]:
 
 
 def _hosts(config: Config, counts: Mapping[str, float | str]) -> Iterable[tuple[Node, str]]:
-    """Yield the faults of a list of hosts: it has whole numbers, and no costs beside it."""
+    """Yield the faults of a list of hosts.
+
+    It has whole numbers, and no costs beside it.
+    """
     group = next((group for group in config.groups if group.name == HOSTS_GROUP), None)
     if group is None:
         return
@@ -220,7 +226,7 @@ def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[No
 
 
 def _unknown(group: str, name: str) -> str:
-    """Return the fault of a setting's name, or nothing where its group has it or takes any."""
+    """Return the fault of an unknown setting's name, or an empty text."""
     if group == "clc" and name not in OPCODES:
         return unknown_opcode(name)
     if group in MESSAGE_GROUPS and name not in MESSAGE_SETTINGS:

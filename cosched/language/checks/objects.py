@@ -35,7 +35,10 @@ def check_object(item: Object) -> list[Diagnostic]:
 
 
 def object_dimensions(item: Object, report: Callable[[Node, str], None] = lambda _node, _message: None) -> Dimensions:
-    """Return the dimensions of an object's variables: that of the default, or what a step takes them for."""
+    """Return the dimensions of an object's variables.
+
+    A dimension is that of the default, or the one in which a step uses the variable.
+    """
     cflows = {procedure.name for procedure in item.procedures if procedure.kind == "cflow"}
     found = declared(item.variables, Dimensions({}, cflows, lambda _node, _message: None))
     nodes = [node for procedure in item.procedures for node, _ in walk(*procedure.body)]

@@ -84,7 +84,7 @@ class ProcedureChecker:
     Attributes:
         procedure: the procedure with this body.
         scope: the names that it sees.
-        dimensions: of what it sees.
+        dimensions: dimensions of the names that it sees.
         includes: names of the objects that an exec procedure may call.
         fixed: variables that it may not assign.
         report: called with each node at fault and the message.

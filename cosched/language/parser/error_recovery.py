@@ -1,4 +1,4 @@
-"""Go on after a syntax error, so that one run reports all faults of a file."""
+"""The parser goes on after a syntax error, to report all faults of a file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ErrorRecovery:
     lost: list[tuple[int, int]] = field(default_factory=list)
 
     def words(self) -> frozenset[str]:
-        """Return the words of the pieces that were lost: whatever these declare may be used elsewhere."""
+        """Return the words of the lost pieces, which may declare names used elsewhere."""
         return frozenset(word for start, end in self.lost for word in _WORD.findall(self.text, start, end))
 
     def resume(self, error: UnexpectedInput) -> bool:
@@ -93,7 +93,7 @@ class ErrorRecovery:
 
 
 def _landmark(text: str, start: int) -> int:
-    """Return the index after the `;` or `}` that ends a statement, or before the `}` of its block."""
+    """Return the index after a statement's `;` or `}`, or before its block's `}`."""
     depth = 0
     for match in _LANDMARK.finditer(text, start):
         mark = match.group()

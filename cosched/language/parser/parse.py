@@ -1,4 +1,4 @@
-"""PSL and HMCL text to syntax trees. Any text ends in a tree or in a `ModelError`."""
+"""PSL and HMCL text becomes a syntax tree, or a `ModelError`."""
 
 from __future__ import annotations
 
