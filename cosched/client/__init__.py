@@ -14,7 +14,9 @@ __all__ = ["Client", "NotRunningError"]
 
 
 class Client(TaskCalls, DomainCalls, LibraryCalls, AccessCalls):
-    """Talks to one daemon. Not for use from several threads at once; each may have its own.
+    """Talks to one daemon, for one thread at a time.
+
+    Each thread may have a client of its own.
 
     Every method raises `UserError` where the daemon refuses, `SystemFault` where it or the manager fails, and
     `NotRunningError` where nobody answers.

@@ -114,12 +114,12 @@ class TaskCalls(ApiCaller):
         offset: int = 0,
         limit: int = 1 << 20,
     ) -> Output | None:
-        """Return part of what a process of a task wrote; None where nothing is kept (yet).
+        """Return part of a process's output; None where nothing is kept (yet).
 
         Args:
             task_id: the task.
             stream: "out" or "err".
-            rank: of the process.
+            rank: rank of the process.
             attempt: which try, from 1; 0 for the last.
             offset: first byte; negative counts from the end.
             limit: most bytes to return, at most a mebibyte.
@@ -143,7 +143,7 @@ class TaskCalls(ApiCaller):
         return decode_document(TaskView, self._call("POST", f"/tasks/{segment(task_id)}/cancel", {}))
 
     def wait(self, task_ids: Sequence[str], timeout: float = math.inf) -> list[TaskDetail]:
-        """Wait until all of these tasks have ended, or for `timeout` seconds; return them as they are then."""
+        """Wait until these tasks have ended, or for `timeout` seconds; then return them."""
         until = time.monotonic() + timeout
         pause = _FIRST_PAUSE
         found: dict[str, TaskDetail] = {}
@@ -190,7 +190,7 @@ class DomainCalls(ApiCaller):
         return [decode_document(PeerView, item) for item in self._call("GET", "/peers")]
 
     def network(self) -> NetworkView | None:
-        """Return what the domain's agent has done, and how it is advised; None where there is no agent."""
+        """Return the agent's work and its adviser's findings; None without an agent."""
         found = self._call("GET", "/network")
         return None if found is None else decode_document(NetworkView, found)
 
@@ -219,7 +219,7 @@ class DomainCalls(ApiCaller):
         return self._response("GET", "/recording").content
 
     def log(self, limit: int = 100, offset: int = 0) -> list[RecordView]:
-        """Return what has happened, newest first; of other users' tasks only for operators."""
+        """Return log entries, newest first; only operators see those of other users' tasks."""
         found = self._call("GET", "/log", params={"limit": limit, "offset": offset})
         return [decode_document(RecordView, item) for item in found]
 
@@ -243,8 +243,8 @@ class LibraryCalls(ApiCaller):
         """Return the run times of an application model on every hardware of the daemon.
 
         Args:
-            name: of the model.
-            values: of its parameters; defaults for the others.
+            name: name of the model.
+            values: values of its parameters; defaults for the others.
             hosts: up to how many, at most 256.
         """
         params = {"set": [f"{key}={value!r}" for key, value in (values or {}).items()], "hosts": hosts}
