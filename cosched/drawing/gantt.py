@@ -1,4 +1,6 @@
-"""Draw a schedule as in Fig. 3 of the Titan paper: time to the right, hosts upwards.
+"""Draw a schedule as in Fig. 3 of the Titan paper.
+
+Time goes to the right, hosts upwards.
 
 The drawing knows no problem and no plan, just bars, so that what was measured can be drawn beside what was planned.
 """

@@ -14,7 +14,10 @@ __all__ = ["template", "ticks"]
 
 
 def template(name: str) -> Template:
-    """Return a template of templates/ for SVG: all is escaped; filters `n` (a coordinate) and `xml` (any text)."""
+    """Return a template of templates/ for SVG, with all values escaped.
+
+    Filters are `n` (a coordinate) and `xml` (any text).
+    """
     made = environment()
     made.filters["xml"] = _xml
     return made.get_template(name)
