@@ -61,7 +61,10 @@ def _socket_path(path: str) -> str:
 
 
 def is_loopback_host(host: str) -> bool:
-    """Return whether a name or an IP address is one of this machine's own, which no other machine sees."""
+    """Return whether a name or an IP address is this machine's loopback.
+
+    No other machine sees it.
+    """
     if host == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""Templates for HTML and SVG: whatever a value holds, it cannot break out of its place."""
+"""Templates for HTML and SVG, in which values are always escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ __all__ = ["environment"]
 
 
 def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
-    """Return an environment over templates/: all is escaped, nothing may be missing; filter `n` is a coordinate.
+    """Return an environment over templates/ that escapes all values.
+
+    A missing value is an error; filter `n` formats a coordinate.
 
     Args:
         finalize: converts each value before it is escaped.

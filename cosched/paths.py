@@ -1,4 +1,4 @@
-"""Name the default configuration, state folder and socket of an unconfigured cosched, and a database's file.
+"""Default paths: configuration, state folder and socket of cosched, and a database's file.
 
 Every command imports this: keep it light.
 """

@@ -1,4 +1,4 @@
-"""Names of users: of this domain, and of other domains' users whose tasks are guests here."""
+"""Names of users: of this domain, and of guests from other domains."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def checked_user_name(text: str) -> str:
 
 
 def guest_owner(name: str, domain: str) -> str:
-    """Return another domain's user as the owner of a task here: never the name of a user of ours.
+    """Return another domain's user as the owner of a task here.
+
+    It is never the name of a user of ours.
 
     A name that is no user name is left out.
     """

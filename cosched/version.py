@@ -1,4 +1,4 @@
-"""The version of cosched, in a module of its own so that every part may import it."""
+"""The version of cosched, in a separate module that every part may import."""
 
 from __future__ import annotations
 
