@@ -77,7 +77,7 @@ class _CondorVerbs:
             others = f" && !member(CoschedAttempt, {{{names}}})" if fenced else ""
             try:
                 outcome = self.act("Release", f"ClusterId == {cluster}{others}", "submitted by cosched")
-            except Exception as error:  # there are jobs now, and whoever asked must hear of them
+            except Exception as error:  # there are jobs now, and the caller must hear of them
                 outcome = {"error": error_line(error)}
         return {"cluster": cluster, "fenced": fenced, "released": outcome}
 

@@ -104,7 +104,7 @@ def check_expression(name: str, value: str) -> None:
     """
     import classad2  # HTCondor's own parser; loaded only where a user's file has an expression
 
-    if '\\"' in value:  # submit files and ClassAds read it differently, so nobody could say where the text ends
+    if '\\"' in value:  # submit files and ClassAds disagree about where such a text ends
         raise UserError(f"the submit command {name} has a backslash before a quote: write the text without it")
     if _COMMENT.search(_STRING.sub('""', value)):
         raise UserError(f"the submit command {name} has a comment, a single quote or a backslash: leave it out")

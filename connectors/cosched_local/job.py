@@ -83,7 +83,7 @@ def reap() -> None:
     for pid in list(_runner_pids):
         try:
             gone = os.waitpid(pid, os.WNOHANG) != (0, 0)
-        except ChildProcessError:  # somebody else in this process waited for it, or it was started before a fork
+        except ChildProcessError:  # another thread waited for it, or it was started before a fork
             gone = True
         if gone:
             _runner_pids.discard(pid)

@@ -109,7 +109,7 @@ def kill_all(attempt: str, claim: RunnerClaim) -> bool:
     """
     if claim.pid == 0 or claim.boot != _boot():
         return True
-    # A number is not given out again while a session bears it; if somebody has it, the session was not ours.
+    # The system reuses no number of a living session; if a process has this one, the session was not ours.
     stat = _stat(claim.pid)
     session = claim.pid if stat is None or stat.begun == claim.begun else _NONE
     mark = f"COSCHED_ATTEMPT={attempt}".encode()

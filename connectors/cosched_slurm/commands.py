@@ -128,7 +128,7 @@ def run_command(
         environment: all of its variables.
         limit: seconds that it may take.
         until: pattern in its standard error at which it is ended.
-        user: whom it runs as, in place of this process's own user.
+        user: user that it runs as, in place of this process's own.
 
     Raises:
         TimeoutError: it took longer and was ended.
@@ -248,7 +248,7 @@ class SlurmCommands:
 
         Args:
             options: options of sbatch; the last one is the script.
-            user: whom the job shall belong to, in place of the daemon's user. sbatch then has no right but this user's.
+            user: owner of the job, in place of the daemon's user. sbatch then has only this user's rights.
 
         Raises:
             ConnectorError: refused, or the answer was lost (`transient`).

@@ -36,7 +36,7 @@ def array_groups(shapes: Mapping[str, Hashable | None], most: int) -> list[list[
     """Group attempts into arrays and single jobs.
 
     Args:
-        shapes: by attempt; equal ones may share an array, None stands for a job of its own.
+        shapes: by attempt; equal ones may share an array, None for a job of its own.
         most: elements of an array.
     """
     alike: dict[tuple[str, Hashable], list[str]] = {}

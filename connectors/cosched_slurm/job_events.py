@@ -61,7 +61,7 @@ def merged_report(
 
 def _merged_state(record: JobRecord, stamps: ProcessStamps, *, fenced: bool, now: float) -> tuple[JobState, str]:
     if stamps.code == 0:
-        return JobState.COMPLETED, ""  # they are through, whatever Slurm still does about the job
+        return JobState.COMPLETED, ""  # the processes have ended, though Slurm may still clean up
     match record.state:
         case JobState.QUEUED if stamps.started is not None:
             return JobState.RUNNING, ""

@@ -83,7 +83,7 @@ _STATES = {
     "RESIZING": JobState.RUNNING,
     "SIGNALING": JobState.RUNNING,
     "STAGE_OUT": JobState.RUNNING,
-    "COMPLETING": JobState.RUNNING,  # whatever its end is, processes may still be there
+    "COMPLETING": JobState.RUNNING,  # processes may still be there, whether it failed or not
     "COMPLETED": JobState.COMPLETED,
     "FAILED": JobState.FAILED,
     "OUT_OF_MEMORY": JobState.FAILED,

@@ -126,7 +126,7 @@ class PyslurmClient(WorkerProcess):
 
         Args:
             options: options of sbatch; the last one is the script.
-            user: whom the job shall belong to. sbatch submits it as him: the library would use the daemon's own rights.
+            user: owner of the job. sbatch submits it as that user, as the library would use the daemon's rights.
 
         Raises:
             ConnectorError: refused, or the answer was lost (`transient`).

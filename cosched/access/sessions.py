@@ -116,5 +116,5 @@ class Sessions:
 
 
 def identifier_of(row: SessionRow) -> str:
-    """Return a session's identifier, which may be shown: nobody can make its cookie of it."""
+    """Return a session's identifier, which may be shown: the cookie cannot be made from it."""
     return row.digest[:12]

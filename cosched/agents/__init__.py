@@ -10,7 +10,7 @@ clock, no I/O and no randomness, so the daemon, a simulation and the fault tests
     broker = Broker(core, agent)
     broker.handle(PeersChanged(time, (Peer("b"), Peer("head", Role.UPPER))))     # once, and at every change
 
-Then whatever happens goes to `broker.handle` and never to the core itself: the core's own events (`TaskSubmitted`,
+After that every event goes to `broker.handle` and never to the core itself: the core's own events (`TaskSubmitted`,
 `HostsObserved`, `JobReported`, `ScheduleImproved`, …), and a `Tick` every `AgentSettings.look` seconds or so, for all
 the agent does by itself it does at ticks. The answer says, in this order:
 
@@ -19,7 +19,7 @@ the agent does by itself it does at ticks. The answer says, in this order:
    `letter` to the domain `letter.receiver` and have it handle `LetterReceived(time, letter, task, fault)`. A letter may
    be lost, late, or come twice.
 
-For a `Request` and a `Commit` whoever delivers evaluates `letter.body.document` for the receiver: `task` is a `Task`
+For a `Request` and a `Commit` the transport evaluates `letter.body.document` for the receiver: `task` is a `Task`
 with its profile on the receiver's hardware and with `deadline = time + document.deadline`, without identifier; or
 `fault` says why the receiver will not run it. `knowledge` (see `Knowledge`) answers for the sender: how to describe a
 task, and how long it takes on another domain's hardware. `Coscheduler.next_number` numbers the domain's own tasks and

@@ -79,7 +79,7 @@ class AdvertisingOutcome:
     Attributes:
         late: share of the tasks that missed their deadlines.
         lateness: by how much the tasks missed them, mean ÷ the mean of their shortest run times.
-        letters: for each task, those that tell and ask of services among them.
+        letters: number for each task, letters about services included.
     """
 
     late: float

@@ -38,7 +38,7 @@ class AdvertisingSettings:
     Attributes:
         period: between two advertisements to one peer, seconds.
         push: whether they are sent unasked, every `period` and when much has changed.
-        scope: services of domains up to so many hops away are advertised; 0: only our own.
+        scope: largest distance in hops of domains whose services are advertised; 0: only our own.
         lifetime: seconds after which an advertised service is forgotten.
     """
 
@@ -75,7 +75,7 @@ class AgentSettings:
         hops: domains that a task may pass on its way, the first not counted.
         fanout: domains that are asked for an offer at once.
         advertising: at the start.
-        applications: names of those that run here for others; empty: any.
+        applications: names of the applications that run here for others; empty: any.
         commands: whether commands of others run as given, and files of their users for our manager.
         manager: kind of our resource manager.
         timeout: for an answer; longer where the neighbour has needed longer before, or where the task waits anyway and

@@ -128,7 +128,7 @@ class AgentStatistics:
         self._came_back += 1
 
     def count_taken(self, hops: int) -> None:
-        """Count a neighbour's task that was taken in after so many hops."""
+        """Count a neighbour's task that was taken in, and the hops that it had passed."""
         self._taken += 1
         self._hops.add(hops)
 

@@ -1,6 +1,6 @@
 """Create and revoke tokens and accounts, for principals with the right to.
 
-Nobody can give out more than they have.
+A user can grant at most the user's own rights.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class CredentialService:
         """Give a token out; return what to hand to its user, and what is kept.
 
         Raises:
-            ForbiddenError: who asks may not give out so much.
+            ForbiddenError: it grants more than the user's own rights.
             UserError: something cannot be as asked.
         """
         user = checked_user_name(user) if user else principal.name

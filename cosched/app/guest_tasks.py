@@ -100,7 +100,7 @@ class CarriedModels:
         key = (model_digest(model), hardware, hosts, tuple(sorted(values.items())))
         with self._guard:
             known = self._profiles.get(key)
-        if known is None:  # evaluated without the guard: who asks for what is known need not wait for others' models
+        if known is None:  # evaluated without the guard: known profiles need not wait for others' models
             known = self._predictor.file_profile(self._kept(model), values, hardware, hosts)
             with self._guard:
                 self._profiles[key] = known
@@ -254,7 +254,7 @@ class GuestValidator:
         given: dict[str, Any] = {
             "hosts": f"{document.least}-{document.most}" if document.most else None,
             "profile": tuple(value if math.isfinite(value) else None for value in profile.seconds),
-            "best_effort": True,  # its deadline is judged by whoever hands it over
+            "best_effort": True,  # the domain that hands it over judges its deadline
             "deadline": None,
         }
         request = TaskRequest(**(shared_values(asked, TaskRequest) | given))

@@ -107,7 +107,7 @@ class SubmissionService:
         """Say what submitting these tasks would lead to, each for itself; store nothing.
 
         Args:
-            principal: who asks.
+            principal: the user who asks.
             requests: the tasks.
             check: called between tasks; raises when the answer is not wanted any more.
 
@@ -180,7 +180,7 @@ class SubmissionService:
         """
         name = (wanted.owner, wanted.key)
         begun: Future[Future[tuple[Task, ...]]] = Future()
-        begun.set_running_or_notify_cancel()  # whoever waits for it in vain cannot take it back
+        begun.set_running_or_notify_cancel()  # a caller whose wait times out cannot cancel it
         digest, first = self._pending.setdefault(name, (wanted.digest, begun))  # atomic: one of two at once begins
         if first is not begun:
             _check_same(wanted, digest)

@@ -116,7 +116,7 @@ class TaskValidator:
             predictor: evaluates their models.
             hardware: resource model of hosts for which the manager names none.
             connector: name of the domain's connector, for which users' own files must be written.
-            targets: whom tasks may have told; None for nobody.
+            targets: addresses that tasks may have notified; None for none.
         """
         self._connector = connector
         self._targets = targets or NotificationTargets()

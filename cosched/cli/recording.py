@@ -37,7 +37,7 @@ def recorded_bytes(server: str, config: Path | None) -> bytes:
     """Return what a daemon has recorded, names included.
 
     Args:
-        server: its address; empty: the one of the configuration, or its folder where nobody answers there.
+        server: its address; empty: the one of the configuration, or its folder if no daemon answers there.
         config: the configuration that names the folder; None: ask a daemon first.
 
     Raises:

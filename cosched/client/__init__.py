@@ -19,5 +19,5 @@ class Client(TaskCalls, DomainCalls, LibraryCalls, AccessCalls):
     Each thread may have a client of its own.
 
     Every method raises `UserError` where the daemon refuses, `SystemFault` where it or the manager fails, and
-    `NotRunningError` where nobody answers.
+    `NotRunningError` where no daemon answers.
     """

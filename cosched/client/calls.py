@@ -90,8 +90,8 @@ class TaskCalls(ApiCaller):
 
         Args:
             states: by name.
-            limit: at most so many.
-            offset: leave out so many of the newest.
+            limit: largest number of entries.
+            offset: number of the newest to leave out.
             owner: only this user's; empty: all that you may see.
             search: only with these words in name, application or identifier.
         """
@@ -139,7 +139,7 @@ class TaskCalls(ApiCaller):
         return [decode_document(PlanPoint, item) for item in self._call("GET", f"/tasks/{segment(task_id)}/plans")]
 
     def cancel(self, task_id: str) -> TaskView:
-        """Take the wish that a task does not run (any more)."""
+        """Cancel a task; its job is ended if there is one."""
         return decode_document(TaskView, self._call("POST", f"/tasks/{segment(task_id)}/cancel", {}))
 
     def wait(self, task_ids: Sequence[str], timeout: float = math.inf) -> list[TaskDetail]:

@@ -92,7 +92,7 @@ class AttemptLifecycle:
     def start(self, task: Task, hosts: tuple[str, ...], seconds: float | None, time: float) -> None:
         """Start a task now, on the given hosts or, without any, wherever the manager likes.
 
-        `seconds` is how long its hosts are reckoned to be taken; None where nobody can say.
+        `seconds` is how long its hosts are reckoned to be taken; None if unknown.
         """
         number = task.status.attempts + 1
         # Derived, not drawn: the core stays repeatable, and a restart cannot give one attempt two names.

@@ -132,7 +132,7 @@ def starts_now(
     left = set(idle)
     leaving: list[ImmediateStart] = []
     waiting: list[Assignment] = []
-    needed = dict(kept or {})  # when the plan, or somebody else, needs a host next
+    needed = dict(kept or {})  # when the plan, or a reservation, needs a host next
     for assignment in assignments:
         if assignment.start <= _NOW and left.issuperset(assignment.hosts) and ready(assignment.task):
             leaving.append(ImmediateStart(assignment.task, assignment.hosts, assignment.end - assignment.start))
@@ -195,7 +195,7 @@ def starts_in_order(
     speeds: RunTimeTable,
     kept: Mapping[str, float] | None = None,
 ) -> list[ImmediateStart]:
-    """Choose the tasks that leave now under strict first-come-first-served: the head or nobody.
+    """Choose the tasks that leave now under strict first-come-first-served: the head or none.
 
     Args:
         queue: (task, host count) in order of arrival.

@@ -52,7 +52,7 @@ class TaskSubmitted:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested:
-    """Somebody wants a task not to run (any more)."""
+    """A user has cancelled a task."""
 
     time: float
     task: str
@@ -212,7 +212,7 @@ class PeerReported:
 
 @dataclass(frozen=True, slots=True)
 class OfferEnded:
-    """Nobody has taken a task that was offered around: it may leave here."""
+    """No domain has taken an offered task: it may leave here."""
 
     time: float
     task: str

@@ -38,7 +38,7 @@ _FORESEEABLE = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RU
 
 
 def expected_completion(attempt: Attempt | None, now: float, handover: float) -> float | None:
-    """Return the expected completion of an attempt's task, epoch seconds; None where nobody can say."""
+    """Return the expected completion of an attempt's task, epoch seconds; None if unknown."""
     if attempt is None or attempt.predicted is None or attempt.state not in _FORESEEABLE:
         return None
     return expected_end(attempt, now, handover)
@@ -49,7 +49,7 @@ def with_dependencies(
 ) -> Problem | None:
     """Return the problem with its tasks' predecessors added.
 
-    Left out is what comes after a task of which nobody can say when it will have completed: it cannot be planned yet.
+    A task is left out if a predecessor's completion cannot be predicted: it cannot be planned yet.
 
     Args:
         problem: the waiting tasks as if they were independent; its origin is `now`.
@@ -108,7 +108,7 @@ class PlanningView:
     def expected_end(self, task: str, time: float) -> float | None:
         """Return the expected completion of a task that does not wait, epoch seconds, or None.
 
-        None means that nobody can say.
+        None means that it is unknown.
         """
         return expected_completion(self._state.attempt_of(task), time, self._corrections.dispatch_latency.seconds)
 

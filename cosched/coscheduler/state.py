@@ -90,7 +90,7 @@ class DomainHosts:
         }
 
     def mine(self) -> list[str]:
-        """Return the names of the usable hosts that nobody else has, sorted."""
+        """Return the names of the usable hosts without foreign jobs, sorted."""
         return [name for name in self.up() if name not in self._claimed]
 
     def up(self) -> list[str]:

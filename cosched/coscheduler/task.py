@@ -81,7 +81,7 @@ class TaskSpec:
         after: tasks that must have completed before it may leave; they were accepted before it.
         best_effort: accepted although its deadline may not be met.
         time_limit: seconds.
-        notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses.
+        notify: addresses to tell of its end, or that it will be late: mailto:… and https://….
     """
 
     name: str

@@ -164,7 +164,7 @@ class TaskQueue:
         self._searched |= self._counts.keys() & set(tasks)
 
     def unmodelled(self, time: float, most: int) -> list[str]:
-        """Return the first tasks without a profile that may leave now, so many at most."""
+        """Return the first tasks without a profile that may leave now, `most` at most."""
         return list(islice((task for task in self._unmodelled if self.may_leave(task, time)), most))
 
     def may_leave(self, task: str, time: float) -> bool:

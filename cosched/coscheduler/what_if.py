@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PredictedPlacement", "QueueDelay", "predict_placement"]
 
-_NOTICEABLE = 0.1  # seconds; nobody minds less
+_NOTICEABLE = 0.1  # seconds; a shorter delay does not matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _with_booked(problem: Problem, plan: Plan, rows: NDArray[np.float64] | None)
     if rows is None:
         return problem, plan
     new = len(problem.tasks)
-    extended = _with_one_more(problem, rows, -math.inf)  # nobody may go before it: its place has been promised
+    extended = _with_one_more(problem, rows, -math.inf)  # no task may go before it: its place has been promised
     count = len(_soonest(extended, plan, plan.order.tolist(), new).hosts)
     return extended, Plan(np.append(plan.order, new), np.append(plan.counts, count), _with_any_class(plan))
 

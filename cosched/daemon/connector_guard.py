@@ -24,8 +24,8 @@ _log = structlog.get_logger("cosched.connector")
 class GuardedConnector:
     """The verbs of a connector; each raises a `CoschedError` and nothing else.
 
-    A connector's own mistakes, answers of a wrong form among them, count as a manager that does not answer: whoever
-    waits asks again. A thread of the daemon's that died of one would be missed by nobody.
+    A connector's own mistakes, answers of a wrong form among them, count as a manager that does not answer: the caller
+    asks again. Nothing would notice a daemon's thread that died of one.
     """
 
     def __init__(self, connector: Connector) -> None:

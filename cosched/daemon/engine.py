@@ -53,7 +53,7 @@ _T = TypeVar("_T")
 class Engine(threading.Thread):
     """Own the core and empty the inbox, the only way to it for other threads.
 
-    Nothing is done, and nobody is told that anything was accepted, before it is on disk.
+    Decisions are carried out and acceptances reported only after the changes are on disk.
 
     Attributes:
         mistakes: internal errors of cosched after which it went on.

@@ -89,7 +89,7 @@ class Inbox:
         return self._put(InboxItem(question=question))
 
     def take(self, patience: float, most: int) -> list[InboxItem]:
-        """Return the next items; waits so many seconds for the first. For the engine."""
+        """Return the next items, waiting `patience` seconds for the first; for the engine."""
         items: list[InboxItem | None] = []
         with contextlib.suppress(queue.Empty):
             items.append(self._items.get(timeout=patience))

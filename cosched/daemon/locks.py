@@ -32,7 +32,7 @@ class DaemonLocks:
 
         Args:
             state: the daemon's folder, made where it is missing.
-            database: URL; its file is locked, by whatever path it is named.
+            database: URL; its file is locked under any of its paths.
 
         Raises:
             UserError: the URL cannot be used.

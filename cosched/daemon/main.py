@@ -68,7 +68,7 @@ __all__ = ["Daemon", "core_settings", "notification_settings"]
 
 _log = structlog.get_logger("cosched.daemon")
 
-_LOOK = 1.0  # seconds after which a signal that woke nobody is noticed
+_LOOK = 1.0  # seconds after which a signal that woke no thread is noticed
 _STUCK = 10.0  # seconds without a sign of the core that are a fault
 _MODELS = 2.0  # seconds that evaluations may go on when the daemon ends; answers have five
 
@@ -119,7 +119,7 @@ class Daemon:
         self._locks = DaemonLocks(configuration.domain.state, configuration.database.url)
         self._clock = clock = Clock()
         models = ModelProcesses(configuration.models.folders)
-        self._curves = ModelProcesses(configuration.models.folders)  # no submission waits for what somebody looks at
+        self._curves = ModelProcesses(configuration.models.folders)  # no submission waits for curves on a page
         notify = notification_settings(configuration)
         self._parts = parts = _domain_parts(configuration, clock, models, notify.targets)
         store, client = parts.store, CoreClient(parts.inbox)
@@ -347,7 +347,7 @@ def _identity(configuration: Configuration) -> DomainIdentity:
 def _await_end(ended: queue.SimpleQueue[None]) -> None:
     """Wait for an item, in turns.
 
-    A signal that comes just before a wait without end begins would wake nobody.
+    A signal just before an endless wait would wake no thread.
     """
     while True:
         try:

@@ -355,7 +355,7 @@ class ActionQueue:
         self._stopped = False
 
     def put(self, action: Callable[[], None], delay: float = 0.0) -> None:
-        """Add an action, to be run after so many seconds at the earliest."""
+        """Add an action, to be run after `delay` seconds at the earliest."""
         with self._changed:
             heapq.heappush(self._due, (time.monotonic() + delay if delay else 0.0, next(self._turn), action))
             self._changed.notify()

@@ -219,7 +219,7 @@ class AgentNetwork:
         return self._server.refused
 
     def prune_models(self, longest: float) -> None:
-        """Delete the models of others that have not been used for so long."""
+        """Delete the models of others that were not used for `longest` seconds."""
         self._agent.models.prune(longest)
 
 

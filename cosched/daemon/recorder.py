@@ -183,7 +183,7 @@ class Recorder(threading.Thread):
                 batch.append(self._items.get())
             try:
                 self._write(batch)
-            except Exception as error:  # whatever it is, the core must not come to harm by it
+            except Exception as error:  # no error of the recorder may harm the core
                 self._fail(error)
             for item in batch:
                 if isinstance(item, threading.Event):

@@ -51,7 +51,7 @@ class TraceEvent(NamedTuple):
         ready: when it could begin: later than `start` where it waited for a message.
         end: when the step ended.
         peer: the other processor of a message, from 1.
-        message: the same number, from 1, at a send and at its receive; None for work and for what nobody receives.
+        message: the same number, from 1, at a send and at its receive; None for work and unreceived messages.
         size: bytes of a message.
         file: and `line`: where the model says so.
     """

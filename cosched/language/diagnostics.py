@@ -122,7 +122,7 @@ def read(path: Path) -> Source:
         ModelError: it cannot be read, is too large or is no plain UTF-8 text.
     """
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe, say, that nobody writes to
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe, say, without a writer
             raise ModelError([Diagnostic(str(path), 1, 1, "cannot be read: it is no file")])
         with path.open("rb") as stream:
             content = stream.read(LARGEST_FILE + 1)

@@ -275,7 +275,7 @@ def _opcode_table() -> dict[str, str]:
 
 
 OPCODES: Mapping[str, str] = _opcode_table()
-"""Every opcode and what it stands for."""
+"""Every opcode with its meaning."""
 
 
 def unknown_opcode(opcode: str) -> str:

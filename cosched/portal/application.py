@@ -84,7 +84,7 @@ class DescribedApplication(FastAPI):
             found = super().openapi()
             found.setdefault("components", {})["securitySchemes"] = _SCHEMES
             for path, operations in found["paths"].items():
-                if path.startswith("/api/"):  # the others are for those who only ask whether we live
+                if path.startswith("/api/"):  # the others answer checks whether the daemon lives
                     for method, operation in operations.items():
                         operation["security"] = _ASKING if method == "get" else _CHANGING
         return super().openapi()

@@ -45,7 +45,7 @@ class Computations:
         """
         self._ending = ending
         self._threads = Semaphore(threads)
-        self._turns: WeakValueDictionary[str, Lock] = WeakValueDictionary()  # by user, while somebody holds or wants it
+        self._turns: WeakValueDictionary[str, Lock] = WeakValueDictionary()  # by user, while a thread holds or wants it
         self._patience = patience
         self._longest = longest
 
@@ -56,7 +56,7 @@ class Computations:
 
         Args:
             request: that asks for it; the work ends when its client has gone, or the daemon ends.
-            principal: the user, of whom one computation runs at once.
+            principal: the user, who has one computation at once.
             work: called with a function to call between its steps, which raises when the work is to end.
 
         Raises:

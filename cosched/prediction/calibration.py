@@ -134,7 +134,7 @@ class DispatchLatency:
     jobs: int = 0
 
     def learn(self, seconds: float) -> DispatchLatency:
-        """Return the hand-over after one more job took so long to start."""
+        """Return the hand-over corrected by the start of one more job."""
         weight = max(1 / (self.jobs + 1), _NEWEST)
         return DispatchLatency(
             (1 - weight) * self.mean + weight * min(max(seconds, 0.0), _LONGEST_HANDOVER), self.jobs + 1

@@ -70,7 +70,7 @@ class ModelPredictor:
         known = self._known(key)
         if known is None:
             with self._evaluating:
-                known = self._known(key)  # somebody may have asked for the same before
+                known = self._known(key)  # another thread may have asked for the same before
                 if known is None:
                     content = self._content
                     known = self._evaluate(model, values, hardware, hosts)
@@ -97,7 +97,7 @@ class ModelPredictor:
                 self._profiles.popitem(last=False)
 
     def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
-        """Return what a model predicts that somebody has sent as text; it is not kept.
+        """Return the prediction of a model given as text; it is not kept.
 
         Raises:
             UserError: the model is at fault, in one line with line and column.

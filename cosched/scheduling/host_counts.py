@@ -203,7 +203,7 @@ def with_encoded_classes(problem: Problem, plan: Plan) -> Plan:
 
 
 def with_decoded_classes(problem: Problem, plan: Plan) -> Plan:
-    """Return the plan that one of widths stands for."""
+    """Return a plan of encoded choices as one of host counts and classes."""
     if single_class(problem) is not None:
         return plan
     return Plan(plan.order, plan.counts % class_base(problem), plan.counts // class_base(problem) - 1)

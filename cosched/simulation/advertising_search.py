@@ -36,7 +36,7 @@ _OPPOSITE_ROLE = {
 
 
 def advise(situation: AdviserSnapshot, bounds: AdvertisingBounds, seconds: float) -> Advice:
-    """Return the best advertising found in so many seconds of processor time."""
+    """Return the best advertising found in `seconds` of processor time."""
     until = time.process_time() + seconds
     present = situation.settings.advertising
     first = simulated_outcome(situation, present)

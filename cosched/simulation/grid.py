@@ -71,7 +71,7 @@ class KernelKnowledge:
         return describe_task(task, hosts)
 
     def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:
-        """Return a task's times on other hardware; None where so many hosts cannot run it."""
+        """Return a task's times on other hardware; None where these hosts cannot run it."""
         key = (document.application, hardware, hosts)
         if key not in self._limited:
             times = self.on(document.application, hardware)

@@ -59,7 +59,7 @@ def draw_kernel_tasks(count: int, seed: int, *, scale: float = 1.0, kernels: int
         count: how many tasks.
         seed: seed of the draw.
         scale: factor of all run times.
-        kernels: the first so many of `KERNELS` are drawn from, each as likely as any other.
+        kernels: number of the first `KERNELS` to draw from, each as likely as any other.
     """
     source = random.Random(seed)  # noqa: S311  a repeatable draw, not a secret
     tasks = []

@@ -153,7 +153,7 @@ def replay_trace(
         trace: at least one record.
         policy: one of `ONLINE_POLICIES`; those for one host take jobs that can run on one processor.
         conditions: the assumptions of the replay.
-        jobs: only so many from the start; 0 for all.
+        jobs: number of jobs to run, from the start; 0 for all.
         processors: processors of the machine; 0 for the trace's own.
 
     Raises:

@@ -50,7 +50,7 @@ def back_up(database: Path, file: Path, *, overwrite: bool = False) -> DatabaseR
 
 
 def restore(file: Path, database: Path) -> Path | None:
-    """Put a backup in a database's place; whoever calls it has the daemon's locks.
+    """Put a backup in a database's place; the caller holds the daemon's locks.
 
     Returns:
         the name under which the replaced database is kept; None where there was none.
@@ -76,10 +76,10 @@ def restore(file: Path, database: Path) -> Path | None:
 
 
 def accept_loss(database: Path) -> Path | None:
-    """Go on with a database that lacks changes; whoever calls it has the daemon's locks.
+    """Go on with a database that lacks changes; the caller holds the daemon's locks.
 
     Returns:
-        the name of the copy of its files as they are now, for those who look for what is lost; None where there are
+        the name of the copy of its present files, for a search for lost changes; None where there are
         none.
 
     Raises:

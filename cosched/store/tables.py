@@ -231,7 +231,7 @@ lives = Table(
 outbox = Table(
     "outbox",
     metadata,
-    # Once for each task, what is told of it and whom: a crash between sending and noting it sends it again.
+    # Once for each task, notice and address: a crash between sending and noting sends it again.
     Column("task", String(64), nullable=False),
     Column("kind", String(16), nullable=False),
     Column("target", String(1024), nullable=False),

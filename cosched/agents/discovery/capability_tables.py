@@ -63,7 +63,7 @@ class CapabilityTables:
         self._entries: dict[tuple[str, str], CapabilityEntry] = {}  # domain and neighbour → entry
 
     def set_lifetime(self, seconds: float) -> None:
-        """Forget services after so many seconds from now on."""
+        """Set the seconds after which services are forgotten."""
         self._lifetime = seconds
 
     def update(self, peer: Peer, services: Iterable[AdvertisedService], own: str, time: float) -> None:

@@ -30,7 +30,7 @@ _MAX_STEPS = 64
 
 @dataclass(frozen=True, slots=True)
 class AvailabilityStep:
-    """So many hosts are free together from `after` seconds on."""
+    """A number of hosts that are free together from `after` seconds on."""
 
     after: float
     hosts: int

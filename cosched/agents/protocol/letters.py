@@ -51,7 +51,7 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Asks when the receiver could have ended a task. Binds nobody.
+    """Asks when the receiver could have ended a task; it is not binding.
 
     Attributes:
         task: UUID of the task; the same wherever it goes.
@@ -69,7 +69,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The task would have ended in so many seconds, in the domain `where`. Binds nobody."""
+    """Offers an end in `end` seconds in the domain `where`; it is not binding."""
 
     task: str
     epoch: int

@@ -32,8 +32,8 @@ class TokenRequest:
     """A token to be given out.
 
     Attributes:
-        user: whose; empty: of the one who asks.
-        role: the most it may do; empty: as who asks, for other users "user".
+        user: user of the token; empty: the user who asks.
+        role: highest role; empty: the role of the user who asks, for other users "user".
         scopes: what it may be used for: read, submit, manage, metrics.
         lifetime: seconds.
         note: for people: where it is used.

@@ -264,7 +264,7 @@ class NetworkView:
 
     Attributes:
         since: when it began.
-        offered: times that a task was offered around; `in_vain`: how often nobody did better.
+        offered: times that a task was offered around; `in_vain`: how often no domain did better.
         forwarded: hand-overs begun; `came_back`: how many ended without a run.
         taken: tasks of neighbours taken in; `hops`: domains that they had passed, mean.
         staleness: age of the advertisements by which takers were chosen, mean seconds.

@@ -69,7 +69,7 @@ class NotificationSettings:
         secret: the key that signs web hooks.
         server: the mail server; None if there is none.
         sender: address that mail comes from.
-        patience: seconds after which a notice that nobody takes is given up.
+        patience: seconds after which an undelivered notice is given up.
         pause: seconds between looks into the outbox.
     """
 

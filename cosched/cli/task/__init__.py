@@ -64,7 +64,7 @@ def _write_output(
         stream: "out" or "err".
         rank: rank of the process.
         attempt: which try, from 1; 0 for the last.
-        tail: only so many bytes at the end; 0 for all.
+        tail: number of bytes at the end to write; 0 for all.
         follow: go on until the task has ended.
 
     Raises:

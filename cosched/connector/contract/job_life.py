@@ -112,7 +112,7 @@ class JobLifeContract(ContractBase):
         assert (folder / "here").read_text().rstrip("\n") == str(folder.resolve())
 
     def test_what_it_wrote_comes_back(self, bench: Bench) -> None:
-        """`output` returns what each process wrote, whole or in part; None for what nobody wrote."""
+        """`output` returns what each process wrote, whole or in part; None without any."""
         launch = bench.shell('echo "out $COSCHED_RANK"; echo "err $COSCHED_RANK" >&2', hosts=bench.up(2))
         bench.submit(launch)
         bench.until(launch, JobState.COMPLETED)

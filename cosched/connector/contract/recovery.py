@@ -41,7 +41,7 @@ class RestartContract(ContractBase):
         assert bench.listen(launch, JobState.COMPLETED, JobState.FAILED)[-1].exit_code == 0
 
     def test_a_restart_hears_of_what_ended_meanwhile(self, bench: Bench) -> None:
-        """An end that nobody saw is reported to the next object."""
+        """An end that no object has seen is reported to the next one."""
         launch, gate = bench.waiter(hosts=bench.up(1))
         bench.submit(launch)
         bench.until(launch, JobState.RUNNING)

@@ -86,7 +86,7 @@ class Codec:
         return self._writer(kind)(value)
 
     def read(self, document: Any, kind: Any) -> Any:
-        """Return the value that a document stands for.
+        """Return the value of a document.
 
         Raises:
             RecordError: it is no such value.

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 FEWEST_TASKS = 10
-"""Tasks below which nothing is advised: so few say little of those to come."""
+"""Smallest number of tasks for advice: fewer say little about later ones."""
 
 _log = structlog.get_logger("cosched.agents")
 _TASKS = 200  # newest tasks that are looked at

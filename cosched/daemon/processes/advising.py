@@ -1,7 +1,7 @@
 """The adviser in a process of its own: `python -m cosched.daemon.processes.advising`.
 
 One question comes in on standard input and its answer goes out on standard output, both as pickles between one user's
-own processes. It takes what processor time nobody else wants, and not more than it was given.
+own processes. It takes only idle processor time, and not more than it was given.
 """
 
 from __future__ import annotations

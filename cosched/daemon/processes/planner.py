@@ -240,7 +240,7 @@ def main() -> None:
     nice, share, converged = sys.argv[1:]
     courtesy = SearchAllowance(int(nice), float(share), float(converged))
     os.nice(courtesy.nice)
-    # Whatever a library prints must not end up between the pickles.
+    # Output of a library must not end up between the pickles.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     snapshots = _SnapshotReader(sys.stdin.buffer)

@@ -26,7 +26,7 @@ __all__ = ["ModelProcesses", "main"]
 
 _LIMIT = 30.0  # seconds that an evaluation may take
 _MEMORY = 4 << 30  # bytes of address space
-_LINE = 4  # evaluations of users' own models, the one under way among them; whoever comes then is sent away
+_LINE = 4  # evaluations of users' own models, the one under way included; further requests are refused
 _LOOK = 1.0  # seconds between two looks for changed files
 _NICE = 5
 
@@ -51,7 +51,7 @@ class ModelProcesses(ModelPredictor):
             process.abandon()
 
     def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
-        """Return what a model predicts that somebody has sent as text; see `Predictor`.
+        """Return the prediction of a model given as text; see `Predictor`.
 
         Raises:
             SystemFault: too many others are to be evaluated first.
@@ -77,7 +77,7 @@ class ModelProcesses(ModelPredictor):
         try:
             try:
                 found = asked()
-            except WorkerEndedError:  # somebody has killed it, the kernel perhaps: that is no fault of the model
+            except WorkerEndedError:  # the kernel or a user has killed it: that is no fault of the model
                 found = asked()
         except ConnectorError as error:
             if self._closed:

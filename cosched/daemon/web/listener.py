@@ -70,7 +70,7 @@ class BoundedServer(uvicorn.Server):
             with suppress(OSError):
                 accepted.send(refusal_bytes(HTTPStatus.SERVICE_UNAVAILABLE, reason))
                 accepted.shutdown(socket.SHUT_WR)
-        # Closed at once, with a request that nobody read, the connection would be reset and the reason lost.
+        # Closed at once, with an unread request, the connection would be reset and the reason lost.
         if self.config.ssl is None and len(self._lingering) < _MOST_LINGERING:
             self._lingering.add(accepted)
             asyncio.get_running_loop().call_later(_LINGER, self._let_go, accepted)

@@ -117,7 +117,7 @@ class WebServer:
             why = "it ended by itself"
             try:
                 uvloop.run(self._serve())
-            except BaseException as error:  # uvicorn ends threads with SystemExit, which nobody else would notice
+            except BaseException as error:  # uvicorn ends threads with SystemExit, which nothing else would notice
                 why = repr(error)
                 _log.exception("the server failed")
             if not self._stopping.is_set():

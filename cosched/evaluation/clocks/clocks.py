@@ -60,7 +60,7 @@ class TimedSegment:
         sends: steps that send and are received, ascending, shape (messages,).
         receives: the step that receives each of them.
         transfer: the network's time of each of these messages, us.
-        unreceived: messages that nobody receives.
+        unreceived: messages without a receive.
 
     Raises:
         UnmatchedError: a receive lacks its send, or steps wait for one another.

@@ -85,7 +85,7 @@ class Topology:
         edges: how many there are.
         sends: steps that send and are received, ascending, shape (messages,).
         receives: the step that receives each of them.
-        unreceived: messages that nobody receives.
+        unreceived: number of messages without a receive.
         run: run of each step, shape (steps,).
         out: the run that sends each message.
         into: the run that receives it.

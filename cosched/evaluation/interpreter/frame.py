@@ -99,7 +99,7 @@ class ObjectRun:
         return ObjectRun(self.whole, self.lanes.hosts, self.lanes.offset, self.depth)
 
     def flush(self) -> None:
-        """Close the current segment: its steps come before whatever follows."""
+        """Close the current segment; its steps come before all later ones."""
         template = self.lanes.collector.draft(self.lanes.hosts)
         if template is not None:
             self.templates.append(template)
@@ -121,7 +121,7 @@ class _PickedValues(dict[str, Value]):
     Attributes:
         above: the variables on all lanes.
         index: indices of the lanes here among those.
-        unknown: variables that have no value here whatever they are above.
+        unknown: variables without a value here, even if they have one above.
     """
 
     __slots__ = ("above", "index", "unknown")

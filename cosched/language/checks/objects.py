@@ -234,7 +234,7 @@ class Findings:
 
 
 class TooManyFaults(Exception):  # noqa: N818  the end of a check, no error of the program
-    """So much is wrong that looking further helps nobody."""
+    """An object has too many faults to look for more."""
 
 
 MOST_FAULTS = 200

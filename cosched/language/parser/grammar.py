@@ -1,7 +1,7 @@
 """Make the parsers of PSL and HMCL once and keep them as tables.
 
 Making a parser takes 30 to 200 ms, reading its tables 10. The tables are JSON beside the byte code, or in the user's
-cache where none is written: whoever may write there may do as the user does, and reading them runs nothing.
+cache where none is written: write access there gives the user's rights, and reading the files runs nothing.
 """
 
 from __future__ import annotations

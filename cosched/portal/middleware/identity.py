@@ -47,7 +47,7 @@ class IdentityMiddleware:
     """
 
     def __init__(self, app: "ASGIApp", gate: IdentityGate) -> None:
-        """Wrap `app`; `gate` says who asks."""
+        """Wrap `app`; `gate` identifies the user."""
         self._app = app
         self._gate = gate
 

@@ -28,7 +28,7 @@ def run_time_curve(profile: ProfileView, chosen: int = 0, measured: float | None
     Args:
         profile: what is predicted.
         chosen: the number that is planned, or that it had; 0 for none.
-        measured: how long it took on so many, in seconds.
+        measured: run time on that number of hosts, in seconds.
     """
     seconds = plottable(profile.seconds)
     hosts = range(1, len(seconds) + 1)

@@ -45,7 +45,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
     """Return the request that the fields of the form stand for.
 
     Raises:
-        UserError: a field that cannot be read; what can be read is judged by whoever takes the request.
+        UserError: a field cannot be read; readable values are checked later, with the request.
     """
     application = fields.get("application", "")
     command = tuple(line for line in fields.get("command", "").splitlines() if line)
@@ -179,7 +179,7 @@ _NOWHERE = Path("/")
 def requests_of_upload(text: str, name: str, fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
     """Return the tasks that a file asks for.
 
-    Nothing in it may reach files or run commands here: it comes from somebody else's machine.
+    Nothing in it may reach files or run commands here: it comes from another machine.
 
     Args:
         text: text of the file.

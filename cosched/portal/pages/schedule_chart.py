@@ -128,7 +128,7 @@ def schedule_chart(
         hosts: all rows, from the top down.
         window: first and last moment shown.
         now: drawn as a line.
-        order: applications that keep their colours, whatever else is shown.
+        order: applications that keep their colours in every chart.
         zone: time zone of the reader.
         reservations: drawn below the tasks, each as a band with its name.
     """

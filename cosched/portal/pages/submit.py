@@ -175,7 +175,7 @@ async def _fields(request: Request) -> dict[str, str]:
     async with request.form() as form:
         for name, value in form.items():
             if isinstance(value, str):
-                # Browsers send the lines of a field as on DOS, whatever was typed or pasted into it.
+                # Browsers end the lines of a field as on DOS, even if typed otherwise.
                 fields.setdefault(name, value.replace("\r\n", "\n"))
             elif value.filename:
                 fields |= {

@@ -159,7 +159,7 @@ def _curve(task: TaskDetail, explained: ExplanationView) -> Markup:
 
 
 def _as_it_left(profile: ProfileView, hosts: int, predicted: float | None) -> ProfileView:
-    """Return the profile with the correction that the prediction on so many hosts had."""
+    """Return the profile with the correction of the task's own prediction."""
     stated = profile.seconds[hosts - 1] if 1 <= hosts <= len(profile.seconds) else None
     if stated is None or predicted is None:
         return profile

@@ -31,7 +31,7 @@ def plain(value: Any) -> Any:
 
 
 def visible(character: str) -> str:
-    """Return a character, or its code point in brackets where nobody could see it."""
+    """Return a character, or its code point in brackets if it is invisible."""
     if character in _KEPT or unicodedata.category(character) not in _HIDDEN:
         return character
     return f"⟨U+{ord(character):04X}⟩"

@@ -45,6 +45,6 @@ def ldif(portal: Portal, principal: Reader) -> Response:
 def _address(portal: PortalState) -> str:
     try:
         base = portal.pages_address()
-    except UserError:  # it is reached at a socket alone, which nobody elsewhere could use
+    except UserError:  # it is reached at a socket alone, which no other machine could use
         return ""
     return f"{base}/api/v1" if base else ""

@@ -19,7 +19,7 @@ from cosched.prediction.catalogue import CatalogueEntry
 __all__ = ["MOST_HOSTS", "router"]
 
 MOST_HOSTS = 256
-"""Up to how many hosts a model is evaluated for whoever asks."""
+"""Largest host count for which a model is evaluated on request."""
 
 _EVERY = 1_000_000  # hosts: an entry of the catalogue that names no limit has this
 _APPLICATIONS, _MODELS = (

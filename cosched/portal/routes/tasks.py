@@ -172,7 +172,7 @@ def output(
     if found is None:
         return Response(status_code=HTTPStatus.NO_CONTENT)
     headers = {"Cosched-Offset": str(found.offset), "Cosched-Size": str(found.size), "Cache-Control": "no-store"}
-    # Never a page: whatever a job wrote is not for a browser to interpret.
+    # Never a page: a browser must not interpret a job's output.
     return Response(found.data, media_type="application/octet-stream", headers=headers)
 
 

@@ -52,7 +52,7 @@ def _decoder_of(problem: Problem) -> PlanDecoder:
 
 
 def decode(problem: Problem, plan: Plan, *, in_order: bool = False) -> Schedule:
-    """Return the schedule that a plan stands for.
+    """Return the schedule of a plan.
 
     Args:
         problem: the problem to schedule.

@@ -89,7 +89,7 @@ def read_hosts(value: object) -> HostElements:
 
 
 def read_reservations(value: object, names: Sequence[str]) -> list[Unavailability]:
-    """Return the absences that an element `reservations` stands for; raises as `read_hosts`."""
+    """Return the absences of an element `reservations`; raises as `read_hosts`."""
     index = {name: host for host, name in enumerate(names)}
     absences = []
     for number, item in enumerate(read_list(value, "reservations", 0, _MOST_WINDOWS)):

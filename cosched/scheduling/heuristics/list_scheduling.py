@@ -44,7 +44,7 @@ def starting_order(problem: Problem, counts: Sequence[int], seconds: Sequence[fl
         queue: empty.
     """
     working: list[Completion] = [(free, 1, -1) for free in problem.free.tolist()]
-    working += [(release, 0, -1) for release in set(problem.release.tolist())]  # nothing comes back, but somebody joins
+    working += [(release, 0, -1) for release in set(problem.release.tolist())]  # no host becomes free, but a task joins
     heapify(working)
     arrivals = _Arrivals(problem)
     order: list[int] = []

@@ -70,7 +70,7 @@ def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS, lister: _Lis
 
     Args:
         problem: the problem to schedule.
-        most: try at most so many thresholds, those with the smallest max(longest run time, area ÷ hosts).
+        most: largest number of thresholds to try, those with the smallest max(longest run time, area ÷ hosts).
         lister: does what `list_scheduling.list_order` does.
     """
     return (plan for _, plan in _promising_plans(problem, most, lister))
@@ -130,7 +130,7 @@ def earliest_deadline_first(problem: Problem) -> Plan:
 def late_last(problem: Problem) -> Plan:
     """Return the plan of `earliest_deadline_first` with late tasks behind all others.
 
-    Who is late anyway makes room for those that need not be (in the spirit of Moore, Management Science 15(1), 1968).
+    Unavoidably late tasks make room for the others (in the spirit of Moore, Management Science 15(1), 1968).
     """
     widths = _Widths.table(problem)
     free = IdenticalFreeHosts(problem.free.tolist())

@@ -34,7 +34,7 @@ class ObjectiveName(StrEnum):
 
     @property
     def weights(self) -> Weights:
-        """The weights that an objective stands for."""
+        """The weights of a named objective."""
         if self is ObjectiveName.MAKESPAN:
             return Weights(makespan=1.0, idle=0.0, lateness=0.0)
         return Weights(deadlines_first=self is ObjectiveName.DEADLINES_FIRST)

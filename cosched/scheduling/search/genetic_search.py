@@ -144,7 +144,7 @@ class GeneticSearch:
         return PlanFigures(makespan, int(late), lateness, idle)
 
     def step(self, generations: int = 1) -> bool:
-        """Go on for so many generations; return whether a better plan was found."""
+        """Go on for some generations; return whether a better plan was found."""
         before = self.objective
         for _ in range(generations):
             self._generation()

@@ -35,7 +35,7 @@ class IterativeSearch(Protocol):
         """True when nothing can get better."""
 
     def step(self, generations: int = 1) -> bool:
-        """Go on for so many generations; return whether a better plan was found."""
+        """Go on for some generations; return whether a better plan was found."""
 
     def figures(self) -> PlanFigures:
         """Return what the best plan so far is judged by."""
@@ -50,7 +50,7 @@ class Limit:
 
     Attributes:
         seconds: seconds on the clock; they are checked between generations.
-        generations: with the seed they decide the plan, whatever the machine; None for any number.
+        generations: with the seed they decide the plan on any machine; None for any number.
         clock: in seconds; `time.thread_time` where others keep the machine busy.
     """
 

@@ -82,7 +82,7 @@ class TitanClassicSearch:
         return PlanFigures.of(measure_times(self._problem, starts, ends, self.best.counts))
 
     def step(self, generations: int = 1) -> bool:
-        """Go on for so many generations; return whether a better solution was found."""
+        """Go on for some generations; return whether a better solution was found."""
         before = self.cost
         for _ in range(generations):
             self._generation()

@@ -18,7 +18,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the columns. Sessions end: nobody can say by what right they began."""
+    """Add the columns. Sessions end, as the source of their roles is unknown."""
     op.add_column("tokens", sa.Column("source", sa.String(16), nullable=False, server_default="granted"))
     op.drop_table("sessions")
     op.create_table(
