@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -26,14 +27,19 @@ def render(folder: str, name: str, values: Mapping[str, object]) -> str:
     Raises:
         TypeError: it prints a value that was not checked.
     """
-    environment = Environment(
+    return _environment(folder).get_template(name).render(values)
+
+
+@cache
+def _environment(folder: str) -> Environment:
+    """Return the templates of a folder; each is compiled once, and again when its file has changed."""
+    return Environment(
         loader=FileSystemLoader(templates() / folder),
         undefined=StrictUndefined,
         finalize=_checked,
         autoescape=False,  # noqa: S701  not HTML; `_checked` lets only safe values through
         keep_trailing_newline=True,
     )
-    return environment.get_template(name).render(values)
 
 
 def _checked(value: object) -> object:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING
 
 from cosched.markup import environment
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 __all__ = ["template", "ticks"]
 
@@ -18,9 +19,7 @@ def template(name: str) -> Template:
 
     Filters are `n` (a coordinate) and `xml` (any text).
     """
-    made = environment()
-    made.filters["xml"] = _xml
-    return made.get_template(name)
+    return _environment().get_template(name)
 
 
 def ticks(first: float, last: float, most: int = 10) -> list[float]:
@@ -30,6 +29,14 @@ def ticks(first: float, last: float, most: int = 10) -> list[float]:
     step = next(power * digit for digit in (1, 2, 5, 10) if span / (power * digit) <= most)
     lowest, highest = math.ceil(first / step - 1e-9), math.floor(last / step + 1e-9)
     return [number * step for number in range(lowest, highest + 1)]
+
+
+@cache
+def _environment() -> Environment:
+    """Return the templates; they are compiled once in a process."""
+    made = environment()
+    made.filters["xml"] = _xml
+    return made
 
 
 def _xml(text: str) -> str:
