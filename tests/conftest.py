@@ -6,6 +6,10 @@ its own, not a run that failed by chance.
 What a test leaves to the garbage collector by leave (a mark says which warning it ignores) is collected before it ends:
 later its warning would fail whichever test ran by then.
 
+The garbage collector rests while tests are collected, and then passes over all that was: modules and tests live to the
+end, and nothing is found by looking through them again and again. The log shows tracebacks as the daemon's log does:
+structlog's own, with all variables, cost more than what they report.
+
 Tests of one `xdist_group` run in one worker. pytest-xdist 3.8 appends the group to a name that pytest 9.2 does not read
 any more, so that groups were taken apart; here it gets to where it is read.
 """
@@ -16,6 +20,7 @@ import gc
 from typing import TYPE_CHECKING
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.exploring import EXPLORES, examples
@@ -31,6 +36,14 @@ settings.register_profile(
     max_examples=examples(15),
 )
 settings.load_profile("cosched")
+structlog.configure(
+    processors=[
+        structlog.processors.add_log_level,
+        structlog.processors.format_exc_info,
+        structlog.dev.ConsoleRenderer(colors=False),
+    ]
+)
+gc.disable()
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +53,12 @@ def _collected(request: pytest.FixtureRequest) -> Iterator[None]:
     marks = request.node.iter_markers("filterwarnings")
     if any("PytestUnraisable" in str(words) for mark in marks for words in mark.args):
         gc.collect()
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look after what the tests make, and only that."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(trylast=True)

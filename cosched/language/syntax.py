@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -400,22 +401,26 @@ class Config(Node):
     lost: frozenset[str] = frozenset()
 
 
-_children: dict[type[Node], tuple[str, ...]] = {}
+_OF_NO_NODE = ("Position", "Source", "float", "frozenset[str]", "str")  # annotations of fields that hold none
 
 
+@cache
 def _children_of(kind: type[Node]) -> tuple[str, ...]:
-    if kind not in _children:
-        _children[kind] = tuple(field.name for field in fields(kind) if field.name not in ("at", "source", "lost"))
-    return _children[kind]
+    """Return the fields that may hold nodes, the last one first."""
+    return tuple(field.name for field in reversed(fields(kind)) if field.type not in _OF_NO_NODE)
 
 
 def walk(*roots: Node) -> Iterator[tuple[Node, int]]:
     """Yield every node under the roots with its depth, without recursion."""
     waiting: list[tuple[Node, int]] = [(root, 1) for root in reversed(roots)]
     while waiting:
-        node, depth = waiting.pop()
-        yield node, depth
-        for name in reversed(_children_of(type(node))):
+        found = waiting.pop()
+        yield found
+        node, depth = found
+        depth += 1
+        for name in _children_of(type(node)):
             value = getattr(node, name)
-            items = value if isinstance(value, tuple) else (value,)
-            waiting.extend((item, depth + 1) for item in reversed(items) if isinstance(item, Node))
+            if isinstance(value, Node):
+                waiting.append((value, depth))
+            elif value:
+                waiting.extend([(item, depth) for item in reversed(value) if isinstance(item, Node)])
