@@ -7,6 +7,7 @@ pay for it each time.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import subprocess
@@ -124,6 +125,7 @@ def _serve(config: str, log: str, python: str, environment: Mapping[str, str], t
 
     if trouble is not None:
         troubles.begin(trouble)
+    gc.freeze()  # what was read before the fork lives to the end: to look through it would copy it
     subprocess.Popen = quick_popen(python)  # type: ignore[misc,assignment]  # the daemon's helpers are forked too
     os.environ.clear()
     os.environ.update(environment)

@@ -7,6 +7,7 @@ them hundreds of times; what they do at their start is tested with real processe
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -168,6 +169,7 @@ class _Pair(NamedTuple):
 
 def _be_the_program(caller: socket.socket, run: Callable[[list[str]], int]) -> None:
     code = 70
+    gc.freeze()  # what was read before the fork lives to the end: to look through it would copy it
     try:
         _, given, _, _ = socket.recv_fds(caller, 1, 3)
         for standard, number in enumerate(given):
