@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.evaluation import evaluate, load, load_hardware, profile
+from cosched.evaluation import evaluate, load, profile
 from cosched.language import ModelError, Source, parse_psl
 from cosched.language.checks.objects import check_object
 from cosched.language.collectives import expand
 from cosched.language.syntax import Step, walk
+from tests.models.library import library_hardware
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ def application(path: Path, body: str) -> Application:
 )
 def test_messages(tmp_path: Path, step: str, messages: object, count: int) -> None:
     assert callable(messages)
-    model, hardware = application(tmp_path, step), load_hardware("sgi_origin2000")
+    model, hardware = application(tmp_path, step), library_hardware("sgi_origin2000")
     result = evaluate(model, hardware, count)
     assert (result.messages, result.unreceived) == (messages(count), 0)
     assert result.bytes_sent == (0 if "barrier" in step else 40 * messages(count))
@@ -45,7 +46,7 @@ def test_messages(tmp_path: Path, step: str, messages: object, count: int) -> No
 
 
 def test_a_broadcast_takes_as_many_rounds_as_its_tree_is_high(tmp_path: Path) -> None:
-    model, hardware = application(tmp_path, "step mpibcast { confdev 3, 0; }"), load_hardware("sgi_origin2000")
+    model, hardware = application(tmp_path, "step mpibcast { confdev 3, 0; }"), library_hardware("sgi_origin2000")
     # TSEND, COMM and TRECV of nothing take 5 us each. The last to know got it through every round.
     for count in (4, 8, 16):
         assert evaluate(model, hardware, count).seconds == pytest.approx(math.log2(count) * 15e-6)
@@ -53,7 +54,7 @@ def test_a_broadcast_takes_as_many_rounds_as_its_tree_is_high(tmp_path: Path) ->
 
 def test_nobody_leaves_a_barrier_before_the_last_has_come(tmp_path: Path) -> None:
     model = application(tmp_path, "step cpu on 2 { confdev 500; } step mpibarrier { } step cpu { confdev 1; }")
-    events = evaluate(model, load_hardware("sgi_origin2000"), 5, trace=True).events
+    events = evaluate(model, library_hardware("sgi_origin2000"), 5, trace=True).events
     assert min(event.start for event in events if event.kind == 0 and event.end - event.start == 1) >= 500
 
 
@@ -68,7 +69,7 @@ def test_nobody_leaves_a_barrier_before_the_last_has_come(tmp_path: Path) -> Non
 )
 def test_faults_are_shown_at_the_step(tmp_path: Path, step: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        profile(application(tmp_path, step), load_hardware("sgi_origin2000"), [2])
+        profile(application(tmp_path, step), library_hardware("sgi_origin2000"), [2])
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cosched.evaluation import error, evaluate, load, load_hardware, parameters, profile
+from cosched.evaluation import error, evaluate, load, parameters, profile
 from cosched.language import check_files, default_library, parse_psl, read
+from tests.models.library import library_application, library_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +45,8 @@ def test_the_library_has_no_faults() -> None:
 @pytest.mark.parametrize("kernel", TABLE)
 def test_measured_models_are_the_published_table(kernel: str) -> None:
     deadlines, seconds = TABLE[kernel]
-    application = load(f"{kernel}_measured")
-    hardware = load_hardware(application.hardware)
+    application = library_application(f"{kernel}_measured")
+    hardware = library_hardware(application.hardware)
     found = profile(application, hardware, COUNTS)
     assert hardware.name == "sgi_origin2000"
     assert list(found) == seconds
@@ -58,7 +59,7 @@ def test_measured_models_are_the_published_table(kernel: str) -> None:
     "path", [path for path in FILES if path.parent.name == "applications"], ids=lambda path: path.stem
 )
 def test_every_application_runs_on_every_hardware(path: Path, hardware: str) -> None:
-    seconds = profile(load(path.stem), load_hardware(hardware), COUNTS)
+    seconds = profile(library_application(path.stem), library_hardware(hardware), COUNTS)
     assert np.isfinite(seconds).all()
     assert (seconds > 0).all()
 
@@ -76,7 +77,7 @@ def test_structural_models_rank_numbers_of_hosts_as_the_published_table(kernel: 
     The figures stand in docs/modelling.md.
     """
     published = TABLE[kernel][1]
-    seconds = profile(load(kernel), load_hardware("sgi_origin2000"), COUNTS)
+    seconds = profile(library_application(kernel), library_hardware("sgi_origin2000"), COUNTS)
     best = int(np.argmin(seconds)) + 1
     bests = [count for count, value in zip(COUNTS, published, strict=True) if value == min(published)]
     correlation = float(np.corrcoef(ranks(list(seconds)), ranks(published))[0, 1])
@@ -89,7 +90,7 @@ def test_structural_models_rank_numbers_of_hosts_as_the_published_table(kernel: 
 
 @pytest.mark.parametrize("kernel", TABLE)
 def test_structural_models_state_what_the_published_times_leave_as_their_error(kernel: str) -> None:
-    application, hardware = load(kernel), load_hardware("sgi_origin2000")
+    application, hardware = library_application(kernel), library_hardware("sgi_origin2000")
     ratio = np.array(TABLE[kernel][1]) / profile(application, hardware, COUNTS)
     stated = error(application, hardware, COUNTS)
     assert stated is not None
@@ -103,17 +104,17 @@ def test_structural_models_state_what_the_published_times_leave_as_their_error(k
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 8])
 def test_messages_of_the_templates(count: int) -> None:
-    hardware = load_hardware("sgi_origin2000")
+    hardware = library_hardware("sgi_origin2000")
     # A transposition: every processor to every other one, blocks of rows x rows complex numbers, two a transform.
-    result = evaluate(load("fft"), hardware, count, {"points": 64, "transforms": 1})
+    result = evaluate(library_application("fft"), hardware, count, {"points": 64, "transforms": 1})
     rows = math.ceil(64 / count)
     assert (result.messages, result.unreceived) == (2 * count * (count - 1), 0)
     assert result.bytes_sent == 2 * count * (count - 1) * 16 * rows * rows
     # A broadcast reaches every other processor once in each step.
-    result = evaluate(load("closure"), hardware, count, {"nodes": 20})
+    result = evaluate(library_application("closure"), hardware, count, {"nodes": 20})
     assert (result.messages, result.bytes_sent) == (20 * (count - 1), 20 * (count - 1) * 80)
     # A master hands out and takes back.
-    result = evaluate(load("cpi"), hardware, count, {"passes": 3, "strips": 10})
+    result = evaluate(library_application("cpi"), hardware, count, {"passes": 3, "strips": 10})
     assert (result.messages, result.bytes_sent) == (3 * 2 * (count - 1), 3 * (count - 1) * (8 + 80))
 
 
@@ -123,7 +124,7 @@ def test_a_box_exchanges_all_its_faces(tmp_path: Path) -> None:
         option { decompose = "a, b, c"; }
         link { halo_3d: npe_i = a, npe_j = b, npe_k = c, Tx_cells = 1 s, size_i = 1, size_j = 100, size_k = 10000; }
         proc exec init { call halo_3d; } }""")
-    application, hardware = load(path), load_hardware("x86_64_gigabit")
+    application, hardware = load(path), library_hardware("x86_64_gigabit")
     found = evaluate(application, hardware, 12, {"a": 3, "b": 2, "c": 2})
     # Faces between neighbours, both ways: 2 x 2 x 2 in i, 3 x 1 x 2 in j and 3 x 2 x 1 in k.
     assert (found.messages, found.bytes_sent) == (2 * (8 + 6 + 6), 2 * (8 * 1 + 6 * 100 + 6 * 10000))
@@ -133,7 +134,7 @@ def test_a_box_exchanges_all_its_faces(tmp_path: Path) -> None:
 
 def test_merging_grows_with_the_result() -> None:
     """Processor 1 merges runs of a share of the keys: 2 shares, then 3, then 4."""
-    application, hardware = load("memsort"), load_hardware("sgi_origin2000")
+    application, hardware = library_application("memsort"), library_hardware("sgi_origin2000")
 
     def times(keys: int) -> list[float]:
         return [time.compute for time in evaluate(application, hardware, 4, {"keys": keys, "sorts": 1}).processors]
@@ -148,7 +149,7 @@ def test_a_reduction_goes_up_a_tree(tmp_path: Path) -> None:
     path.write_text("""application sum {
         include reduce; link { reduce: Tx_work = 1 ms, size = 0, Tx_combine = 7; } proc exec init { call reduce; }
     }""")
-    result = evaluate(load(path), load_hardware("sgi_origin2000"), 6)
+    result = evaluate(load(path), library_hardware("sgi_origin2000"), 6)
     # 1 takes in 2: TSEND 5, COMM 5, TRECV 5 and 7 us. Then 3, which took in 4: the same again. Then 5, which took in 6
     # and whose message has long been there: TRECV 5 and 7 us.
     assert result.messages == 5
@@ -157,7 +158,7 @@ def test_a_reduction_goes_up_a_tree(tmp_path: Path) -> None:
 
 def test_sweep3d_by_hand_on_two_processors() -> None:
     """On 2 x 1 processors the pipeline fills once for each change of direction."""
-    application, hardware = load("sweep3d"), load_hardware("sgi_origin2000")
+    application, hardware = library_application("sweep3d"), library_hardware("sgi_origin2000")
     result = evaluate(application, hardware, 2, {"iterations": 1})
     # 8 sweeps of ceil(50 / 10) · ceil(6 / 3) = 10 blocks on each of two processors, 1 message a block, and the
     # combination of the flux: one message up, one down.
@@ -172,7 +173,7 @@ def test_sweep3d_by_hand_on_two_processors() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13, 16])
 def test_jacobi_exchanges_every_edge(count: int) -> None:
-    application, hardware = load("jacobi"), load_hardware("sgi_origin2000")
+    application, hardware = library_application("jacobi"), library_hardware("sgi_origin2000")
     settings = {"npe_i": count, "npe_j": 1, "iterations": 10, "check": 11, "cells": 240}
     result = evaluate(application, hardware, count, settings)
     assert result.messages == 10 * 2 * (count - 1)
@@ -184,7 +185,7 @@ def test_jacobi_exchanges_every_edge(count: int) -> None:
 
 
 def test_parameters_of_the_library_are_settable() -> None:
-    application = load("sweep3d")
+    application = library_application("sweep3d")
     assert {"it_g", "jt_g", "kt", "npe_i", "npe_j"} <= {parameter.name for parameter in parameters(application)}
     assert "it" not in {parameter.name for parameter in parameters(application)}
 
@@ -198,13 +199,13 @@ def one_template(folder: Path, template: str, links: str) -> Application:
 
 def test_a_pipeline_fills_once(tmp_path: Path) -> None:
     application = one_template(tmp_path, "pipeline", "blocks = 10, Tx_block = 1 ms, size = 0")
-    result = evaluate(application, load_hardware("sgi_origin2000"), 3)
+    result = evaluate(application, library_hardware("sgi_origin2000"), 3)
     # 10 blocks from each of 2 processors to the next. Processor 1 has sent the first after 1000 + 5 us, and 5 us later
     # it is at processor 2, which sets the pace: 5 us to receive, 1000 to compute, 5 to send, ten times. 5 us later the
     # last block is at processor 3, which receives (5) and computes (1000).
     assert (result.messages, result.unreceived) == (20, 0)
     assert result.seconds == pytest.approx((1010 + 10 * 1010 + 5 + 1005) * 1e-6)
-    assert profile(application, load_hardware("sgi_origin2000"), [1])[0] == pytest.approx(10e-3)
+    assert profile(application, library_hardware("sgi_origin2000"), [1])[0] == pytest.approx(10e-3)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +213,7 @@ def test_a_pipeline_fills_once(tmp_path: Path) -> None:
 )
 def test_neighbours_on_a_line(tmp_path: Path, count: int, periodic: int, messages: int) -> None:
     application = one_template(tmp_path, "halo_1d", f"Tx_cells = 1 ms, size = 100, periodic = {periodic}")
-    result = evaluate(application, load_hardware("sgi_origin2000"), count)
+    result = evaluate(application, library_hardware("sgi_origin2000"), count)
     assert (result.messages, result.unreceived, result.bytes_sent) == (messages, 0, messages * 100)
     # A processor in the middle sends two messages of 5.2 us, takes two in at 5.2 us and computes; the network adds
     # 6 us.
@@ -222,18 +223,18 @@ def test_neighbours_on_a_line(tmp_path: Path, count: int, periodic: int, message
 def test_machines_are_as_quick_as_their_time() -> None:
     """One processor: an Ultra 10 is near the Origin 2000, the others follow in the order of their years."""
     names = ["x86_64_infiniband", "sun_ultra_10", "sun_ultra_5", "sun_ultra_1", "sparcstation_2"]
-    machines = [load_hardware(name) for name in names]
+    machines = [library_hardware(name) for name in names]
     for kernel in TABLE:
-        application = load(kernel)
+        application = library_application(kernel)
         seconds = [float(profile(application, machine, [1])[0]) for machine in machines]
         assert seconds == sorted(seconds)
         assert seconds[1] == pytest.approx(TABLE[kernel][1][0], rel=0.3)
 
 
 def test_networks_of_today_differ_where_messages_bind() -> None:
-    networks = [load_hardware(name) for name in ("x86_64_gigabit", "x86_64_25_gigabit", "x86_64_infiniband")]
+    networks = [library_hardware(name) for name in ("x86_64_gigabit", "x86_64_25_gigabit", "x86_64_infiniband")]
     for kernel in ("fft", "memsort", "cpi"):
-        application = load(kernel)
+        application = library_application(kernel)
         seconds = [float(profile(application, network, [4])[0]) for network in networks]
         assert seconds == sorted(seconds, reverse=True)
 

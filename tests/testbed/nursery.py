@@ -17,6 +17,7 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from demo.site import Site
+from tests.store.new_database import new_database
 from tests.testbed.quick_command import quick_popen, quick_python
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _MODULES = [
     "cosched.cli.database",
     "cosched.cli.serve",
     "cosched.client",
+    "cosched.daemon.config.loading",
     "cosched.daemon.main",
     "cosched.store.migrate",
     "cosched_condor",
@@ -57,6 +59,10 @@ class QuickSite(Site):
     def _write(self, connector: Mapping[str, Any]) -> None:
         self._settings = {**self._settings, "planning": {**_PLANNING, **self._settings.get("planning", {})}}
         super()._write(connector)
+        state = self.folder / "state"
+        if not state.exists():
+            state.mkdir(mode=0o700)
+            new_database(state)
 
     @staticmethod
     def prepare_forks() -> None:
