@@ -35,6 +35,7 @@ from unittest import mock
 from cosched.evaluation import load, load_hardware, profile
 from cosched.language import check_files, default_library
 from demo.ports import free_ports
+from tests.models.library import library_hardware
 from tests.testbed.nursery import forked_daemon
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Workplace:
         assert faults == [], [fault.render() for fault in faults]
         if "application" in text:
             application = load(path)
-            seconds = profile(application, load_hardware(application.hardware or "sgi_origin2000"), [1, 2, 4])
+            seconds = profile(application, library_hardware(application.hardware or "sgi_origin2000"), [1, 2, 4])
             assert (seconds > 0).all()
 
     def _hmcl(self, text: str) -> None:

@@ -4,16 +4,17 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from cosched.evaluation import evaluate, load, load_hardware
+from cosched.evaluation import evaluate, load
 from cosched.evaluation.clocks.steps import COMPUTE, RECEIVE, SEND
 from cosched.evaluation.results import TRANSFER
+from tests.models.library import library_hardware
 
 if TYPE_CHECKING:
     from cosched.evaluation import Evaluation
 
 
 def result(trace: bool = False) -> Evaluation:
-    return evaluate(load("jacobi"), load_hardware("sgi_origin2000"), 4, {"iterations": 2}, trace=trace)
+    return evaluate(load("jacobi"), library_hardware("sgi_origin2000"), 4, {"iterations": 2}, trace=trace)
 
 
 def test_kinds_of_steps_and_the_networks_part_are_told_apart() -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.evaluation import Application, Hardware, evaluate, load, load_hardware
+from cosched.evaluation import Application, Hardware, evaluate, load
 from cosched.evaluation.export.paje import paje_trace
+from tests.models.library import library_hardware
 from tests.testbed import pajeng
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def test_a_message_by_hand(model: Callable[[str], Application], plain: Hardware)
 
 @pytest.mark.parametrize("name", ["jacobi", "sweep3d", "memsort"])
 def test_a_trace_of_the_library_keeps_the_rules(name: str) -> None:
-    application, hardware = load(name), load_hardware("x86_64_gigabit")
+    application, hardware = load(name), library_hardware("x86_64_gigabit")
     small = {"jacobi": {"iterations": 3}, "sweep3d": {"iterations": 1, "kt": 10}}.get(name, {})
     evaluation = evaluate(application, hardware, 4, small, trace=True)
     found = Trace().read(paje_trace(evaluation, name))
@@ -123,7 +124,7 @@ def test_a_program_without_steps_has_a_trace(model: Callable[[str], Application]
 
 @pytest.mark.pool
 def test_pajeng_reads_every_state_and_message(tmp_path: Path) -> None:
-    result = evaluate(load("jacobi"), load_hardware("sgi_origin2000"), 4, {"iterations": 3}, trace=True)
+    result = evaluate(load("jacobi"), library_hardware("sgi_origin2000"), 4, {"iterations": 3}, trace=True)
     path = tmp_path / "jacobi.paje"
     path.write_text(paje_trace(result, "jacobi"), encoding="utf-8")
     text, complaints = pajeng.dump(path)

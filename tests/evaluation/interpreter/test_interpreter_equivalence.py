@@ -12,11 +12,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched.evaluation import engine, evaluate, load, load_hardware, parameters, profile
+from cosched.evaluation import engine, evaluate, load, parameters, profile
 from cosched.evaluation.budget import CountError, LanesDifferError
 from cosched.evaluation.interpreter.programs import program
 from cosched.language import default_library
 from tests.exploring import examples
+from tests.models.library import library_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,14 +47,14 @@ def one_by_one(
 
 @pytest.mark.parametrize("name", LIBRARY)
 def test_library(name: str) -> None:
-    application, hardware = load(name), load_hardware("x86_64_gigabit")
+    application, hardware = load(name), library_hardware("x86_64_gigabit")
     assert list(profile(application, hardware, COUNTS)) == pytest.approx(one_by_one(application, hardware, COUNTS))
 
 
 @pytest.mark.parametrize("name", STRUCTURAL)
 def test_what_is_known_of_a_model_serves_other_parameters_and_hardware(name: str) -> None:
     application = load(name)
-    for hardware in map(load_hardware, ("x86_64_gigabit", "sgi_origin2000")):
+    for hardware in map(library_hardware, ("x86_64_gigabit", "sgi_origin2000")):
         for parameter in parameters(application):
             if parameter.default is None:
                 continue
@@ -68,7 +69,7 @@ def test_structural_models_of_the_library_do_go_side_by_side(name: str, monkeypa
         raise AssertionError
 
     monkeypatch.setattr(engine, "one_by_one", refuse)
-    assert np.isfinite(profile(load(name), load_hardware("sgi_origin2000"), COUNTS, {})).all()
+    assert np.isfinite(profile(load(name), library_hardware("sgi_origin2000"), COUNTS, {})).all()
 
 
 NUMBERS = st.sampled_from(["1", "2", "3", "p", "q", "x", "y", "Nproc", "f(p)", "g(q, x)", "w()", "m(x, p)", "k()"])

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.errors import UserError
-from cosched.evaluation import explain, load, load_hardware, profile
+from cosched.evaluation import explain, load, profile
 from cosched.evaluation.clocks.steps import COMPUTE, SEND
 from cosched.evaluation.report.explanation import costlier_hardware, costlier_work, sequential_work
+from tests.models.library import library_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,14 +82,14 @@ def test_measured_times_count_as_work(model: Callable[[str], Application], plain
 
 def test_a_number_that_the_model_does_not_cover_cannot_be_looked_into() -> None:
     with pytest.raises(UserError, match="nothing was measured for 20"):
-        explain(load("cpi_measured"), load_hardware("sgi_origin2000"), [1, 2], at=20)
+        explain(load("cpi_measured"), library_hardware("sgi_origin2000"), [1, 2], at=20)
 
 
 @pytest.mark.parametrize("name", ["sweep3d", "memsort", "improc"])
 def test_the_library_explains_itself(name: str) -> None:
     small = {"sweep3d": {"iterations": 2}}.get(name, {})
     application = load(name)
-    found = explain(application, load_hardware(application.hardware), [1, 8], small)
+    found = explain(application, library_hardware(application.hardware), [1, 8], small)
     for point in found.points:
         assert point.compute + point.imbalance + point.latency + point.bandwidth == pytest.approx(point.seconds)
     compute = sum(part.seconds for part in found.path if part.kind == COMPUTE)
