@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -403,11 +402,14 @@ class Config(Node):
 
 _OF_NO_NODE = ("Position", "Source", "float", "frozenset[str]", "str")  # annotations of fields that hold none
 
+_children: dict[type[Node], tuple[str, ...]] = {}
 
-@cache
+
 def _children_of(kind: type[Node]) -> tuple[str, ...]:
     """Return the fields that may hold nodes, the last one first."""
-    return tuple(field.name for field in reversed(fields(kind)) if field.type not in _OF_NO_NODE)
+    if kind not in _children:
+        _children[kind] = tuple(field.name for field in reversed(fields(kind)) if field.type not in _OF_NO_NODE)
+    return _children[kind]
 
 
 def walk(*roots: Node) -> Iterator[tuple[Node, int]]:
