@@ -60,7 +60,8 @@ testbed:
 	$(PYTHON_IN_VENV) -m tests.testbed.slapd --prepare
 	$(PYTHON_IN_VENV) -m tests.testbed.pajeng --prepare
 
-# The contract of all connectors through pyslurm, on a cluster of a Slurm 25.11 that is installed below SLURM_PREFIX (built with munge).
+# The contract of all connectors through pyslurm, on a cluster of a Slurm 25.11 that is installed below SLURM_PREFIX
+# (built with munge and --enable-multiple-slurmd; it needs no slurm.conf).
 test-pyslurm:
 	@[ -n "$(SLURM_PREFIX)" ] || { echo "name an installed Slurm 25.11: make test-pyslurm SLURM_PREFIX=/path" >&2; exit 1; }
 	@tools/setup test

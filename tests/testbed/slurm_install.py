@@ -75,13 +75,12 @@ def check_release(root: Path, release: str) -> None:
     Raises:
         PackageError: there is none, it is another one, or its headers are missing.
     """
-    installed(str(root.absolute()))
+    controller = installed(str(root.absolute())).daemons["slurmctld"]
     try:
-        shown = subprocess.run(
-            [root / "bin" / "sbatch", "--version"], capture_output=True, text=True, check=True
-        ).stdout
+        # 25.11's commands tell their version only where there is a slurm.conf.
+        shown = subprocess.run([controller, "-V"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
-        raise PackageError(f"{root}/bin/sbatch does not run here: {error}") from error
+        raise PackageError(f"{controller} does not run here: {error}") from error
     version = shown.strip().removeprefix("slurm").strip()
     if not version.startswith(f"{release}."):
         raise PackageError(

@@ -28,6 +28,15 @@ def installed() -> None:
         pytest.skip(f"Debian's Slurm cannot be had here: {error}")
 
 
+# Installed and not configured: its commands look for slurm.conf before they tell their version.
+FRESH_SLURM = """#!/bin/sh
+case $(basename $0) in
+slurmctld) [ "$1" = -V ] && echo slurm {version} ;;
+*) echo "fatal: Could not establish a configuration source" >&2; exit 1 ;;
+esac
+"""
+
+
 @pytest.mark.parametrize(
     ("version", "missing", "message"),
     [
@@ -44,7 +53,7 @@ def test_a_slurm_that_pyslurm_does_not_fit_is_told_in_one_line(
     for name in ("bin/sbatch", "sbin/slurmctld", "lib/slurm/auth_munge.so", "include/slurm/slurm.h"):
         if name != missing:
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text(f"#!/bin/sh\necho slurm {version}\n")
+            (tmp_path / name).write_text(FRESH_SLURM.format(version=version))
             (tmp_path / name).chmod(0o755)
     assert main(["--check", str(tmp_path)]) == (2 if message else 0)
     said = capsys.readouterr().err
