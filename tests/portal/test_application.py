@@ -320,22 +320,6 @@ def test_errors_are_problem_documents(client: TestClient, service: Recorder, err
     assert document["title"]
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "detail"),
-    [
-        ("/api/v1/tasks?limit=0", 422, "limit is '0': it must be greater than or equal to 1"),
-        ("/api/v1/tasks?state=done", 422, "state is 'done': it must be 'queued'"),
-        ("/api/v1/nothing", 404, "there is no /api/v1/nothing"),
-        ("/api/v1/tasks/7/cancel", 405, "GET cannot be used on /api/v1/tasks/7/cancel"),
-    ],
-)
-def test_wrong_requests_are_named(client: TestClient, path: str, status: int, detail: str) -> None:
-    answer = client.get(path)
-    assert answer.status_code == status
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert detail in answer.json()["detail"]
-
-
 def test_what_a_task_wrote_is_sent_as_bytes_and_never_as_a_page(client: TestClient, service: Recorder) -> None:
     answer = client.get("/api/v1/tasks/1/output/err?rank=2&attempt=1&offset=-9&limit=5")
     assert answer.content == b"<b>\xff"

@@ -59,35 +59,6 @@ JSON = st.recursive(
 KEYS = st.sampled_from(["application", "command", "parameters", "deadline", "hosts", "profile", "name", "environment"])
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (b"", "the body is not JSON"),
-        (b"{", "the body is not JSON"),
-        (b"\xff\xfe", "the body is not JSON"),
-        (b'{"deadline": NaN}', "deadline is 'nan': it must be a finite number"),
-        (b'{"name": "\\ud800"}', "the body is not JSON"),
-        (b"[" * 100_000, "the body is not JSON: recursion limit"),
-        (b"3", "send one task as a JSON object, or several as a list"),
-        (b"[]", "send one task as a JSON object, or several as a list"),
-        (b"[3]", "task 1 of the list: a task is a JSON object"),
-        (b'[{}, {"hots": 3}]', "task 2 of the list: unknown key 'hots': a task has application, command"),
-        (b'{"hosts": [2]}', "hosts is '[2]': it must be a valid"),
-        (b'{"best_effort": "perhaps"}', "best_effort is 'perhaps': it must be a valid boolean"),
-        (b'{"deadline": 1e400}', "deadline is 'inf': it must be"),
-        (b'{"best_effort": "true"}', "best_effort is 'true': it must be a valid boolean"),
-        (b'{"profile": [1, "x"]}', "profile.1 is 'x': it must be a valid number"),
-        (b'{"command": "ls -l"}', "command is 'ls -l': it must be a valid list"),
-        (b'{"environment": {"A": 1}}', "environment.A is '1': it must be a valid string"),
-    ],
-)
-def test_a_mistake_is_answered_with_one_clear_line(body: bytes, message: str) -> None:
-    with pytest.raises(RequestError) as caught:
-        read_requests(body)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
 def test_too_many_at_once_are_refused() -> None:
     with pytest.raises(RequestError, match="are too many at once: send at most 10000"):
         read_requests(b"[" + b"{}," * MOST_TASKS + b"{}]")
