@@ -22,7 +22,7 @@ def forwarding_obstacle(task: Task) -> str:
     if task.spec.deadline is None:
         return "it has no deadline: only what would be late here is offered to other domains"
     if task.profile is None:
-        return "it has no prediction: nobody could say whether it ends sooner in another domain"
+        return "it has no prediction: whether it ends sooner in another domain is unknown"
     return ""
 
 

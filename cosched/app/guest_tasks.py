@@ -219,7 +219,7 @@ class GuestValidator:
             SystemFault: it cannot be said now.
         """
         if document.owner and not is_user_name(document.owner):  # none in databases of before there were users
-            raise UserError(f"the task's owner {document.owner[:80]!r} is no user name: nobody could follow it here")
+            raise UserError(f"the task's owner {document.owner[:80]!r} is no user name: submit it as another")
         profile = self._profile(document, domain)
         asked = spec_of(document, domain.time)
         request = self._request(document, asked, profile)

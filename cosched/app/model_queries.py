@@ -94,7 +94,7 @@ class ModelQueries:
             SystemFault: another request's model takes long.
         """
         if not self._evaluating.acquire(timeout=self._turn):
-            raise SystemFault("a model is being evaluated for somebody else: try again in a moment")
+            raise SystemFault("a model is being evaluated for another user: try again in a moment")
         try:
             return self._curves(name, values, hosts, check)
         finally:

@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, stable and documented, instead of text.")]
-LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="At most so many, the newest.")]
-OffsetOption = Annotated[int, typer.Option(min=0, help="Leave out so many of the newest.")]
+LimitOption = Annotated[int, typer.Option(min=1, max=1000, help="Show at most this many, the newest.")]
+OffsetOption = Annotated[int, typer.Option(min=0, help="Leave out this many of the newest.")]
 
 console = Console(soft_wrap=True, highlight=False)
 """Where tables and text for people go (standard output)."""

@@ -65,7 +65,7 @@ def _folder_bytes(config: Path | None) -> bytes:
     try:
         content = b"".join(RecordingFiles(section.folder, section.size, section.files).blocks())
     except OSError as error:
-        raise SystemFault(f"{section.folder} cannot be read ({error.strerror or error})") from error
+        raise SystemFault(f"{section.folder} cannot be read ({error.strerror or error}): check its rights") from error
     if not content:
         raise UserError(f"nothing is recorded in {section.folder}: start a daemon, or name another with --config")
     return content

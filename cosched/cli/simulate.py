@@ -31,7 +31,7 @@ def command(
     name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Which; without one they are listed.")] = "",
     json: JsonOption = False,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**31)] = 1,
-    seeds: Annotated[int, typer.Option(help="Average over so many seeds from --seed on.", min=1, max=1000)] = 1,
+    seeds: Annotated[int, typer.Option(help="Average over this many seeds from --seed on.", min=1, max=1000)] = 1,
     processes: Annotated[int, typer.Option(help="Seeds at once; 0: one a processor.", min=0, max=256)] = 0,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Set an option.")] = None,
     plot: Annotated[list[Path] | None, typer.Option(help="Draw into this folder, or into this .svg file.")] = None,

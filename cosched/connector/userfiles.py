@@ -96,7 +96,7 @@ def load_user_file_reader(manager: str) -> UserFileReader:
     """
     points = [point for point in entry_points(group=GROUP) if point.name == manager]
     if not points:
-        raise UserError(f"no connector reads files of {manager!r}")
+        raise UserError(f"no connector reads files of {manager!r}: give a submit file or a batch script")
     try:
         return cast("UserFileReader", import_module(f"{points[0].module}.userfile").read)
     except ImportError as error:
@@ -152,5 +152,5 @@ def manager_of_user_file(text: str, name: str) -> str:
         return "condor"
     raise UserError(
         f"{name} is neither a batch script (its first line begins with #!) nor a submit file (it has no "
-        "`queue` statement)"
+        "`queue` statement): give one of the two"
     )

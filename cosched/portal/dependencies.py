@@ -60,7 +60,7 @@ async def current_principal(request: Request) -> Principal:
     """
     found: Principal | None = request.state.principal
     if found is None:
-        why = request.state.identified.reason or "it is not known who asks"
+        why = request.state.identified.reason or "the user is not known"
         raise RequestError(
             HTTPStatus.UNAUTHORIZED,
             f"{why}: send a token (Authorization: Bearer …; `cosched token create` makes one), or log in",

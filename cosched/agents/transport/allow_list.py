@@ -164,7 +164,7 @@ class PeerAllowList:
                 try:
                     path.unlink()
                 except OSError as error:
-                    raise SystemFault(f"{path} cannot be removed ({error.strerror})") from error
+                    raise SystemFault(f"{path} cannot be removed ({error.strerror}): check its folder") from error
 
     def _paths(self) -> list[Path]:
         return sorted(self.folder.glob("*.toml")) if self.folder.is_dir() else []

@@ -65,7 +65,8 @@ def command(
         float | None, typer.Option(help="Seconds that a search may take; 1 unless given.", min=0.0, max=86400.0)
     ] = None,
     generations: Annotated[
-        int | None, typer.Option(help="End after so many: with --seed the same plan anywhere.", min=0, max=10**9)
+        int | None,
+        typer.Option(help="End after this many; with --seed the same plan anywhere.", min=0, max=10**9),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**63 - 1)] = 0,
     quantile: Annotated[

@@ -128,7 +128,7 @@ def name_and_value(word: str, option: str) -> tuple[str, str]:
     """
     name, equals, value = word.partition("=")
     if not equals or not name:
-        raise UserError(f"{option} {word!r} is not NAME=VALUE")
+        raise UserError(f"{option} {word!r} is not NAME=VALUE: write both, with = between")
     return name, value
 
 

@@ -82,7 +82,7 @@ def read_json(text: str) -> object:
         found = dict(pairs)
         if len(found) < len(pairs):
             twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-            raise UserError(f"the key {quoted(twice)} is there twice in one object")
+            raise UserError(f"the key {quoted(twice)} is there twice in one object: keep one")
         return found
 
     try:
@@ -111,7 +111,7 @@ def read_object(value: object, where: str, known: set[str], needed: set[str]) ->
     found = {key: inner for key, inner in value.items() if inner is not None}
     for key in sorted(needed):
         if key not in found:
-            raise UserError(f"{prefix}{key} is missing")
+            raise UserError(f"{prefix}{key} is missing: add it")
     return found
 
 

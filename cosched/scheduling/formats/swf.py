@@ -125,7 +125,7 @@ def parse_swf(text: str) -> WorkloadTrace:
         else:
             records.append(record)
     if not records:
-        raise UserError("there is no job that ran in it")
+        raise UserError("there is no job that ran in it: give another trace")
     return WorkloadTrace(tuple(records), left_out, header)
 
 

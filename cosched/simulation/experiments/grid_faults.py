@@ -72,7 +72,7 @@ EXPERIMENT = Experiment(
     options={
         "requests": ExperimentOption(500, "how many", 1, 1000),
         "rate": ExperimentOption(2, "requests a second", 1, 100),
-        "first": ExperimentOption(0, "only the first so many; 0: all", 0, 1000),
+        "first": ExperimentOption(0, "run only the first N requests; 0: all", 0, 1000),
         "sooner": ExperimentOption(
             0.5, "of the time to its end, by which a task in time must end sooner to be moved", 0, 1
         ),

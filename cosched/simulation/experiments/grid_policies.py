@@ -54,7 +54,7 @@ EXPERIMENT = Experiment(
     options={
         "requests": ExperimentOption(500, "how many", 1, 1000),
         "rate": ExperimentOption(2, "requests a second", 1, 100),
-        "first": ExperimentOption(0, "only the first so many; 0: all", 0, 1000),
+        "first": ExperimentOption(0, "run only the first N requests; 0: all", 0, 1000),
         "error": ExperimentOption(-1.0, "only this error of prediction; -1: 0, 5, 12 and 30 %", -1, 2),
         "generations": ExperimentOption(20, "of each domain's search at each change", 0, 100000),
     },

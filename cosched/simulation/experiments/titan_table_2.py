@@ -269,7 +269,7 @@ EXPERIMENT = Experiment(
     options={
         "requests": ExperimentOption(0, "only this load: 200, 500 or 1000; 0: all", 0, 1000),
         "rate": ExperimentOption(0, "only this rate a second: 1, 2 or 5; 0: all", 0, 5),
-        "first": ExperimentOption(0, "only the first so many requests of each load; 0: all", 0, 1000),
+        "first": ExperimentOption(0, "run only the first N requests of each load; 0: all", 0, 1000),
         "local": ExperimentOption(0, "1: also LOCAL, the search in each domain without agents", 0, 1),
         "sooner": ExperimentOption(
             0.5, "of the time to its end, by which a task in time must end sooner to be moved", 0, 1
