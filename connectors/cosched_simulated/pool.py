@@ -26,7 +26,7 @@ class JobOutcome:
     Attributes:
         state: state of the job from its end on.
         exit_code: exit code of its processes; None where they were made to end.
-        reason: in the pool's words.
+        reason: the pool's words on it.
     """
 
     state: JobState
@@ -44,13 +44,13 @@ class SimulatedJob:
     """One attempt, as the pool keeps it.
 
     Attributes:
-        number: in the order of submission.
+        number: its number in the order of submission.
         attempt: UUID.
         count: hosts that it needs.
         pinned: the only hosts that it may have; empty where the pool chooses.
         ready: when it may start at the earliest, seconds since the epoch.
         duration: seconds from its start to the end that it has by itself.
-        outcome: at its end, unless it is stopped before.
+        outcome: its outcome at the end, unless it is stopped before.
         state: QUEUED, RUNNING, or that of its outcome.
         hosts: its own while it runs, its last ones after that.
         began: its start; None before that.

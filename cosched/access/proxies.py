@@ -78,7 +78,7 @@ class TrustedProxies:
     Attributes:
         uids: user ids of the proxies.
         networks: networks of their addresses, which other programs may have, too.
-        secret: in their header X-Proxy-Secret at a port; empty: none is needed.
+        secret: value of their header X-Proxy-Secret at a port; empty: none is needed.
     """
 
     uids: frozenset[int] = frozenset()

@@ -36,7 +36,7 @@ class AdvertisingSettings:
     """Rhythm and lifetime of advertisements; may change while the agent runs.
 
     Attributes:
-        period: between two advertisements to one peer, seconds.
+        period: seconds between two advertisements to one peer.
         push: whether they are sent unasked, every `period` and when much has changed.
         scope: largest distance in hops of domains whose services are advertised; 0: only our own.
         lifetime: seconds after which an advertised service is forgotten.
@@ -74,21 +74,21 @@ class AgentSettings:
         instance: UUID of its database; names of forwarded tasks derive from it.
         hops: domains that a task may pass on its way, the first not counted.
         fanout: domains that are asked for an offer at once.
-        advertising: at the start.
+        advertising: advertising at the start.
         applications: names of the applications that run here for others; empty: any.
         commands: whether commands of others run as given, and files of their users for our manager.
         manager: kind of our resource manager.
-        timeout: for an answer; longer where the neighbour has needed longer before, or where the task waits anyway and
-            there is no better offer.
-        longest_timeout: for the answer of a slow neighbour.
-        hold: for which a reserved place is kept.
+        timeout: wait for an answer; longer where the neighbour has needed longer before, or where the task waits
+            anyway and there is no better offer.
+        longest_timeout: longest wait for the answer of a slow neighbour.
+        hold: time for which a reserved place is kept.
         lease: silence of a peer after which tasks that it has not started are taken back.
-        poll_interval: between two checks of the waiting tasks.
+        poll_interval: pause between two checks of the waiting tasks.
         least_gain: seconds by which another domain must be better before a task moves.
         sooner: share of the time to its end here by which a task that will be in time must end sooner elsewhere to be
             offered as well; 1: it stays.
-        retry_pause: after a negotiation in vain, doubled up to `longest_retry_pause`.
-        longest_retry_pause: between two negotiations about one task.
+        retry_pause: pause after a negotiation in vain, doubled up to `longest_retry_pause`.
+        longest_retry_pause: longest pause between two negotiations about one task.
     """
 
     name: str

@@ -70,7 +70,7 @@ def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple
     Args:
         text: as typed.
         now: seconds since the epoch.
-        what: what the time is to people.
+        what: name of the time for people.
 
     Raises:
         UserError: not a time, past, too far away, or a time that the clocks skip.

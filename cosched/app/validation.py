@@ -42,7 +42,7 @@ def check_predecessors(
         principal: the user whose tasks may be predecessors; None if that was checked.
 
     Raises:
-        UserError: so it is; says which.
+        UserError: a task is refused; the message says which.
     """
     for name in dict.fromkeys(name for task in tasks for name in task.spec.after):
         found = find(name)

@@ -245,7 +245,7 @@ class LibraryCalls(ApiCaller):
         Args:
             name: name of the model.
             values: values of its parameters; defaults for the others.
-            hosts: up to how many, at most 256.
+            hosts: largest host count, at most 256.
         """
         params = {"set": [f"{key}={value!r}" for key, value in (values or {}).items()], "hosts": hosts}
         return decode_document(

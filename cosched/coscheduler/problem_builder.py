@@ -129,7 +129,7 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
     """Return how long a task occupies its hosts, by class and count, hand-over included.
 
     Args:
-        task: with a profile.
+        task: a task with a profile.
         assumptions: corrections, quantile and hand-over.
         classes: names of the present hosts' classes.
         hosts: how many there are.

@@ -27,7 +27,7 @@ class OwnerLimit:
         until: when more are tried, epoch seconds.
         step: how many are then tried beyond the limit.
         why: the manager's words.
-        pauses: in a row.
+        pauses: number of pauses in a row.
     """
 
     limit: int

@@ -102,8 +102,8 @@ class ManagerTimes:
 
     Attributes:
         grace: after which an attempt that neither queue nor history knows counts as lost.
-        watch: between looks at the hosts.
-        status: between questions for the status of all live attempts; events tell sooner.
+        watch: pause between looks at the hosts.
+        status: pause between questions for the status of all live attempts; events tell sooner.
         silence: after which a submitted attempt without any event is asked for: beside a restored database it may have
             ended before.
     """

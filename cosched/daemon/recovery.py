@@ -54,7 +54,7 @@ def saved_again(store: Store, time: float, plan: TaskPlan, *, has_agent: bool) -
     Args:
         store: holds the records.
         time: now, epoch seconds.
-        plan: in force.
+        plan: the plan in force.
         has_agent: whether a new life of an agent begins.
 
     Raises:

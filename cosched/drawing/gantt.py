@@ -74,7 +74,7 @@ def gantt(bars: Sequence[GanttBar], hosts: Sequence[str], title: str, origin: fl
     """Return a chart as the text of an SVG file.
 
     Args:
-        bars: in any order.
+        bars: bars in any order.
         hosts: all rows, from the bottom up, idle ones too; at least one.
         title: shown above the chart.
         origin: the time at the left edge; the earliest start if None.

@@ -66,7 +66,7 @@ def line_plot(
     """Return a plot as the text of an SVG file.
 
     Args:
-        lines: in the order of the legend; may be empty.
+        lines: lines in the order of the legend; may be empty.
         title: shown above the plot.
         x_label: under the axis.
         y_label: beside the axis.

@@ -43,7 +43,7 @@ class Statement:
             any other is.
         body: the statements of a body; None where there is none.
         close: the `}` of the body.
-        other: what begins with `else`.
+        other: the part that begins with `else`.
     """
 
     head: list[Token]

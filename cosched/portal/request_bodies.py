@@ -54,7 +54,7 @@ class RequestBody(Generic[_T]):
 
         Args:
             kind: a dataclass of `cosched.api.documents`.
-            name: what it is to people, with an article ("a task").
+            name: its name for people, with an article ("a task").
             bounds: JSON schema keywords by key, for what is refused later and cannot be said by a type.
         """
         self._bounds = bounds or {}
@@ -108,8 +108,8 @@ def validation_refusal(
     """Return the refusal of a body without the form of its route.
 
     Args:
-        error: what is wrong with it.
-        name: what it should have been, with an article.
+        error: the faults of the document.
+        name: the expected document, with an article.
         keys: that this has.
         item: place in a list of which only the faults there are named; None where there is no list.
     """

@@ -38,7 +38,7 @@ def normalised_availability(
 
     Args:
         free: (N,) when each host's running task ends.
-        absences: in any order.
+        absences: absences in any order.
     """
     later = free.copy()
     kept: list[Unavailability] = []
@@ -63,7 +63,7 @@ def time_to_offer(
     Args:
         free: (N,) when each host becomes free.
         absences: after that, as of `normalised_availability`.
-        area: in host-seconds.
+        area: work in host-seconds.
         prices: (N,) what a second of each host counts, above 0; 1 unless given.
     """
     absences, prices = tuple(absences), np.ones(len(free)) if prices is None else prices

@@ -187,7 +187,7 @@ class Grid:
             domains: one for each agent.
             knowledge: knowledge of run times.
             settings: settings of all domains.
-            network: between them; the grid lives in its calendar.
+            network: network between them; the grid uses its calendar.
         """
         self.network = network
         self.settings = settings

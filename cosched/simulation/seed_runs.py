@@ -27,7 +27,7 @@ def tables_by_seed(
         experiment: one of `EXPERIMENT_NAMES`, or another that runs in this process alone.
         seeds: at least one.
         options: options of the experiment.
-        processes: at once; with 1, and for one seed, all is done in this one.
+        processes: number of processes at once; with 1, or for one seed, all is done in this one.
     """
     if min(processes, len(seeds)) == 1 or experiment.name not in EXPERIMENT_NAMES:
         return [experiment.run(seed, options) for seed in seeds]

@@ -67,8 +67,8 @@ def database_errors(name: str) -> Iterator[None]:
     """Turn database errors inside the block into one line about the database `name`.
 
     Raises:
-        RefusedError: what is written contradicts what is there.
-        UnstorableError: what is written is no value of its column.
+        RefusedError: a written row contradicts a stored one.
+        UnstorableError: a written value does not fit its column.
         StoreFault: in place of any other error of the database or its driver.
     """
     try:

@@ -43,7 +43,7 @@ class DatabaseReport:
         journal: how changes are kept, "wal" once a daemon has used it.
         bytes: size of the file.
         wal: bytes of changes beside the file that are not in it yet.
-        damage: what SQLite finds wrong.
+        damage: the faults that SQLite finds.
         lost: the changes that it lacks, in words; empty for none.
         dangling: number of rows that refer to rows that are not there.
         rows: number of rows by table.

@@ -49,7 +49,7 @@ class TaskSelection:
     Attributes:
         states: the task is in one of these.
         owner: the task is this user's.
-        text: with these words in name, application or identifier, in any case of letters.
+        text: the name, application or identifier has these words, in any case of letters.
     """
 
     states: tuple[TaskState, ...] = ()

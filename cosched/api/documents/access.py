@@ -34,7 +34,7 @@ class TokenRequest:
     Attributes:
         user: user of the token; empty: the user who asks.
         role: highest role; empty: the role of the user who asks, for other users "user".
-        scopes: what it may be used for: read, submit, manage, metrics.
+        scopes: its uses: read, submit, manage, metrics.
         lifetime: seconds.
         note: for people: where it is used.
     """

@@ -43,8 +43,8 @@ class ReservationRequest:
     """Hosts to be kept for others until `end`.
 
     Attributes:
-        start: from when; null: from now.
-        name: what for, for people.
+        start: its begin; null: now.
+        name: its purpose, for people.
     """
 
     hosts: tuple[str, ...]
@@ -58,7 +58,7 @@ class ReservationView:
     """Hosts that are kept for others.
 
     Attributes:
-        owner: who made it.
+        owner: the user who made it.
         tasks: tasks that are predicted to run into it and are left to run; of other users' nothing.
     """
 
@@ -106,7 +106,7 @@ class Accuracy:
 
     Attributes:
         ratios: measured / predicted as it was at dispatch, the newest run last.
-        factor: what the model's own figures are multiplied by now.
+        factor: present multiplier of the model's own figures.
         runs: how many runs that was learned from.
     """
 
@@ -165,7 +165,7 @@ class PlanView:
         evaluations: schedules the search has looked at for this queue.
         rate: generations of the search in each second that it worked on this queue; null before it has begun.
         changed: when the search last made the plan better; null before it has.
-        why: what became better then, such as "1 more task on time, makespan 61 → 58 s".
+        why: the improvement then, such as "1 more task on time, makespan 61 → 58 s".
     """
 
     time: float

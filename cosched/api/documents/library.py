@@ -82,7 +82,7 @@ class CurvesView:
 
     Attributes:
         parameters: parameters of the model.
-        values: those that were set.
+        values: the parameters that were set.
         profiles: run times by name of the hardware.
         faults: why there is no profile, by name of the hardware.
     """

@@ -43,7 +43,7 @@ class TaskRequest:
         directory: working directory, absolute; empty for one that the connector makes.
         best_effort: accept the task although its deadline cannot be met.
         time_limit: seconds (or "2h") after which the manager may end it.
-        notify: whom to tell of its end, or that it will be late: mailto:… and https://… addresses allowed here.
+        notify: addresses to tell of its end, or that it will be late: mailto:… and https://… allowed here.
         after: identifiers of tasks that must complete before it may start; it is cancelled where one does not.
         prepare: argument vector, run on each host before the command; its failure fails the task.
         native: the job in the words of the domain's manager, as a user's own file has it; `command` is then for people.
@@ -75,8 +75,8 @@ class ProfileView:
         seconds: as expected: half of the runs take longer.
         source: model or user.
         hardware: the resource model; empty for the user's own figures.
-        low: what a run in twenty undercuts; null where no uncertainty is known.
-        high: what a run in twenty exceeds; likewise.
+        low: times that one run in twenty stays below; null where no uncertainty is known.
+        high: times that one run in twenty exceeds; likewise.
     """
 
     seconds: tuple[float | None, ...]
@@ -110,7 +110,7 @@ class Forecast:
         planned_start: as the last in the queue, or earlier where its deadline asks for it.
         meets_deadline: null without a deadline or a prediction.
         earliest_deadline: the earliest that could be met if all hosts were free.
-        effect: what it would do to the tasks that wait already; null where it has no place in the plan.
+        effect: its effect on the tasks that wait already; null where it has no place in the plan.
         offered: it would be late here, and neighbouring domains would be asked whether they end it sooner.
     """
 
@@ -186,7 +186,7 @@ class TaskView:
         on_time: whether it ended by its deadline; null before it ended, without a deadline, and unless completed.
         origin: domain that forwarded it to this one; empty for this domain's own tasks.
         peer: domain that has it, or in which it ended; empty: this one.
-        notice: what its owner had better know of its acceptance; in the answer to the submission alone.
+        notice: a hint for its owner on its acceptance; in the answer to the submission alone.
     """
 
     id: str

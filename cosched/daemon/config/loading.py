@@ -36,7 +36,7 @@ class ConfigurationValue:
     """One key of the configuration in force.
 
     Attributes:
-        key: with dots, e.g. "planning.seed".
+        key: name with dots, e.g. "planning.seed".
         value: the value, of a JSON type.
         origin: "default", "FILE" or "environment VARIABLE".
     """

@@ -91,7 +91,7 @@ class Topology:
         into: the run that receives it.
         first: the first step of each run, and after those how many steps there are, shape (runs + 1,).
         node: node of each run.
-        levels: in order.
+        levels: levels in order.
         chains: the edges from a run to the next of its processor.
         chained: the run that each of these comes from.
         messages: the edge of each message.

@@ -30,7 +30,7 @@ class Prices:
     """Costs of the steps of one application.
 
     Args:
-        layout: on which hosts the processors are.
+        layout: places of the processors on hosts.
         places: places of the application's steps.
     """
 

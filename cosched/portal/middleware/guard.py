@@ -34,7 +34,7 @@ class RequestGuard:
         """Wrap `app`.
 
         Args:
-            app: what lies behind.
+            app: the application behind it.
             largest_body: bytes.
             host_names: names by which a client may call us on a port; None for any.
         """

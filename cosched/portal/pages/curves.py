@@ -26,7 +26,7 @@ def run_time_curve(profile: ProfileView, chosen: int = 0, measured: float | None
     """Draw the run time by number of hosts, with its uncertainty.
 
     Args:
-        profile: what is predicted.
+        profile: predicted run times.
         chosen: the number that is planned, or that it had; 0 for none.
         measured: run time on that number of hosts, in seconds.
     """

@@ -124,7 +124,7 @@ class _AccuracyStrip:
     """Accuracy of one application's predictions on one hardware.
 
     Attributes:
-        entry: what is known.
+        entry: accuracy on record.
         dots: places of the runs, 0 (half of the predicted time or less) to 100 (twice that or more).
         near: share of the runs within 10 % of their prediction.
         middle: the median of measured / predicted.

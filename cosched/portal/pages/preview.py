@@ -32,7 +32,7 @@ class SubmissionPreview:
     """Show the likely result of a submission.
 
     Attributes:
-        verdict: in a word.
+        verdict: the verdict in a word.
         forecast: as the API gives it.
         slack: deadline - planned end, seconds; None without the two.
         acceptable: where the deadline cannot be met as things are: the earliest that can, seconds since the epoch.

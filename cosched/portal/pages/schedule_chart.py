@@ -124,7 +124,7 @@ def schedule_chart(
     """Lay out a schedule.
 
     Args:
-        blocks: in any order; what lies outside the window is left out.
+        blocks: blocks in any order; those outside the window are left out.
         hosts: all rows, from the top down.
         window: first and last moment shown.
         now: drawn as a line.

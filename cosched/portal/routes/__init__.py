@@ -23,7 +23,7 @@ def api_router(*tags: str, needs: Depends | None = None, **settings: Any) -> API
 
     Args:
         tags: tags of its routes in the OpenAPI description.
-        needs: what all its routes depend on.
+        needs: a dependency of all its routes.
         settings: others of `APIRouter`.
     """
     dependencies = [] if needs is None else [needs]

@@ -71,7 +71,7 @@ def soonest(problem: Problem, plan: Plan, ahead: Sequence[int], task: int) -> As
     Of equal ends, the one on fewer hosts is taken.
 
     Args:
-        problem: with the task, which comes after none of the others.
+        problem: a problem with the task, which depends on none of the others.
         plan: counts and classes of the others.
         ahead: the others, in planned order.
         task: the one more.

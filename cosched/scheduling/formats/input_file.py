@@ -100,7 +100,7 @@ def read_object(value: object, where: str, known: set[str], needed: set[str]) ->
     """Return an object with all needed and only known keys, without null values.
 
     Raises:
-        UserError: with its path, `where`; as of all the functions below.
+        UserError: it is another value; the message begins with its path, `where`, as in all functions below.
     """
     prefix = f"{where}: " if where else ""
     if not isinstance(value, dict):

@@ -50,7 +50,7 @@ class HostElements:
         names: names of the N hosts.
         classes: names of the classes.
         host_class: (N,) index of each host's class.
-        absences: between the windows in which they are available, in no order.
+        absences: times between the windows in which hosts are available, in no order.
     """
 
     names: tuple[str, ...]

@@ -73,7 +73,7 @@ class WorkloadTrace:
     """A trace.
 
     Attributes:
-        records: in order of submission.
+        records: records in order of submission.
         left_out: jobs whose run time or number of processors is not known or zero: they never ran.
         header: the fields in the comments at the top, by name.
     """

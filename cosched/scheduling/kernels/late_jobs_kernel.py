@@ -204,7 +204,7 @@ def anneal(
         state: state of the random numbers.
         problem: see `tabulate_late_jobs`.
         tolerance: see `evaluate_from`.
-        temperature: in units of a missed deadline's cost.
+        temperature: temperature in units of a missed deadline's cost.
         steps: how many.
         plan: changed.
         trial: any reading of this problem; of no use afterwards.

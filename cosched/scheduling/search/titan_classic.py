@@ -49,7 +49,7 @@ class TitanClassicSearch:
         """Draw the first population.
 
         Args:
-            problem: at least one task; no hosts that come and go, of which the published algorithm knows nothing.
+            problem: at least one task, and no hosts that come and go, which the published algorithm lacks.
             weights: Wm, Wi and Wc.
             seed: seed of the random numbers.
         """
