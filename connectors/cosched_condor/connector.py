@@ -13,6 +13,7 @@ from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch,
 from cosched.connector.interface import SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import SpoolPruner, spool_faults
+from cosched.errors import UserError
 from cosched_condor.condor_settings import CondorSettings
 from cosched_condor.htcondor_client import PER_SUBMISSION, CondorClient
 from cosched_condor.job_events import JobEventSource, LogEvents, QueueEvents
@@ -98,6 +99,7 @@ class CondorConnector:
         for launch in launches:
             with outcomes.settle([launch.attempt]):
                 check_launch(launch)
+                _check_common_folder(launch, self._settings)
                 described[launch.attempt] = describe(launch, self._settings, self._attempts)
                 if not self._make_folder(launch.attempt):
                     again.append(launch.attempt)
@@ -239,6 +241,14 @@ class CondorConnector:
 
     def _spool_faults(self) -> AbstractContextManager[None]:
         return spool_faults(self.name, self._settings.spool)
+
+
+def _check_common_folder(launch: Launch, settings: CondorSettings) -> None:
+    if settings.spooled and launch.launch.once:
+        raise UserError(
+            f"task {launch.name!r} is launched once, and its processes find each other in a common folder, which this "
+            'pool has not (files = "spooled"): launch it on each host'
+        )
 
 
 def _too_many_processes(count: int) -> ConnectorError:

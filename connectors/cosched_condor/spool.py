@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.connector.parallel import OPENMPI_HOST_FILE, launcher_environment
 from cosched.connector.spool import (
     FENCED,
     AttemptFolders,
@@ -14,11 +16,10 @@ from cosched.connector.spool import (
     read_job_file,
     read_output,
 )
+from cosched_condor import group
 from cosched_condor.event_log import EventLogFiles
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cosched.connector import Launch
 
 __all__ = ["FENCED", "CondorAttemptFolders"]
@@ -55,8 +56,23 @@ while [ "$rank" -lt {count} ]; do
         break
     fi
 done"""
+# One process of a task that is launched once: the first runs the command, the others what it starts on their hosts.
+_GROUP_COMMAND = """\
+if ! command -v python3 > /dev/null; then
+    echo "cosched: there is no python3 on this host, which a task that is launched once needs" >&2
+    exit 127
+fi
+[ "$COSCHED_RANK" -ne 0 ] || sed 's/$/ slots={ranks}/' "$COSCHED_HOST_FILE" > {folder}/{host_file}
+exec python3 -I {folder}/{program} run {folder} /bin/sh -c {command}"""
+_AGENT = """\
+#!/bin/sh
+# MPI's launchers call it as `agent HOST WORD...`.
+exec python3 -I {folder}/{program} agent {folder} "$@"
+"""
+_GROUP_PROGRAM = "group.py"
 _PAUSE = 0.2  # seconds between two looks for the other processes' hosts
 _WAIT_FOR_HOSTS = 60.0  # seconds
+_WAIT_FOR_GROUP = 600.0  # seconds; without the others a program that is launched once cannot run
 # HTCondor tells the exit code of one process of a parallel job alone.
 _PARALLEL_COMMAND = """\
 (
@@ -136,7 +152,9 @@ class CondorAttemptFolders(AttemptFolders):
         if spooled:
             return self._write_spooled(launch)
         folder = shlex.quote(str(self.folder(launch.attempt)))
-        command = prepared_command(launch, folder)
+        command, launchers = prepared_command(launch, folder), ""
+        if launch.native is None and launch.launch.once:
+            command, launchers = self._write_group(launch, command, folder)
         if parallel:
             self.write(launch.attempt, _PROCESS_COUNT_FILE, f"{launch.count}\n")
             command = _PARALLEL_COMMAND.format(command=command, folder=folder)
@@ -146,11 +164,31 @@ class CondorAttemptFolders(AttemptFolders):
             _PROCESS_SCRIPT.format(
                 fence=shlex.quote(str(self.fence_file(launch.attempt))),
                 fenced=FENCED,
-                exports=_placed_exports(launch, folder),
+                exports=launchers + _placed_exports(launch, folder),
                 host_file=host_file_lines(folder),
                 command=command,
             ),
         )
+
+    def _write_group(self, launch: Launch, command: str, folder: str) -> tuple[str, str]:
+        """Write the programs of a task that is launched once.
+
+        Returns:
+            The lines that run one of its processes, and those that set the variables of MPI's launchers.
+        """
+        self.write(launch.attempt, _GROUP_PROGRAM, Path(group.__file__).read_text(encoding="utf-8"))
+        agent = self.write(launch.attempt, "agent", _AGENT.format(folder=folder, program=_GROUP_PROGRAM))
+        agent.chmod(agent.stat().st_mode | 0o111 & self.mode())
+        place = self.folder(launch.attempt)
+        given = launcher_environment(str(agent), str(place / "hosts.0"), str(place / OPENMPI_HOST_FILE))
+        lines = _GROUP_COMMAND.format(
+            folder=folder,
+            program=_GROUP_PROGRAM,
+            host_file=OPENMPI_HOST_FILE,
+            ranks=launch.processes_per_host,
+            command=shlex.quote(command),
+        )
+        return lines, "".join(f"export {name}={shlex.quote(value)}\n" for name, value in given.items())
 
     def _write_spooled(self, launch: Launch) -> Path:
         for rank in range(launch.count):  # where what each process leaves behind comes back to
@@ -189,6 +227,6 @@ def _placed_exports(launch: Launch, folder: str | None) -> str:
         folder=folder,
         count=launch.count,
         pause=_PAUSE,
-        most_looks=round(_WAIT_FOR_HOSTS / _PAUSE),
+        most_looks=round((_WAIT_FOR_GROUP if launch.launch.once else _WAIT_FOR_HOSTS) / _PAUSE),
     )
     return f"{chosen}\n{lines}"

@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.connector import JobReport, JobState, Launch
+from cosched.connector import JobReport, JobState, Launch, LaunchMode
 from cosched.connector.launches import process_environment
+from cosched.connector.parallel import OPENMPI_HOST_FILE, launcher_environment, process_count
 from cosched.connector.spool import prepared_command
 from cosched_local import runner
 from cosched_local.processes import has_ended, kill_all
@@ -28,6 +29,12 @@ __all__ = ["LocalJob", "reap", "start_runner"]
 # Variables that a job gets of the daemon's own environment; the rest may hold the daemon's secrets.
 _PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 _NO_LIMIT = "inf"
+_AGENT = """\
+#!/bin/sh
+# Called by MPI's launchers as `agent HOST WORD...`: all local slots are of this machine.
+shift
+exec /bin/sh -c "$*"
+"""
 _HOST_FILE = "hosts"  # name of the file with the names of the attempt's hosts
 _RUNNER_PATIENCE = 5.0  # seconds beyond the grace that a runner may take to end its job, before it is killed itself
 _NEVER = float("inf")
@@ -43,7 +50,8 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
     """
     limit = _NO_LIMIT if launch.time_limit is None else str(launch.time_limit)
     marks = shlex.quote(str(folder))
-    command = ("/bin/sh", "-c", prepared_command(launch, marks)) if launch.prepare else launch.command
+    plain = not launch.prepare and launch.launch in (LaunchMode.EACH, LaunchMode.ONCE)
+    command = launch.command if plain else ("/bin/sh", "-c", prepared_command(launch, marks))
     arguments = [
         sys.executable,
         "-I",
@@ -51,21 +59,17 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
         str(Path(runner.__file__)),
         str(folder),
         launch.directory or str(folder),
-        str(launch.count),
+        str(process_count(launch)),
         limit,
         str(grace),
         *command,
     ]
     variables = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
-    hosts = launch.hosts or (os.uname().nodename,) * launch.count
-    host_file = folder / _HOST_FILE
-    host_file.write_text("".join(f"{host}\n" for host in hosts))
-    places = {"COSCHED_HOSTS": ",".join(hosts), "COSCHED_HOST_FILE": str(host_file)}
     log = (os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     pid = os.posix_spawn(
         sys.executable,
         arguments,
-        {**variables, **process_environment(launch), **places},
+        {**variables, **_launcher_variables(launch, folder), **process_environment(launch), **_places(launch, folder)},
         setsid=True,
         setsigmask=(),
         file_actions=[
@@ -76,6 +80,28 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
     )
     _runner_pids.add(pid)
     return pid
+
+
+def _places(launch: Launch, folder: Path) -> dict[str, str]:
+    """Write the host file, and return the variables that tell of the hosts."""
+    hosts = _hosts(launch)
+    (folder / _HOST_FILE).write_text("".join(f"{host}\n" for host in hosts))
+    return {"COSCHED_HOSTS": ",".join(hosts), "COSCHED_HOST_FILE": str(folder / _HOST_FILE)}
+
+
+def _hosts(launch: Launch) -> tuple[str, ...]:
+    return launch.hosts or (os.uname().nodename,) * launch.count
+
+
+def _launcher_variables(launch: Launch, folder: Path) -> dict[str, str]:
+    """Write what MPI's launchers need of a program that is launched once, and return their variables."""
+    if not launch.launch.once:
+        return {}
+    agent, listed = folder / "agent", folder / OPENMPI_HOST_FILE
+    agent.write_text(_AGENT)
+    agent.chmod(0o700)
+    listed.write_text("".join(f"{host} slots={launch.processes_per_host}\n" for host in _hosts(launch)))
+    return launcher_environment(str(agent), str(folder / _HOST_FILE), str(listed))
 
 
 def reap() -> None:
@@ -205,7 +231,9 @@ class LocalJob:
         attempt = self.launch.attempt
         claim = self._claim
         end = self._spool.end(attempt)
-        if claim is not None and (end is None or end.state in (JobState.REMOVED, JobState.EVICTED)):
+        cut_short = end is None or end.state in (JobState.REMOVED, JobState.EVICTED)
+        # The launcher's daemons are in groups of their own: none outlives a program that is launched once.
+        if claim is not None and (cut_short or self.launch.launch.once):
             self._give_up = 0.0
             if not kill_all(attempt, claim):
                 return False

@@ -251,8 +251,10 @@ class SlurmConnector:
         Raises:
             OSError: the spool cannot be written.
         """
-        script = self._attempts.write_script(launch)
-        scontrol = "" if launch.hosts or launch.count == 1 else self._slurm.path("scontrol")
+        script = self._attempts.write_script(launch, self._settings.bin)
+        # A program that is launched once begins on the first host in Slurm's order.
+        chosen = launch.count > 1 and (launch.launch.once or not launch.hosts)
+        scontrol = self._slurm.path("scontrol") if chosen else ""
         text = job_script(process_count(launch), script, self._slurm.path("srun"), scontrol)
         job = self._attempts.write(launch.attempt, "job.sh", text)
         if user is not None:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.connector import SafeValue, safe
+from cosched.connector import SafeValue, parallel, safe
 from cosched.connector.launches import shown_application, shown_deadline
 from cosched.connector.templating import render
 from cosched.errors import UserError
@@ -137,7 +137,8 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
     if settings.identity == "account":
         given["account"] = account_name(launch.owner)
     if launch.native is None:
-        given |= {"ntasks": str(count), "ntasks-per-node": "1"}
+        ranks = launch.processes_per_host
+        given |= {"ntasks": str(count * ranks), "ntasks-per-node": str(ranks)}
     named = [f"--{option}={value}" for option, value in given.items() if value]
     flags = [f"--{option}" for option, value in own.items() if not value]
     return ["--exclusive", "--no-requeue", *named, *flags]
@@ -182,7 +183,7 @@ def process_count(launch: Launch) -> int:
 
     A user's own script runs once, on the first host.
     """
-    return launch.count if launch.native is None else 1
+    return parallel.process_count(launch) if launch.native is None else 1
 
 
 def job_script(count: int, script: Path, srun: str, scontrol: str = "") -> str:

@@ -149,19 +149,31 @@ class SlurmAttemptFolders(AttemptFolders):
         finished = max(started, *(float(stamp[0]) for stamp in ended))
         return ProcessStamps(started, finished, next((code for code in codes if code), 0), job, hosts)
 
-    def write_script(self, launch: Launch) -> Path:
+    def write_script(self, launch: Launch, commands: Path | None = None) -> Path:
         """Write the script that each process runs.
+
+        Args:
+            launch: the attempt.
+            commands: folder of Slurm's commands, which MPI's launchers call; None where it is in PATH.
 
         Raises:
             UserError: the program's name begins with a dash.
         """
         directory = shlex.quote(launch.directory or str(self.folder(launch.attempt)))
         folder = shlex.quote(str(self.folder(launch.attempt)))
+        once = launch.native is None and launch.launch.once
+        if once and launch.count > 1:  # their order is Slurm's, which says where the first one is
+            alike = len(set(launch.classes)) == 1
+            launch = replace(launch, hosts=(), classes=launch.classes if alike else ())
         variables, count = export_lines(launch), launch.count
         if not launch.hosts:
             variables = f"{_CHOSEN_HOSTS}\n{variables}"
         files: tuple[str, ...] = ("out", "err")
         rank = _RANK_OF_HOST.format(hosts=shlex.join(launch.hosts)) if launch.hosts else 'rank="${SLURM_PROCID:-0}"'
+        if once:
+            rank, count = "rank=0", 1
+            if commands is not None:
+                variables += f'\nexport PATH="$PATH":{shlex.quote(str(commands))}'
         native = launch.native
         if native is not None:  # the user's own script runs once, on the first host, as sbatch would run it
             script = self.write(launch.attempt, "user.sh", native.script)

@@ -56,6 +56,7 @@ def check_predecessors(
 _LONGEST_NAME = 200
 _LONGEST_TASK = 1 << 20  # bytes of command, environment, model, script and so on together
 _MOST_PREDECESSORS = 100
+_MOST_PROCESSES_PER_HOST = 1024
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the task's length
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
@@ -132,6 +133,7 @@ class TaskValidator:
             SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
         """
         _check_native(request, self._connector)
+        _check_launch(request)
         self._targets.check(request.notify)
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
@@ -251,6 +253,19 @@ def _check_native(request: TaskRequest, connector: str) -> None:
     if request.prepare:
         raise UserError("a task from a file of the user's own has no preparation beside it: put it into the file")
     check_native_description(native)
+
+
+def _check_launch(request: TaskRequest) -> None:
+    if request.native is not None and request.launch.once:
+        raise UserError("a file of the user's own says itself how its program is launched: leave launch and mpi out")
+    if not 1 <= request.processes_per_host <= _MOST_PROCESSES_PER_HOST:
+        raise UserError(
+            f"processes per host is {request.processes_per_host}: give a number from 1 to {_MOST_PROCESSES_PER_HOST}"
+        )
+    if request.processes_per_host > 1 and not request.launch.once:
+        raise UserError(
+            "the command runs once on each host: for more processes give launch once, openmpi, mpich or intel"
+        )
 
 
 def _check_length(spec: TaskSpec) -> None:

@@ -3,7 +3,16 @@
 Start at `interface`; `contract` holds the tests that every connector inherits; docs/connectors/writing.md says how.
 """
 
-from cosched.connector.interface import Connector, ConnectorError, Host, JobReport, JobState, Launch, Output
+from cosched.connector.interface import (
+    Connector,
+    ConnectorError,
+    Host,
+    JobReport,
+    JobState,
+    Launch,
+    LaunchMode,
+    Output,
+)
 from cosched.connector.registry import available_connectors, load_connector
 from cosched.connector.values import NativeDescription, SafeValue, safe
 
@@ -14,6 +23,7 @@ __all__ = [
     "JobReport",
     "JobState",
     "Launch",
+    "LaunchMode",
     "NativeDescription",
     "Output",
     "SafeValue",

@@ -25,6 +25,7 @@ __all__ = [
     "JobReport",
     "JobState",
     "Launch",
+    "LaunchMode",
     "Output",
     "SubmitOutcomes",
     "SubmitsMany",
@@ -68,11 +69,26 @@ class Host:
     free_at: float | None = None
 
 
+class LaunchMode(StrEnum):
+    """How a task's command is launched on its hosts."""
+
+    EACH = "each"  # once on each host
+    ONCE = "once"  # on the first host; it finds the others
+    OPENMPI = "openmpi"  # by Open MPI's mpirun on the first host, which starts ranks on all
+    MPICH = "mpich"  # by MPICH's
+    INTEL = "intel"  # by Intel MPI's
+
+    @property
+    def once(self) -> bool:
+        """Return whether one process is started, on the first host."""
+        return self is not LaunchMode.EACH
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One attempt at a task with all that a connector needs to run it.
 
-    The command runs once on each host. Beside `environment` every process sees COSCHED_TASK, COSCHED_ATTEMPT,
+    The command runs as `launch` says. Beside `environment` every process sees COSCHED_TASK, COSCHED_ATTEMPT,
     COSCHED_RANK (0 … count-1), COSCHED_HOST_COUNT, COSCHED_HOSTS (names in rank order, joined by commas),
     COSCHED_HOST_FILE (a file with these names, one in each line), COSCHED_HOST_CLASSES (one for each host, empty where
     not known) and COSCHED_PARAMETER_<name>.
@@ -98,6 +114,8 @@ class Launch:
         deadline: deadline of the task as it is submitted, epoch seconds, for the manager's own tools to show; None for
             none.
         application: its name, for the same.
+        launch: on each host, or once; `prepare` runs where the command does.
+        processes_per_host: ranks of a parallel program on each host.
     """
 
     attempt: str
@@ -117,6 +135,8 @@ class Launch:
     native: NativeDescription | None = None
     deadline: float | None = None
     application: str = ""
+    launch: LaunchMode = LaunchMode.EACH
+    processes_per_host: int = 1
 
 
 class JobState(StrEnum):

@@ -9,7 +9,7 @@ import uuid
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector.interface import Launch
+from cosched.connector.interface import Launch, LaunchMode
 from cosched.connector.values import NativeDescription, SafeValue, check_native_description, safe
 from cosched.errors import UserError
 
@@ -113,6 +113,7 @@ def launch_from_json(text: str) -> Launch:
         key: tuple(value) if isinstance(value, list) else value for key, value in json.loads(text).items()
     }
     native = fields.pop("native", None)
+    fields["launch"] = LaunchMode(fields.get("launch", LaunchMode.EACH))
     return Launch(**fields, native=None if native is None else NativeDescription(**native))
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector.interface import ConnectorError, JobReport, JobState, Output
 from cosched.connector.launches import process_environment
-from cosched.errors import UserError
+from cosched.connector.parallel import command_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -55,7 +55,7 @@ if [ "$prepared" -ne 0 ]; then
     (echo "$prepared" > {mark}"$COSCHED_RANK") 2> /dev/null
     exit "$prepared"
 fi
-exec {command}"""
+{command}"""
 _HOST_FILE_LINES = """\
 export COSCHED_HOST_FILE={folder}/hosts."$COSCHED_RANK"
 (IFS=,; set -f; printf '%s\\n' $COSCHED_HOSTS > "$COSCHED_HOST_FILE")"""
@@ -292,17 +292,6 @@ class AttemptFolders:
         return owner in (os.geteuid(), self.root.stat().st_uid)  # a file server may know our root by another name
 
 
-def _command_line(launch: Launch) -> str:
-    """Return the launch's command as a shell's `exec` takes it, every word as it is.
-
-    Raises:
-        UserError: the program's name begins with a dash, which `exec` takes for an option.
-    """
-    if launch.command[0].startswith("-"):
-        raise UserError(f"program {launch.command[0]!r} starts with '-': give its path")
-    return shlex.join(launch.command)
-
-
 def prepared_command(launch: Launch, folder: str) -> str:
     """Return the shell lines that run the launch's preparation, if any, then its command.
 
@@ -314,9 +303,9 @@ def prepared_command(launch: Launch, folder: str) -> str:
         UserError: the program's name begins with a dash.
     """
     if not launch.prepare:
-        return f"exec {_command_line(launch)}"
+        return command_lines(launch)
     return _PREPARED_COMMAND.format(
-        prepare=shlex.join(launch.prepare), command=_command_line(launch), mark=f"{folder}/{_PREPARATION_FAILED}."
+        prepare=shlex.join(launch.prepare), command=command_lines(launch), mark=f"{folder}/{_PREPARATION_FAILED}."
     )
 
 

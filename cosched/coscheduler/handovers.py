@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.task import TaskSpec, shared_values
 
@@ -94,8 +95,10 @@ class TaskDocument:
         most: most hosts; 0: as many as there are.
         deadline: seconds from sending.
         application: name in catalogues, whose command runs with these parameters; empty: `command` runs as it is.
-        prepare: runs on each host before `command`; empty for none.
+        prepare: runs before `command`, where that runs; empty for none.
         native: the job in a user's own file, if there is one; it runs only beside the manager named there.
+        launch: None for a command that runs on each host: so domains of before `launch` understand all but the others.
+        processes_per_host: None where `launch` is.
     """
 
     name: str
@@ -114,6 +117,8 @@ class TaskDocument:
     parameters: tuple[DocumentParameter, ...] = ()
     environment: tuple[NamedText, ...] = ()
     native: NativeJob | None = None
+    launch: LaunchMode | None = None
+    processes_per_host: int | None = None
 
 
 def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: tuple[float, ...] = ()) -> TaskDocument:
@@ -134,6 +139,8 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
         "parameters": tuple(_parameter(name, value) for name, value in spec.parameters.items()),
         "environment": _texts(spec.environment),
         "native": None if job is None else NativeJob(job.manager, job.script, _texts(job.settings)),
+        "launch": spec.launch if spec.launch.once else None,
+        "processes_per_host": spec.processes_per_host if spec.launch.once else None,
     }
     return TaskDocument(**(shared_values(spec, TaskDocument) | travelling))
 
@@ -151,6 +158,8 @@ def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:
         "count": document.least,
         "native": None if job is None else NativeDescription(job.manager, _values(job.settings), job.script),
         "model": "",
+        "launch": document.launch or LaunchMode.EACH,
+        "processes_per_host": document.processes_per_host or 1,
     }
     return TaskSpec(**(shared_values(document, TaskSpec) | arriving))
 

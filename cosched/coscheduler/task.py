@@ -10,6 +10,8 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
+from cosched.connector.interface import LaunchMode
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -72,16 +74,17 @@ class TaskSpec:
 
     Attributes:
         application: name of the catalogue entry or of the command.
-        command: argument vector, run once on each host.
+        command: argument vector, run on each host or on the first, as `launch` says.
         deadline: epoch seconds.
         count: number of hosts of a task without a profile (ignored where there is one).
-        prepare: argument vector run on each host before the command; empty for none.
+        prepare: argument vector run before the command, where that runs; empty for none.
         native: the job in its manager's own words, where the user brought a file; its command is for people then.
         model: text of the user's own performance model (PSL); empty where there is none.
         after: tasks that must have completed before it may leave; they were accepted before it.
         best_effort: accepted although its deadline may not be met.
         time_limit: seconds.
         notify: addresses to tell of its end, or that it will be late: mailto:… and https://….
+        processes_per_host: ranks of a parallel program on each host.
     """
 
     name: str
@@ -99,6 +102,8 @@ class TaskSpec:
     best_effort: bool = False
     time_limit: float | None = None
     notify: tuple[str, ...] = ()
+    launch: LaunchMode = LaunchMode.EACH
+    processes_per_host: int = 1
 
     @property
     def text_bytes(self) -> int:

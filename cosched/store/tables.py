@@ -22,6 +22,7 @@ from sqlalchemy import (
     text,
 )
 
+from cosched.connector.interface import LaunchMode
 from cosched.coscheduler.handovers import GuestState, HandoverState
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store.column_types import NATIVE, PROFILE, STRING_MAP, STRINGS, TASK_DOCUMENT, state_type
@@ -83,6 +84,8 @@ tasks = Table(
     Column("after", STRINGS, nullable=False, server_default="[]", info=_DETAIL),
     Column("best_effort", Boolean, nullable=False),
     Column("time_limit", Double),
+    Column("launch", state_type(LaunchMode), nullable=False, server_default="each", info=_DETAIL),
+    Column("processes_per_host", Integer, nullable=False, server_default=text("1"), info=_DETAIL),
     Column("state", state_type(TaskState), nullable=False),
     Column("reason", Text, nullable=False),
     Column("dispatched", Double),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
 
 __all__ = [
@@ -32,7 +33,7 @@ class TaskRequest:
 
     Attributes:
         application: name in the catalogue; empty where `command` is given.
-        command: argument vector starting with an absolute path; runs once on each host.
+        command: argument vector starting with an absolute path; runs as `launch` says.
         parameters: parameters of the application.
         deadline: seconds since the epoch, ISO 8601 with a zone, or "now+2h30m".
         hosts: how many, as a number or a range "2-8"; limits what the scheduler may choose.
@@ -45,8 +46,10 @@ class TaskRequest:
         time_limit: seconds (or "2h") after which the manager may end it.
         notify: addresses to tell of its end, or that it will be late: mailto:… and https://… allowed here.
         after: identifiers of tasks that must complete before it may start; it is cancelled where one does not.
-        prepare: argument vector, run on each host before the command; its failure fails the task.
+        prepare: argument vector, run before the command where that runs; its failure fails the task.
         native: the job in the words of the domain's manager, as a user's own file has it; `command` is then for people.
+        launch: the command runs on `each` host; `once`, on the first; or as `openmpi`, `mpich` or `intel` start it.
+        processes_per_host: ranks of a program that is launched once, on each host.
     """
 
     application: str = ""
@@ -65,6 +68,8 @@ class TaskRequest:
     notify: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     native: NativeDescription | None = None
+    launch: LaunchMode = LaunchMode.EACH
+    processes_per_host: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +226,8 @@ class TaskDetail(TaskView):
         model: the text of the performance model (PSL) that its user brought; empty for none.
         profile: the prediction as the model or the user gives it; null where it passes through.
         after: the tasks that must have completed before it may start.
+        launch: how its command is launched.
+        processes_per_host: ranks of a program that is launched once, on each host.
     """
 
     command: tuple[str, ...]
@@ -237,6 +244,8 @@ class TaskDetail(TaskView):
     handovers: tuple[HandoverView, ...] = ()
     model: str = ""
     after: tuple[str, ...] = ()
+    launch: LaunchMode = LaunchMode.EACH
+    processes_per_host: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

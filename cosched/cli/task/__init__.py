@@ -111,6 +111,8 @@ def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:
         place = task.native.settings.get("output" if stream == "out" else "error", "")
         if place:
             return f"the file of task {task.id} sends this to {Path(task.directory) / place}: look there"
+    if task.launch.once and rank:
+        return f"task {task.id} is launched once: all that it writes is that of rank 0"
     if rank >= task.count:
         return f"task {task.id} has no rank {rank}: it has {task.count} processes, from 0 on"
     if task.peer:
@@ -160,6 +162,9 @@ def submit(
     time_limit: Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended.")] = "",
     count: Annotated[int, typer.Option(metavar="N", min=1, help="So many tasks; each finds TASK_INDEX.")] = 1,
     lines: Annotated[str, typer.Option("--from", metavar="FILE", help="A task for each line: its arguments.")] = "",
+    launch: Annotated[str, typer.Option(metavar="each|once", help="On each host, or on the first alone.")] = "",
+    mpi: Annotated[str, typer.Option(metavar="openmpi|mpich|intel", help="Its mpirun starts ranks on all hosts.")] = "",
+    processes_per_host: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks on each host.")] = 1,
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
     server: ServerOption = "",
@@ -183,6 +188,9 @@ def submit(
         prepare=prepare,
         notify=notify or (),
         after=after or (),
+        launch=launch,
+        mpi=mpi,
+        processes_per_host=processes_per_host,
     )
     command = context.meta.get("command", ())
     if file is not None and command:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
 from cosched.api.times import parse_duration
+from cosched.connector.interface import LaunchMode
 from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file, read_user_file
 from cosched.errors import UserError
 
@@ -43,6 +44,9 @@ class SubmitOptions:
         prepare: a command line that runs on each host before the task, split into words as a shell does.
         notify: mailto:… and https://… addresses; a bare mail address is one, too.
         after: identifiers of tasks that must have completed first.
+        launch: on each host or once.
+        mpi: whose mpirun starts it; empty for none.
+        processes_per_host: ranks on each host.
     """
 
     application: str = ""
@@ -58,6 +62,9 @@ class SubmitOptions:
     prepare: str = ""
     notify: Sequence[str] = ()
     after: Sequence[str] = ()
+    launch: str = ""
+    mpi: str = ""
+    processes_per_host: int = 1
 
 
 def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tuple[TaskRequest, str]:
@@ -95,8 +102,20 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         notify=tuple(word if ":" in word else f"mailto:{word}" for word in options.notify),
         after=tuple(options.after),
         time_limit=parse_duration(options.time_limit) if options.time_limit else None,
+        launch=_launch_mode(options.launch, options.mpi),
+        processes_per_host=options.processes_per_host,
     )
     return request, note
+
+
+def _launch_mode(launch: str, mpi: str) -> LaunchMode:
+    if launch not in ("", *_LAUNCHES):
+        raise UserError(f"--launch is {launch!r}: write each or once")
+    if mpi not in ("", *_MPIS):
+        raise UserError(f"--mpi is {mpi!r}: write {', '.join(_MPIS[:-1])} or {_MPIS[-1]}")
+    if mpi and launch == LaunchMode.EACH:
+        raise UserError("--mpi starts the program once: leave --launch each out")
+    return LaunchMode(mpi or launch or LaunchMode.EACH)
 
 
 def _prepare_words(text: str) -> tuple[str, ...]:
@@ -144,6 +163,8 @@ def _profile_value(word: str) -> float | None:
         ) from error
 
 
+_LAUNCHES = (LaunchMode.EACH, LaunchMode.ONCE)
+_MPIS = (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL)
 _INDEX = "TASK_INDEX"
 
 

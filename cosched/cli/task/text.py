@@ -72,6 +72,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("application", task.application),
         ("command", shlex.join(task.command)),
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),
+        ("launch", _launch_text(task)),
         ("directory", task.directory),
         ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
@@ -102,6 +103,12 @@ def task_lines(task: TaskDetail) -> list[str]:
         f"log:         {format_optional_time(line.time)} {clean(f'{line.kind}: {line.detail}')}" for line in task.log
     ]
     return lines
+
+
+def _launch_text(task: TaskDetail) -> str:
+    if not task.launch.once:
+        return ""
+    return f"{task.launch}, {task.processes_per_host} on each host" if task.processes_per_host > 1 else task.launch
 
 
 def explanation_lines(explanation: ExplanationView) -> list[str]:

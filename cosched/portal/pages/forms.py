@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.api.deadlines import parse_deadline_field
 from cosched.api.documents import TaskRequest
+from cosched.connector import LaunchMode
 from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file
 from cosched.coscheduler.task import shared_values
 from cosched.errors import UserError
@@ -64,7 +65,22 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         directory=fields.get("directory", "").strip(),
         best_effort=fields.get("best_effort", "") == "on",
         time_limit=fields.get("time_limit", "").strip() or None,
+        launch=_launch_mode(fields.get("launch", "")),
+        processes_per_host=_processes(fields.get("processes_per_host", "").strip()),
     )
+
+
+def _launch_mode(text: str) -> LaunchMode:
+    try:
+        return LaunchMode(text or LaunchMode.EACH)
+    except ValueError as error:
+        raise UserError(f"the launch is {text[:80]!r}: choose one of {', '.join(LaunchMode)}") from error
+
+
+def _processes(text: str) -> int:
+    if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise UserError(f"the processes on each host are {text[:80]!r}: write a number")
+    return int(text or 1)
 
 
 def local_minute(moment: float, zone: tzinfo | None) -> str:
@@ -101,7 +117,14 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
             "prepare": "\n".join(task.prepare),
         }
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
+    fields |= _launch_fields(task)
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
+
+
+def _launch_fields(task: TaskDetail) -> dict[str, str]:
+    if not task.launch.once:
+        return {}
+    return {"launch": str(task.launch), "processes_per_host": str(task.processes_per_host)}
 
 
 def resubmit_request(

@@ -100,6 +100,7 @@ PLAIN = {
     ("ReservationReleased", "reservation"),
     ("TaskForwarded", "peer"),
     ("TaskSpec", "after"),
+    ("TaskSpec", "launch"),
 }
 
 
