@@ -1,7 +1,7 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
 # `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages,
 # CONNECTOR=simulated on one where nothing runs.
-.PHONY: demo demo-grid check check-tests test all-tests lint soak machine-code testbed test-pyslurm peers clean
+.PHONY: demo demo-grid check check-tests test all-tests lint soak audit machine-code testbed test-pyslurm peers clean
 
 CONNECTOR ?= local
 CONNECTORS ?= local,local,local
@@ -42,12 +42,21 @@ lint:
 	$(PYTHON_IN_VENV) -m mypy
 
 # Property tests, schemathesis and fuzzers with new seeds, fifty times as far, then a day's work in an hour: for hours.
-# A finding becomes a test of its own.
+# A finding becomes a test of its own. Last, known weaknesses of the packages.
 soak:
 	@tools/setup test
 	@$(MAKE) --no-print-directory machine-code
 	EXPLORE=1 $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup --timeout 14400 -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
 	$(PYTHON_IN_VENV) -m benchmarks.soak
+	@$(MAKE) --no-print-directory audit
+
+# The package index's word on known weaknesses of all locked packages; a package that it says nothing of fails, too.
+audit:
+	@tools/setup test
+	@tools/setup audit
+	@$(PYTHON_IN_VENV) -m pip_audit --strict --disable-pip --require-hashes --progress-spinner off \
+		-r requirements/test.txt -r requirements/build.txt -r requirements/audit.txt || { echo "audit: a locked package has" \
+		"a known weakness, or the index (PyPI) did not answer for it; above is which: nothing is audited until this passes" >&2; exit 1; }
 
 # Once, and not by every process of the tests at the same time.
 machine-code:
