@@ -1,4 +1,4 @@
-"""Debian's Chromium for tests of pages, with fonts of its own, whatever the machine has installed.
+"""Debian's Chromium without a window for tests of pages, with fonts of its own, whatever the machine has installed.
 
 python -m tests.testbed.browser --prepare      only downloads and unpacks it
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["chromium", "main", "prefix"]
 
-_RECIPE = "chromium-1"
-_PACKAGES = ("chromium", "fonts-inter", "fonts-jetbrains-mono", "fontconfig-config")
+_RECIPE = "chromium-shell-1"
+_PACKAGES = ("chromium-headless-shell", "fonts-inter", "fonts-jetbrains-mono", "fontconfig-config")
 _LIBRARIES = ("usr/lib/*-linux-gnu", "lib/*-linux-gnu", "usr/lib/*-linux-gnu/pulseaudio", "usr/lib/*-linux-gnu/nss")
 _UNUSED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/info", "usr/share/icons")
 _FONTS = """<?xml version="1.0"?>
@@ -69,7 +69,7 @@ def chromium() -> Iterator[Browser]:
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=root / "usr/lib/chromium/chromium", args=arguments, env=environment
+            executable_path=root / "usr/lib/chromium/chromium-headless-shell", args=arguments, env=environment
         )
         try:
             yield browser

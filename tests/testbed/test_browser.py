@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 def test_what_is_prepared_is_found_again(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--prepare"]) == 0
     assert capsys.readouterr().out.strip() == str(prefix())
-    assert (prefix() / "usr/lib/chromium/chromium").is_file()
+    assert (prefix() / "usr/lib/chromium/chromium-headless-shell").is_file()
 
 
 @pytest.mark.xdist_group("browser")
