@@ -90,6 +90,7 @@ def records_of(kind: type[R], rows: Iterable[TableRow]) -> tuple[R, ...]:
     return tuple(record_of(kind, row) for row in rows)
 
 
+@cache
 def upsert(table: Table) -> Insert:
     """Return the statement that adds rows or replaces those of the same primary key."""
     statement = insert(table)

@@ -10,6 +10,7 @@ import pytest
 
 from cosched.coscheduler.task import TaskState
 from tests.daemon.lives import CrashError, Life, Pool, World, a_request
+from tests.exploring import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +124,7 @@ def _crash_then(step: str, times: int) -> Callable[[World], None]:
     return crash
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(examples(12)))
 def test_faults_and_crashes_at_random_moments_lose_no_task(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
