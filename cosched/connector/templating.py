@@ -32,7 +32,7 @@ def render(folder: str, name: str, values: Mapping[str, object]) -> str:
 
 @cache
 def _environment(folder: str) -> Environment:
-    """Return the templates of a folder; each is compiled once, and again when its file has changed."""
+    """Return the templates of a folder, each compiled again only when its file changes."""
     return Environment(
         loader=FileSystemLoader(templates() / folder),
         undefined=StrictUndefined,
