@@ -289,6 +289,11 @@ class Agent:
         elif task.status.state is TaskState.CANCELLING and task.status.peer:
             self._outgoing.cancel(task.id, task.status.reason, time)
 
+    def task_edited(self, task: Task) -> None:
+        """Drop what neighbours were told of a task before it was edited; their late answers match nothing."""
+        self._negotiator.forget(task.id)
+        self._outgoing.skip_epoch(task)
+
     def tick(self, time: float) -> None:
         """Do all that is due by now."""
         self._outgoing.tick(time)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.events import AdvertisingChanged, LetterFailed, LetterReceived, PeersChanged
 from cosched.coscheduler.changes import AskPeers, AskStart, Changes, Outcome
-from cosched.coscheduler.events import NeighboursChanged, Restored, Tick
+from cosched.coscheduler.events import EditRequested, NeighboursChanged, Restored, Tick
 from cosched.coscheduler.log_entries import log_entries
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ class Broker:
         if self.agent is not None:
             for task in outcome.changes.tasks.values():
                 self.agent.task_changed(task, event.time)
+            if isinstance(event, EditRequested) and event.task in outcome.changes.tasks:
+                self.agent.task_edited(outcome.changes.tasks[event.task])
             for decision in outcome.decisions:
                 if isinstance(decision, AskStart):
                     self.agent.ask_start(decision.task, event.time)

@@ -69,7 +69,9 @@ class DomainView:
     def waits(self, name: str) -> bool:
         """Return whether a task waits here, so that it could be handed over."""
         task = self._core.tasks.get(name)
-        if task is None or task.status.state is not TaskState.QUEUED or self._core.predecessors(name):
+        if task is None or task.status.state is not TaskState.QUEUED or task.status.held_by:
+            return False
+        if self._core.predecessors(name):
             return False
         return self._core.attempt_of(name) is None
 

@@ -48,8 +48,13 @@ class CoreAccess(Protocol):
         """Have a function called with core and time, between events; it must change nothing."""
         ...
 
-    def apply(self, event: Event) -> Future[None]:
-        """Tell the core of an event; the answer comes when its changes are on disk."""
+    def apply(self, event: Event, check: Callable[[Coscheduler], None] | None = None) -> Future[None]:
+        """Tell the core of an event; the answer comes when its changes are on disk.
+
+        Args:
+            event: what happened.
+            check: called with the core just before the event; what it raises keeps the event from the core.
+        """
         ...
 
     def accept(
@@ -92,9 +97,9 @@ class CoreClient:
         """
         return self.wait(self._core.ask(question))
 
-    def apply(self, event: Event) -> None:
-        """Tell the core of an event; on return its changes are on disk."""
-        self.wait(self._core.apply(event))
+    def apply(self, event: Event, check: Callable[[Coscheduler], None] | None = None) -> None:
+        """Tell the core of an event, unless a check of the core refuses it; on return its changes are on disk."""
+        self.wait(self._core.apply(event, check))
 
     def accept(
         self,

@@ -1,4 +1,4 @@
-"""The task service lists, shows, explains and cancels tasks.
+"""The task service lists, shows, explains, changes and cancels tasks.
 
 Another user's task is as absent as one that never was. New tasks: `cosched.app.submissions`.
 """
@@ -8,17 +8,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cosched.api.deadlines import parse_deadline
 from cosched.api.documents import TaskPage
-from cosched.api.problems import NotFoundError
+from cosched.api.problems import ConflictError, NotFoundError
+from cosched.app.validation import check_deadline_can_be_met, checked_name
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
-from cosched.coscheduler.events import CancelRequested
+from cosched.coscheduler.edits import TaskEdit, edited, why_unchangeable
+from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
+from cosched.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cosched.access.principals import Principal
-    from cosched.api.documents import ExplanationView, TaskDetail, TaskView
+    from cosched.api.documents import ExplanationView, TaskChange, TaskDetail, TaskView
     from cosched.app.core_access import CoreClient
     from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.outputs import TaskOutputs
+    from cosched.app.validation import DomainState
     from cosched.connector.interface import Output
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
@@ -35,7 +42,24 @@ class TaskService:
     Each raises `NotFoundError` for a task that the principal may not see, `SystemFault` where core or database fail.
     """
 
-    def __init__(self, core: CoreClient, store: Store, outputs: TaskOutputs, neighbours: NeighbourAccess) -> None:
+    def __init__(
+        self,
+        core: CoreClient,
+        store: Store,
+        outputs: TaskOutputs,
+        neighbours: NeighbourAccess,
+        state: Callable[[], DomainState],
+    ) -> None:
+        """Set up.
+
+        Args:
+            core: has the live tasks.
+            store: has all tasks.
+            outputs: of their processes.
+            neighbours: may have been asked about them.
+            state: returns what new deadlines are measured against; see `submission_state`.
+        """
+        self._state = state
         self._core = core
         self._store = store
         self._outputs = outputs
@@ -91,11 +115,78 @@ class TaskService:
         self._core.apply(CancelRequested(self._core.now(), task_id))
         return task_view(self._find(principal, task_id))
 
+    def edit(self, principal: Principal, task_id: str, change: TaskChange) -> TaskView:
+        """Give a waiting task other values, all or none of them.
+
+        Raises:
+            UserError: a value is at fault, or there is none.
+            ConflictError: the task does not wait here any more.
+        """
+        self._find(principal, task_id)
+        state = self._state()
+        edit = _checked_edit(change, state.time)
+
+        def check(core: Coscheduler) -> None:
+            task = _waiting(core, task_id)
+            if edit.moves_deadline or edit.best_effort is False:
+                check_deadline_can_be_met(edited(task, edit), state)
+
+        self._core.apply(EditRequested(self._core.now(), task_id, edit, principal.name), check)
+        return task_view(self._find(principal, task_id))
+
+    def hold(self, principal: Principal, task_id: str) -> TaskView:
+        """Keep a waiting task from being planned and started until it is released.
+
+        Raises:
+            ConflictError: the task does not wait here any more, or an operator holds it.
+        """
+        self._find(principal, task_id)
+        event = HoldRequested(self._core.now(), task_id, principal.name)
+        self._core.apply(event, lambda core: _check_holder(_waiting(core, task_id), principal))
+        return task_view(self._find(principal, task_id))
+
+    def release(self, principal: Principal, task_id: str) -> TaskView:
+        """Have a held task planned again; one that nobody holds stays as it is.
+
+        Raises:
+            ConflictError: the task does not wait here any more, or an operator holds it.
+        """
+        self._find(principal, task_id)
+        event = ReleaseRequested(self._core.now(), task_id, principal.name)
+        self._core.apply(event, lambda core: _check_holder(_waiting(core, task_id), principal))
+        return task_view(self._find(principal, task_id))
+
     def _find(self, principal: Principal, task_id: str) -> Task:
         task = self._store.task(task_id)
         if task is None or not principal.may_see(task.owner):
             raise _no_such_task(task_id)
         return task
+
+
+def _checked_edit(change: TaskChange, now: float) -> TaskEdit:
+    if change.deadline is None and change.name is None and change.best_effort is None:
+        raise UserError("nothing is to be changed: give a deadline, a name or best effort")
+    undated = isinstance(change.deadline, str) and change.deadline == "none"
+    return TaskEdit(
+        name=None if change.name is None else checked_name(change.name),
+        deadline=None if undated or change.deadline is None else parse_deadline(change.deadline, now),
+        without_deadline=undated,
+        best_effort=change.best_effort,
+    )
+
+
+def _waiting(core: Coscheduler, task_id: str) -> Task:
+    task = core.tasks.get(task_id)
+    why = f"task {task_id} has ended: submit it again with other values" if task is None else why_unchangeable(task)
+    if task is None or why:
+        raise ConflictError(why)
+    return task
+
+
+def _check_holder(task: Task, principal: Principal) -> None:
+    holder = task.status.held_by
+    if holder not in ("", principal.name) and not principal.is_operator:
+        raise ConflictError(f"task {task.id} is held by {holder}: ask them to release it")
 
 
 def _no_such_task(task_id: str) -> NotFoundError:

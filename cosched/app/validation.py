@@ -28,7 +28,15 @@ if TYPE_CHECKING:
     from cosched.prediction.calibration import Correction
     from cosched.prediction.catalogue import Catalogue, CatalogueEntry, ParameterValue
 
-__all__ = ["DomainState", "ProfilePredictor", "TaskValidator", "check_predecessors", "offered_notice"]
+__all__ = [
+    "DomainState",
+    "ProfilePredictor",
+    "TaskValidator",
+    "check_deadline_can_be_met",
+    "check_predecessors",
+    "checked_name",
+    "offered_notice",
+]
 
 
 def check_predecessors(
@@ -139,8 +147,7 @@ class TaskValidator:
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
         _check_length(task.spec)
-        if not task.spec.best_effort and not domain.accepts_late:
-            _check_slack(task, domain)
+        check_deadline_can_be_met(task, domain)
         return task
 
     def _catalogue_task(self, request: TaskRequest, domain: DomainState) -> Task:
@@ -225,7 +232,7 @@ def _task(
     prepare: tuple[str, ...] = (),
 ) -> Task:
     checked: dict[str, Any] = {
-        "name": _name(request.name or application),
+        "name": checked_name(request.name or application),
         "application": application,
         "command": _command(command),
         "parameters": dict(values or {}),
@@ -331,7 +338,14 @@ def offered_notice(task: Task, domain: DomainState) -> str:
     )
 
 
-def _check_slack(task: Task, domain: DomainState) -> None:
+def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
+    """Refuse a task whose shortest prediction misses its deadline, unless it is welcome late.
+
+    Raises:
+        UserError: so it is; says which deadline could be met.
+    """
+    if task.spec.best_effort or domain.accepts_late:
+        return
     shortest = _unmeetable_run_time(task, domain)
     if shortest is None or task.profile is None or task.spec.deadline is None:
         return
@@ -357,7 +371,12 @@ def _unmeetable_run_time(task: Task, domain: DomainState) -> float | None:
     return shortest if domain.time + shortest > task.spec.deadline else None
 
 
-def _name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """Return the name of a task.
+
+    Raises:
+        UserError: it is too long, or could break a line.
+    """
     if len(name) > _LONGEST_NAME:
         raise UserError(f"the task name has {len(name)} characters: at most {_LONGEST_NAME} are allowed")
     return str(safe(name, "the task name"))

@@ -35,6 +35,7 @@ from cosched.api.documents import (
     RunView,
     SearchPoint,
     Status,
+    TaskChange,
     TaskDetail,
     TaskPage,
     TaskRequest,
@@ -141,6 +142,19 @@ class TaskCalls(ApiCaller):
     def cancel(self, task_id: str) -> TaskView:
         """Cancel a task; its job is ended if there is one."""
         return decode_document(TaskView, self._call("POST", f"/tasks/{segment(task_id)}/cancel", {}))
+
+    def edit(self, task_id: str, change: TaskChange) -> TaskView:
+        """Give a waiting task other values, all or none."""
+        body = {key: value for key, value in asdict(change).items() if value is not None}
+        return decode_document(TaskView, self._call("PATCH", f"/tasks/{segment(task_id)}", body))
+
+    def hold(self, task_id: str) -> TaskView:
+        """Keep a waiting task from being planned and started until it is released."""
+        return decode_document(TaskView, self._call("POST", f"/tasks/{segment(task_id)}/hold", {}))
+
+    def release_task(self, task_id: str) -> TaskView:
+        """Have a held task planned again."""
+        return decode_document(TaskView, self._call("POST", f"/tasks/{segment(task_id)}/release", {}))
 
     def wait(self, task_ids: Sequence[str], timeout: float = math.inf) -> list[TaskDetail]:
         """Wait until these tasks have ended, or for `timeout` seconds; then return them."""

@@ -20,14 +20,18 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.attempts import AttemptLifecycle
 from cosched.coscheduler.dispatch import ImmediateStart, RunTimeTable, first_on_idle_hosts, starts_in_order, starts_now
+from cosched.coscheduler.edits import edited, why_unchangeable
 from cosched.coscheduler.events import (
     CancelRequested,
+    EditRequested,
     Event,
+    HoldRequested,
     HostsObserved,
     HostsReserved,
     NeighboursChanged,
     OfferEnded,
     PeerReported,
+    ReleaseRequested,
     ReservationReleased,
     Restored,
     ScheduleImproved,
@@ -236,8 +240,8 @@ class Coscheduler:
                 self._restore(event)
             case TaskSubmitted():
                 self._accept(event.task)
-            case CancelRequested():
-                self._cancel(event)
+            case CancelRequested() | EditRequested() | HoldRequested() | ReleaseRequested():
+                self._fulfil(event)
             case HostsObserved():
                 self._observe(event)
             case HostsReserved() | ReservationReleased():
@@ -278,7 +282,7 @@ class Coscheduler:
         in_order = sorted(self.tasks.values(), key=lambda task: task.number)
         waiting = [task for task in in_order if task.status.state is TaskState.QUEUED]
         # Others without an attempt are with another domain.
-        self._queue.add_all(task for task in waiting if self.attempt_of(task.id) is None)
+        self._queue.add_all(task for task in waiting if self.attempt_of(task.id) is None and not task.status.held_by)
         if saved.plan is not None:
             self._queue.adopt(saved.plan)
         self._lifecycle.distrust(task.id for task in in_order if task.number <= saved.forgotten)
@@ -294,9 +298,26 @@ class Coscheduler:
     def _note_number(self, *numbers: int) -> None:
         self._last_number = max(self._last_number, *numbers)
 
-    def _cancel(self, event: CancelRequested) -> None:
-        if event.task in self.tasks:
-            self._lifecycle.cancel(self.tasks[event.task], event.reason, event.time)
+    def _fulfil(self, event: CancelRequested | EditRequested | HoldRequested | ReleaseRequested) -> None:
+        """Do with a live task what somebody asks for; only one that waits is changed."""
+        task = self.tasks.get(event.task)
+        if task is not None and isinstance(event, CancelRequested):
+            self._lifecycle.cancel(task, event.reason, event.time)
+        elif task is not None and not isinstance(event, CancelRequested) and not why_unchangeable(task):
+            self._change(task, event)
+
+    def _change(self, task: Task, event: EditRequested | HoldRequested | ReleaseRequested) -> None:
+        match event:
+            case EditRequested():
+                changed = edited(task, event.edit)
+            case HoldRequested():
+                changed = task.with_status(held_by=event.by)
+            case ReleaseRequested():
+                changed = task.with_status(held_by="")
+        if changed != task:
+            self._state.put(changed)
+            self._queue.change(task, changed)
+            self._state.replan()
 
     def _may_wait(self, event: Event) -> bool:
         """Return whether nothing can leave by this event; the plan is not decoded then.

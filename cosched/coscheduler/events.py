@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cosched.connector.interface import Host, JobReport
+    from cosched.coscheduler.edits import TaskEdit
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task, TaskState
@@ -22,13 +23,16 @@ __all__ = [
     "AttemptMissing",
     "AttemptSubmitted",
     "CancelRequested",
+    "EditRequested",
     "Event",
+    "HoldRequested",
     "HostsObserved",
     "HostsReserved",
     "JobReported",
     "NeighboursChanged",
     "OfferEnded",
     "PeerReported",
+    "ReleaseRequested",
     "ReservationReleased",
     "Restored",
     "SavedState",
@@ -57,6 +61,46 @@ class CancelRequested:
     time: float
     task: str
     reason: str = "cancelled by the user"
+
+
+@dataclass(frozen=True, slots=True)
+class EditRequested:
+    """Somebody wants a waiting task to have other values; one that has left stays as it is.
+
+    Attributes:
+        by: name of the user.
+    """
+
+    time: float
+    task: str
+    edit: TaskEdit
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class HoldRequested:
+    """Somebody wants a waiting task to stay, neither planned nor dispatched, until it is released.
+
+    Attributes:
+        by: name of the user.
+    """
+
+    time: float
+    task: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRequested:
+    """Somebody wants a held task to be planned again.
+
+    Attributes:
+        by: name of the user.
+    """
+
+    time: float
+    task: str
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +332,9 @@ Event = (
     Restored
     | TaskSubmitted
     | CancelRequested
+    | EditRequested
+    | HoldRequested
+    | ReleaseRequested
     | HostsObserved
     | HostsReserved
     | ReservationReleased

@@ -66,6 +66,9 @@ def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None
     if status.peer:
         why = _explain_forwarded(status)
         return TaskExplanation(name, status.state, (why,), planned_start=status.started, planned_hosts=status.hosts)
+    if status.held_by:
+        why = f"its release: {status.held_by} holds it (`cosched task release {name}`)"
+        return TaskExplanation(name, status.state, (why,))
     if task.in_transit:
         why = f"a domain that takes it: it comes from {task.origin}, cannot run here and only goes through"
         return TaskExplanation(name, status.state, (why,))

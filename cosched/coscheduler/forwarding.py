@@ -35,7 +35,7 @@ class Forwarding:
         if task is None:
             return
         match event:
-            case TaskForwarded() if task.status.state is TaskState.QUEUED:
+            case TaskForwarded() if task.status.state is TaskState.QUEUED and not task.status.held_by:
                 self._forward(task, event)
             case TaskReturned() if task.status.peer:
                 self._take_back(task, event)

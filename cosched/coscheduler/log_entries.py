@@ -10,10 +10,13 @@ from cosched.coscheduler.events import (
     AttemptMissing,
     AttemptSubmitted,
     CancelRequested,
+    EditRequested,
+    HoldRequested,
     HostsObserved,
     HostsReserved,
     JobReported,
     PeerReported,
+    ReleaseRequested,
     ReservationReleased,
     StartPermitted,
     SubmitFailed,
@@ -46,8 +49,8 @@ def _entry(event: Event, attempts: Mapping[str, Attempt]) -> LogEntry | None:
     match event:
         case TaskSubmitted(time, task):
             return LogEntry(time, "submitted", task.id, f"{task.spec.application} {task.spec.name}".rstrip())
-        case CancelRequested(time, task, reason):
-            return LogEntry(time, "cancel requested", task, reason)
+        case CancelRequested() | EditRequested() | HoldRequested() | ReleaseRequested():
+            return _of_users(event)
         case AttemptSubmitted(time, uuid, job):
             return LogEntry(time, "attempt submitted", _task(uuid, attempts), f"{uuid} is job {job}")
         case SubmitFailed(time, uuid, message, _):
@@ -65,6 +68,18 @@ def _entry(event: Event, attempts: Mapping[str, Attempt]) -> LogEntry | None:
             return _between_domains(event)
         case _:
             return None
+
+
+def _of_users(event: CancelRequested | EditRequested | HoldRequested | ReleaseRequested) -> LogEntry:
+    match event:
+        case CancelRequested(time, task, reason):
+            return LogEntry(time, "cancel requested", task, reason)
+        case EditRequested(time, task, edit, by):
+            return LogEntry(time, "edited", task, f"by {by}: {edit}")
+        case HoldRequested(time, task, by):
+            return LogEntry(time, "held", task, f"by {by}")
+        case ReleaseRequested(time, task, by):
+            return LogEntry(time, "released", task, f"by {by}")
 
 
 def _of_hosts(event: HostsObserved | HostsReserved | ReservationReleased) -> LogEntry:

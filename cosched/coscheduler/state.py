@@ -256,7 +256,10 @@ class CoreState:
             self.unmodelled_submitting.discard(attempt.uuid)
 
     def _keep(self, task: Task) -> None:
-        if task.id not in self.tasks:
+        before = self.tasks.get(task.id)
+        if before is None:
             self.tasks_by_owner[task.owner] += 1
             self.bytes_by_owner[task.owner] += task.spec.text_bytes
+        elif before.spec is not task.spec:  # edited
+            self.bytes_by_owner[task.owner] += task.spec.text_bytes - before.spec.text_bytes
         self.tasks[task.id] = task

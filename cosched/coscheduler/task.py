@@ -70,7 +70,7 @@ _LIVE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """The request of a task, with defaults filled in; it never changes.
+    """The request of a task, with defaults filled in; only edits (`edits.py`) change it.
 
     Attributes:
         application: name of the catalogue entry or of the command.
@@ -136,6 +136,7 @@ class TaskStatus:
         hosts: hosts of the last attempt; empty before that and for a task without a profile.
         held: whether it waits for its origin's permission to start.
         peer: domain that has it, or in which it ended; empty: this one.
+        held_by: user who keeps it, as it waits, from being planned and dispatched; empty: nobody.
     """
 
     state: TaskState = TaskState.QUEUED
@@ -150,6 +151,7 @@ class TaskStatus:
     hosts: tuple[str, ...] = ()
     held: bool = False
     peer: str = ""
+    held_by: str = ""
 
 
 class StatusChanges(TypedDict, total=False):
@@ -167,6 +169,7 @@ class StatusChanges(TypedDict, total=False):
     hosts: tuple[str, ...]
     held: bool
     peer: str
+    held_by: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,22 @@ class TaskQueue:
             self._plan = None
             self._searched.add(task.id)
 
+    def change(self, before: Task, after: Task) -> None:
+        """Take note that a waiting task was edited, held or released.
+
+        A held one is taken out; where its deadline moved, it gets the place of a new one, and other domains may be
+        asked about it again.
+        """
+        if after.status.held_by:
+            self.remove(after.id)
+        elif before.status.held_by:
+            self.add(after)
+        elif before.spec.deadline != after.spec.deadline and after.id in self._counts:
+            searched = after.id in self._searched
+            self.remove(after.id)
+            self.add(after)
+            self._searched |= {after.id} if searched else set()
+
     def snapshot(self) -> QueueSnapshot:
         """Return all that the queue remembers."""
         return QueueSnapshot(

@@ -177,9 +177,9 @@ class Engine(threading.Thread):
         step.add(item, map(self._broker.handle, self._events(item)))
 
     def _is_acceptable(self, item: InboxItem) -> bool:
-        """Return whether new tasks pass their check and their predecessors may still succeed.
+        """Return whether an item passes its check and its tasks' predecessors may still succeed.
 
-        Tasks that do not are refused with the fault.
+        One that does not is refused with the fault.
         """
         try:
             if item.check is not None:

@@ -31,7 +31,7 @@ _T = TypeVar("_T")
 class InboxItem:
     """An item of the inbox: an event, new tasks to accept, or a question.
 
-    New tasks may have a check that they must pass.
+    An event or new tasks may have a check that must pass.
     """
 
     event: Event | AgentEvent | None = None
@@ -63,9 +63,14 @@ class Inbox:
         """Tell core and agent that something happened."""
         self._items.put(InboxItem(event=event))
 
-    def apply(self, event: Event) -> Future[None]:
-        """Tell the core of an event; the answer comes when its changes are on disk."""
-        return self._put(InboxItem(event=event))
+    def apply(self, event: Event, check: Callable[[Coscheduler], None] | None = None) -> Future[None]:
+        """Tell the core of an event; the answer comes when its changes are on disk.
+
+        Args:
+            event: what happened.
+            check: called with the core just before the event; what it raises keeps the event from the core.
+        """
+        return self._put(InboxItem(event=event, check=check))
 
     def accept(
         self,

@@ -169,7 +169,7 @@ class Daemon:
                 waiting=configuration.access.waiting,
                 waiting_bytes=configuration.access.waiting_bytes,
             ),
-            tasks=TaskService(client, store, outputs, neighbours),
+            tasks=TaskService(client, store, outputs, neighbours, state),
             reservations=ReservationService(client),
             domain=DomainStatus(client, TaskCounts(store, client.now), catalogue, _identity(configuration), self),
             neighbours=neighbours,

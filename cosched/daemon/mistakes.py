@@ -15,8 +15,11 @@ from cosched.coscheduler.events import (
     AttemptMissing,
     AttemptSubmitted,
     CancelRequested,
+    EditRequested,
+    HoldRequested,
     HostsObserved,
     JobReported,
+    ReleaseRequested,
     SubmitFailed,
 )
 
@@ -140,6 +143,8 @@ def source_of(item: InboxItem) -> EventSource:
             return EventSource("attempt", event.attempt)
         case LetterReceived(letter=letter) | LetterFailed(letter=letter):
             return EventSource("neighbour", letter.sender)
+        case EditRequested(task=task) | HoldRequested(task=task) | ReleaseRequested(task=task):
+            return EventSource("changing", task)
         case CancelRequested(task=task):
             return EventSource("cancelling", task)
         case event:

@@ -99,6 +99,7 @@ tasks = Table(
     Column("origin", Text, nullable=False, server_default=text("''")),
     Column("held", Boolean, nullable=False, server_default=false()),
     Column("peer", Text, nullable=False, server_default=text("''")),
+    Column("held_by", Text, nullable=False, server_default=text("''")),
     Index("tasks_by_state", "state", "number"),
     Index("tasks_by_owner", "owner", "number"),
     Index("tasks_by_end", "finished"),

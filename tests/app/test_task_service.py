@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access import Principal, Role
-from cosched.api.documents import TaskRequest
-from cosched.api.problems import NotFoundError
+from cosched.api.documents import TaskChange, TaskRequest
+from cosched.api.problems import ConflictError, NotFoundError
 from cosched.coscheduler.task import TaskState
+from cosched.errors import UserError
 from cosched.store import TaskSelection
 
 if TYPE_CHECKING:
@@ -61,3 +62,69 @@ def test_tasks_are_found_by_owner_and_words(here: Daemon) -> None:
     }
     assert found == {"night": ["1"], "100%": ["1"], "%": ["1"], "HALV": ["2", "1"], "2": ["2"], "none": []}
     assert [task.id for task in here.services.tasks.tasks(CHIEF, TaskSelection(owner="you"), 10, 0).tasks] == ["2"]
+
+
+def submitted(here: Daemon, *owners: Principal) -> None:
+    for owner in owners:
+        here.services.submissions.submit(owner, [HALVING], "", "")
+
+
+def test_a_waiting_task_gets_another_deadline_and_name_on_disk(here: Daemon) -> None:
+    submitted(here, ME)
+    changed = here.services.tasks.edit(ME, "1", TaskChange(deadline="now+9h", name="renamed"))
+    assert changed.deadline is not None
+    assert changed == here.services.tasks.tasks(ME, TaskSelection(), 1, 0).tasks[0]
+    assert changed.name == "renamed"
+    assert here.services.tasks.edit(ME, "1", TaskChange(deadline="none")).deadline is None
+    assert [line.detail for line in here.services.tasks.task(ME, "1").log if line.kind == "edited"] == [
+        "by me: deadline, name",
+        "by me: deadline",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (TaskChange(), "nothing is to be changed"),
+        (TaskChange(deadline="soon"), "is not a time"),
+        (TaskChange(deadline="now+1s"), "cannot be met"),
+        (TaskChange(name="x" * 300, deadline="now+9h"), "at most 200"),
+    ],
+)
+def test_an_edit_at_fault_changes_nothing(here: Daemon, change: TaskChange, words: str) -> None:
+    submitted(here, ME)
+    before = here.services.tasks.task(ME, "1")
+    with pytest.raises(UserError, match=words):
+        here.services.tasks.edit(ME, "1", change)
+    assert here.services.tasks.task(ME, "1") == before
+
+
+def test_a_task_that_has_ended_is_refused_and_stays_as_it_is(here: Daemon) -> None:
+    submitted(here, ME)
+    before = here.services.tasks.cancel(ME, "1")
+    for change in (here.services.tasks.hold, here.services.tasks.release):
+        with pytest.raises(ConflictError, match="task 1 has ended"):
+            change(ME, "1")
+    with pytest.raises(ConflictError, match="task 1 has ended"):
+        here.services.tasks.edit(ME, "1", TaskChange(name="late"))
+    assert here.services.tasks.tasks(ME, TaskSelection(), 1, 0).tasks == (before,)
+
+
+def test_a_hold_by_an_operator_is_not_released_by_the_owner(here: Daemon) -> None:
+    submitted(here, ME)
+    assert here.services.tasks.hold(ME, "1").held_by == "me"
+    assert here.services.tasks.release(ME, "1").held_by == ""
+    assert here.services.tasks.hold(CHIEF, "1").held_by == "chief"
+    for change in (here.services.tasks.hold, here.services.tasks.release):
+        with pytest.raises(ConflictError, match="held by chief"):
+            change(ME, "1")
+    assert here.services.tasks.release(CHIEF, "1").held_by == ""
+
+
+def test_another_users_task_is_not_changed(here: Daemon) -> None:
+    submitted(here, ME)
+    for change in (here.services.tasks.hold, here.services.tasks.release):
+        with pytest.raises(NotFoundError):
+            change(YOU, "1")
+    with pytest.raises(NotFoundError):
+        here.services.tasks.edit(YOU, "1", TaskChange(name="mine"))

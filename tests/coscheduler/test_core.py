@@ -17,16 +17,20 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptMissing,
     AttemptSubmitted,
     CancelRequested,
+    EditRequested,
     Event,
+    HoldRequested,
     HostsObserved,
     HostsReserved,
     JobReported,
     NeighboursChanged,
+    ReleaseRequested,
     ReservationReleased,
     ScheduleImproved,
     SubmitFailed,
@@ -722,6 +726,7 @@ class AnyWeather(RuleBasedStateMachine):
                     alive = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
                     assert not any(self.jobs.get(uuid) in alive for uuid in mine), "a second live attempt"
                     assert task.id not in self.completed, "a task ran twice"
+                    assert not task.status.held_by, "a held task left"
                     before = [self.ended.get(name) for name in self.after.get(task.id, ())]
                     assert all(state is TaskState.COMPLETED for state in before), "it left before those it comes after"
                     if attempt.hosts and task.profile is not None and task.profile.classes:
@@ -838,6 +843,30 @@ class AnyWeather(RuleBasedStateMachine):
     def cancel(self, number: int) -> None:
         self.tell(CancelRequested(self.later(), str(number)))
 
+    @rule(number=st.integers(1, 20))
+    def hold(self, number: int) -> None:
+        before = self.core.tasks.get(str(number))
+        self.tell(HoldRequested(self.later(), str(number), "ann"))
+        held = self.core.tasks.get(str(number))
+        if before is not None and before.status.state is TaskState.QUEUED:
+            assert held is not None
+            assert held.status.held_by == "ann"
+        else:
+            assert held == before
+
+    @rule(number=st.integers(1, 20))
+    def release(self, number: int) -> None:
+        self.tell(ReleaseRequested(self.later(), str(number), "ann"))
+
+    @rule(number=st.integers(1, 20), due=st.one_of(st.none(), st.floats(0.0, 20.0)), name=st.sampled_from([None, "n"]))
+    def edit(self, number: int, due: float | None, name: str | None) -> None:
+        before = self.core.tasks.get(str(number))
+        time = self.later()
+        edit = TaskEdit(name, None if due is None else time + due, without_deadline=due is None)
+        self.tell(EditRequested(time, str(number), edit, "ann"))
+        if before is not None and before.status.state is not TaskState.QUEUED:
+            assert str(number) not in self.outcomes[-1].changes.tasks, "a task was changed that had left"
+
     @rule(down=st.sets(st.integers(1, 3)))
     def hosts_come_and_go(self, down: set[int]) -> None:
         self.tell(HostsObserved(self.later(), mixed_hosts(3, down=sorted(down))))
@@ -899,6 +928,17 @@ class AnyWeather(RuleBasedStateMachine):
         for name, task in self.core.tasks.items():
             waits = task.status.state is TaskState.QUEUED
             assert waits == (self.core.attempt_of(name) is None)
+
+    @invariant()
+    def a_held_task_is_in_no_plan(self) -> None:
+        planned = set(self.core.plan.tasks)
+        assert not any(task.status.held_by and name in planned for name, task in self.core.tasks.items())
+        waiting = {
+            name
+            for name, task in self.core.tasks.items()
+            if task.status.state is TaskState.QUEUED and task.profile is not None and not task.status.held_by
+        }
+        assert planned == waiting
 
     @invariant()
     def nobody_waits_for_what_will_never_have_completed(self) -> None:

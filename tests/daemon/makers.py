@@ -192,7 +192,7 @@ def services_of(
             waiting=waiting,
             waiting_bytes=waiting_bytes,
         ),
-        tasks=TaskService(client, store, outputs, neighbours),
+        tasks=TaskService(client, store, outputs, neighbours, partial(submission_state, current, neighbours)),
         reservations=ReservationService(client),
         domain=DomainStatus(client, TaskCounts(store, client.now), applications, identity, health),
         neighbours=neighbours,

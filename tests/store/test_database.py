@@ -72,6 +72,7 @@ def test_a_database_of_an_older_version_is_migrated(tmp_path: Path) -> None:
         connection.execute("ALTER TABLE instance DROP COLUMN commits")
         connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
         connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
+        connection.execute("ALTER TABLE tasks DROP COLUMN held_by")
         connection.execute("UPDATE alembic_version SET version_num = '0009'")
     connection.close()
     engine = open_engine(url)
@@ -89,6 +90,7 @@ def test_owners_of_guests_are_no_users_of_this_domain_after_a_migration(tmp_path
     with sqlite3.connect(tmp_path / "cosched.db") as connection:
         connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
         connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
+        connection.execute("ALTER TABLE tasks DROP COLUMN held_by")
         connection.execute("UPDATE alembic_version SET version_num = '0012'")
     connection.close()
     store = Store(url)

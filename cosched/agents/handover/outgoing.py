@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from cosched.agents.handover.negotiation import Negotiation
     from cosched.agents.protocol.letters import Accepted, Refused, RemoteTaskStatus, Report, Start
     from cosched.agents.tickets import TicketIssuer
+    from cosched.coscheduler.task import Task
+
 
 __all__ = ["OutgoingHandovers"]
 
@@ -77,6 +79,12 @@ class OutgoingHandovers:
     def next_epoch(self, uuid: str) -> int:
         """Return the number that the next hand-over of a task would have."""
         return self._epochs.get(uuid, 0) + 1
+
+    def skip_epoch(self, task: Task) -> None:
+        """Give the next hand-over of a waiting task another number."""
+        ticket = self._tickets.issue(task)
+        if ticket is not None:
+            self._epochs[ticket.uuid] = self.next_epoch(ticket.uuid)
 
     def avoided(self, task: str) -> set[str]:
         """Return the neighbours that gave a task back or fell silent."""

@@ -17,6 +17,7 @@ __all__ = [
     "PlanPoint",
     "ProfileView",
     "RecordView",
+    "TaskChange",
     "TaskDetail",
     "TaskPage",
     "TaskRequest",
@@ -148,6 +149,21 @@ class AttemptView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TaskChange:
+    """New values for a waiting task; what is left out stays as it is.
+
+    Attributes:
+        deadline: seconds since the epoch, ISO 8601 with a zone, "now+2h30m", or "none" to have none any more.
+        name: for people.
+        best_effort: whether the task is kept although its deadline cannot be met.
+    """
+
+    deadline: float | str | None = None
+    name: str | None = None
+    best_effort: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordView:
     """One line of the log."""
 
@@ -192,6 +208,7 @@ class TaskView:
         origin: domain that forwarded it to this one; empty for this domain's own tasks.
         peer: domain that has it, or in which it ended; empty: this one.
         notice: a hint for its owner on its acceptance; in the answer to the submission alone.
+        held_by: user who keeps the waiting task from starting; empty: nobody.
     """
 
     id: str
@@ -215,6 +232,7 @@ class TaskView:
     on_time: bool | None
     origin: str = ""
     peer: str = ""
+    held_by: str = ""
     notice: str = ""
 
 

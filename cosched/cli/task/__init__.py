@@ -13,7 +13,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cosched.api.documents.tasks import FINAL_STATES, TaskDetail
+from cosched.api.deadlines import parse_typed_deadline
+from cosched.api.documents.tasks import FINAL_STATES, TaskChange, TaskDetail, TaskView
 from cosched.api.times import format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
@@ -301,6 +302,61 @@ def cancel(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = 
     with connect(server) as client:
         tasks = [client.cancel(task_id) for task_id in task_ids]
     _show(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
+
+
+@app.command()
+def edit(
+    task_ids: IdsArgument,
+    deadline: Annotated[str, typer.Option(help="As at submission; `none`: no deadline any more.")] = "",
+    name: Annotated[str, typer.Option(help="What to call the task.")] = "",
+    best_effort: Annotated[
+        bool | None, typer.Option("--best-effort/--no-best-effort", help="Also if the deadline cannot be met.")
+    ] = None,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Change waiting tasks: each in one step, or not at all if it has left the queue."""
+    when: float | str | None = deadline or None
+    if deadline and deadline != "none":
+        when, note = parse_typed_deadline(deadline, time.time())
+        sys.stderr.write(f"cosched: {note}\n" if note else "")
+    change = TaskChange(deadline=when, name=name or None, best_effort=best_effort)
+    with connect(server) as client:
+        _each(task_ids, lambda task_id: client.edit(task_id, change), "is changed", json=json)
+
+
+@app.command()
+def hold(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """Keep waiting tasks from being planned and started until they are released."""
+    with connect(server) as client:
+        _each(task_ids, client.hold, "is held", json=json)
+
+
+@app.command()
+def release(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """Have held tasks planned again."""
+    with connect(server) as client:
+        _each(task_ids, client.release_task, "is released", json=json)
+
+
+def _each(task_ids: list[str], change: Callable[[str], TaskView], done: str, *, json: bool) -> None:
+    """Change tasks one by one; those that cannot be changed are named, and the exit code is 1."""
+    changed, refused = _changed_and_refused(task_ids, change)
+    _show(json, [asdict(task) for task in changed], lambda: [f"task {task.id} {done}" for task in changed])
+    sys.stderr.write("".join(f"cosched: {clean(reason)}\n" for reason in refused))
+    if refused:
+        raise typer.Exit(1)
+
+
+def _changed_and_refused(task_ids: list[str], change: Callable[[str], TaskView]) -> tuple[list[TaskView], list[str]]:
+    changed: list[TaskView] = []
+    refused: list[str] = []
+    for task_id in task_ids:
+        try:
+            changed.append(change(task_id))
+        except UserError as error:
+            refused.append(str(error))
+    return changed, refused
 
 
 for stream, called in (("out", "output"), ("err", "error")):

@@ -61,7 +61,8 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]
 def _note(task: TaskView) -> str:
     """Tell a task's origin and destination, and the reason of its state."""
     ways = ((f"from {task.origin}", task.origin), (f"in {task.peer}", task.peer))
-    where = ", ".join(text for text, known in ways if known)
+    held = f"held by {task.held_by}" if task.held_by else ""
+    where = ", ".join([*(text for text, known in ways if known), *([held] if held else [])])
     return ": ".join(text for text in (where, task.reason) if text)
 
 
@@ -76,6 +77,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("directory", task.directory),
         ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
+        ("held by", task.held_by),
         ("origin", task.origin),
         ("peer", task.peer),
         ("prediction", _prediction_text(task)),

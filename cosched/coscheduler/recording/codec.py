@@ -14,7 +14,17 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 from cosched.connector import interface, values
-from cosched.coscheduler import changes, core_settings, events, handovers, reservations, submit_limits, task, task_plan
+from cosched.coscheduler import (
+    changes,
+    core_settings,
+    edits,
+    events,
+    handovers,
+    reservations,
+    submit_limits,
+    task,
+    task_plan,
+)
 from cosched.coscheduler.recording import snapshot
 from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
 from cosched.prediction import calibration, profile
@@ -39,6 +49,7 @@ _MODULES = (
     task,
     task_plan,
     core_settings,
+    edits,
     events,
     changes,
     snapshot,

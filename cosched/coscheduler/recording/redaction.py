@@ -43,12 +43,16 @@ _LINES = (
     ("PeerReported", "reason"),
     ("Reservation", "name"),
     ("SubmitFailed", "message"),
+    ("TaskEdit", "name"),
     ("TaskSpec", "directory"),
     ("TaskSpec", "model"),
     ("TaskSpec", "name"),
     ("TaskForwarded", "reason"),
     ("TaskReturned", "reason"),
 )
+
+
+_CHANGES = ("EditRequested", "HoldRequested", "ReleaseRequested")
 
 
 class _Pseudonyms:
@@ -80,6 +84,8 @@ def redaction() -> Rules:
         **dict.fromkeys(_LINES, _hidden),
         ("CancelRequested", "reason"): lambda reason: reason if reason == _OWN_REASON else _hidden(reason),
         ("Task", "owner"): owner,
+        ("TaskStatus", "held_by"): owner,
+        **dict.fromkeys(((event, "by") for event in _CHANGES), owner),
         ("Reservation", "owner"): owner,
         ("AttemptsSnapshot", "limits"): _renamed_keys(owner),
         ("TaskSpec", "application"): application,
@@ -105,5 +111,6 @@ def _renamed_keys(rename: Callable[[str], str]) -> Callable[[Mapping[str, Any]],
     return lambda values: {rename(key): value for key, value in values.items()}
 
 
-# What was asked never changes; a profile is long and changes only with the hosts chosen, which are digested.
+# What was asked changes by edits alone, which are events; a profile is long and changes only with the hosts chosen,
+# which are digested.
 DIGESTED: Rules = {**dict.fromkeys(redaction(), Omitted), ("Task", "spec"): Omitted, ("Task", "profile"): Omitted}

@@ -16,7 +16,7 @@ from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskD
 from cosched.app.services import DomainServices
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
-from cosched.portal.dependencies import AnyPrincipal, Services, needs
+from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, sender
 from cosched.portal.pages import page_router
 from cosched.portal.pages.curves import run_time_curve
 from cosched.portal.pages.rendering import render_page
@@ -141,6 +141,20 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
 @router.post("/tasks/{task_id}/cancel", dependencies=[needs(Scope.SUBMIT)])
 def cancel(services: Services, principal: AnyPrincipal, task_id: str) -> Response:
     services.tasks.cancel(principal, task_id)
+    return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
+
+
+@router.post("/tasks/{task_id}/hold", dependencies=[needs(Scope.SUBMIT)])
+def hold(request: Request, portal: Portal, principal: AnyPrincipal, task_id: str) -> Response:
+    held = portal.services.tasks.hold(principal, task_id)
+    portal.access.log(principal, sender(request), "task held", held.id)
+    return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
+
+
+@router.post("/tasks/{task_id}/release", dependencies=[needs(Scope.SUBMIT)])
+def release(request: Request, portal: Portal, principal: AnyPrincipal, task_id: str) -> Response:
+    released = portal.services.tasks.release(principal, task_id)
+    portal.access.log(principal, sender(request), "task released", released.id)
     return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
 
 

@@ -1,4 +1,4 @@
-"""Routes of tasks: submit, list, show, explain, cancel, and what their processes wrote.
+"""Routes of tasks: submit, list, show, explain, change, cancel, and what their processes wrote.
 
 Those asked for most stand first, for a router tries them in this order; they have worker threads of their own, so that
 slow pages do not delay them, and take the daemon's values without a dependency, which costs 4 % of a request.
@@ -8,6 +8,7 @@ slow pages do not delay them, and take the daemon's values without a dependency,
 
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from enum import StrEnum
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from cosched.access.principals import Principal
 from cosched.api.documents import (
     ExplanationView,
     Forecast,
+    TaskChange,
     TaskDetail,
     TaskPage,
     TaskView,
@@ -26,8 +28,8 @@ from cosched.api.documents import (
 from cosched.api.problems import RequestError
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
-from cosched.portal.dependencies import Reader, Services, Submitter
-from cosched.portal.request_bodies import read_requests, request_schema, requests_digest
+from cosched.portal.dependencies import Portal, Reader, Services, Submitter, sender
+from cosched.portal.request_bodies import RequestBody, read_requests, request_schema, requests_digest
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
 from cosched.portal.state import portal_of
@@ -56,6 +58,7 @@ _LEADS_TO = {
 _PAGE, _DETAIL = DocumentResponder[TaskPage](TaskPage), DocumentResponder[TaskDetail](TaskDetail)
 _TASK, _TASKS = DocumentResponder[TaskView](TaskView), DocumentResponder[list[TaskView]](list[TaskView])
 _FORECAST, _FORECASTS = DocumentResponder[Forecast](Forecast), DocumentResponder[list[Forecast]](list[Forecast])
+_CHANGE = RequestBody(TaskChange, "a change")
 _EXPLANATION = DocumentResponder[ExplanationView](ExplanationView)
 
 
@@ -186,6 +189,36 @@ def explain(request: Request, services: Services, principal: Reader, task_id: st
 def cancel(services: Services, principal: Submitter, task_id: str) -> TaskView:
     """Cancel a task; its job is ended if there is one."""
     return services.tasks.cancel(principal, task_id)
+
+
+@router.patch("/tasks/{task_id}", openapi_extra=_CHANGE.description)
+async def edit(request: Request, portal: Portal, principal: Submitter, task_id: str) -> TaskView:
+    """Give a waiting task another deadline or name; one that has left the queue is refused."""
+    change = _CHANGE.read(await request.body())
+
+    def done() -> TaskView:
+        changed = portal.services.tasks.edit(principal, task_id, change)
+        given = ", ".join(f"{key} {value}" for key, value in asdict(change).items() if value is not None)
+        portal.access.log(principal, sender(request), "task edited", f"{changed.id}: {given}")
+        return changed
+
+    return await to_thread.run_sync(done)
+
+
+@router.post("/tasks/{task_id}/hold")
+def hold(request: Request, portal: Portal, principal: Submitter, task_id: str) -> TaskView:
+    """Keep a waiting task from being planned and started until it is released."""
+    held = portal.services.tasks.hold(principal, task_id)
+    portal.access.log(principal, sender(request), "task held", held.id)
+    return held
+
+
+@router.post("/tasks/{task_id}/release")
+def release(request: Request, portal: Portal, principal: Submitter, task_id: str) -> TaskView:
+    """Have a held task planned again."""
+    released = portal.services.tasks.release(principal, task_id)
+    portal.access.log(principal, sender(request), "task released", released.id)
+    return released
 
 
 def submit_body(services: DomainServices, principal: Principal, body: bytes, key: str) -> Response:

@@ -18,6 +18,8 @@ from cosched.agents.protocol.letters import (
     Reserve,
     Reserved,
 )
+from cosched.coscheduler.edits import TaskEdit
+from cosched.coscheduler.events import EditRequested, HoldRequested
 from tests.agents.makers import DOCUMENT, NOW, UUID, Domain, a_domain, a_guest, a_service, a_task, a_wide_task
 from tests.tasks import change_task
 
@@ -65,6 +67,26 @@ def test_a_place_that_has_got_worse_is_given_up() -> None:
     assert domain.say(Offer(uuid, 1, 5.0, "b")) == [Reserve(uuid, 1)]
     assert Fenced(uuid, 1) in domain.say(Reserved(uuid, 1, 60.0, 10.0))
     assert domain.started == ["1"]
+
+
+def test_late_answers_about_a_task_before_its_edit_count_for_nothing() -> None:
+    domain, uuid = offered()
+    assert domain.say(Offer(uuid, 1, 5.0, "b")) == [Reserve(uuid, 1)]
+    edit = TaskEdit(deadline=domain.time + 20.0)
+    (request,) = domain.happen(EditRequested(domain.time, "1", edit, "ann"))
+    assert isinstance(request, Request)
+    assert (request.epoch, request.document.deadline) == (2, 20.0)
+    assert not domain.say(Reserved(uuid, 1, 5.0, 10.0))
+    assert domain.state("1") == "queued"
+
+
+def test_a_task_that_is_held_while_it_is_offered_stays() -> None:
+    domain, uuid = offered()
+    assert domain.say(Offer(uuid, 1, 5.0, "b")) == [Reserve(uuid, 1)]
+    domain.happen(HoldRequested(domain.time, "1", "ann"))
+    assert not domain.say(Reserved(uuid, 1, 5.0, 10.0))
+    domain.pass_time(9.0)
+    assert (domain.state("1"), domain.started) == ("queued", [])
 
 
 def test_a_refused_place_is_no_place() -> None:

@@ -166,3 +166,27 @@ def test_many_are_submitted_together(cosched: Cosched, tmp_path: Path) -> None:
         == "101 tasks accepted: 5 … 105\n"
     )
     assert cosched("task", "submit", "--count", "2", "--file", str(lines))[0] == 1
+
+
+def test_waiting_tasks_are_edited_held_and_released(cosched: Cosched) -> None:
+    for _ in range(2):
+        cosched("task", "submit", "halving")
+    assert cosched("task", "edit", "1", "--deadline", "now+9h", "--name", "night")[::2] == (0, "")
+    assert cosched("task", "hold", "1", "2")[1].endswith("task 1 is held\ntask 2 is held\n")
+    found = cosched.json("task", "show", "1")
+    assert (found["name"], found["state"], bool(found["held_by"])) == ("night", "queued", True)
+    assert f"held by {found['held_by']}" in cosched("task", "list")[1]
+    assert f"{found['held_by']} holds it" in cosched("task", "explain", "1")[1]
+    assert cosched("task", "release", "1")[1].endswith("task 1 is released\n")
+    assert [cosched.json("task", "show", each)["held_by"] != "" for each in ("1", "2")] == [False, True]
+    assert cosched.json("audit", "list")[0]["action"] == "task released"
+
+
+def test_of_several_tasks_those_that_have_ended_are_named_and_the_others_held(cosched: Cosched) -> None:
+    for _ in range(2):
+        cosched("task", "submit", "halving")
+    cosched("task", "cancel", "1")
+    refusal = "cosched: task 1 has ended: submit it again with other values\n"
+    assert cosched("task", "hold", "1") == (1, "", refusal)
+    code, out, err = cosched("task", "hold", "1", "2")
+    assert (code, out.splitlines()[-1], err) == (1, "task 2 is held", refusal)

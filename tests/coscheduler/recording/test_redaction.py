@@ -7,7 +7,16 @@ import pytest
 
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import CancelRequested, Event, HostsReserved, SubmitFailed, TaskSubmitted
+from cosched.coscheduler.edits import TaskEdit
+from cosched.coscheduler.events import (
+    CancelRequested,
+    EditRequested,
+    Event,
+    HoldRequested,
+    HostsReserved,
+    SubmitFailed,
+    TaskSubmitted,
+)
 from cosched.coscheduler.recording.codec import type_hints
 from cosched.coscheduler.recording.lines import RecordingWriter, read_recording
 from cosched.coscheduler.recording.redaction import redaction
@@ -41,6 +50,8 @@ def recording() -> list[bytes]:
         TaskSubmitted(1.0, SECRET),
         HostsReserved(2.0, Reservation("r1", ("node04",), 5.0, 9.0, "audit", "ann")),
         SubmitFailed(3.0, next(iter(core.attempts)), "quota of ann", transient=True, refused=True),
+        HoldRequested(3.2, "1", "ann"),
+        EditRequested(3.4, "1", TaskEdit("of ann"), "ann"),
         CancelRequested(4.0, "1", "too late for ann"),
     )
     lines += [writer.handled(event, core.handle(event)) for event in events]
@@ -84,6 +95,7 @@ PLAIN = {
     *((kind, "attempt") for kind in ("AttemptSubmitted", "AttemptMissing", "AttemptAbsent", "SubmitFailed")),
     *((kind, "task") for kind in ("CancelRequested", "OfferEnded", "PeerReported", "StartPermitted")),
     *((kind, "task") for kind in ("TaskForwarded", "TaskReturned")),
+    *((kind, "task") for kind in ("EditRequested", "HoldRequested", "ReleaseRequested")),
     *(("CoreSettings", name) for name in ("instance", "policy")),
     *(("CoreSnapshot", name) for name in ("claimed", "last_improvement")),
     *(("Host", name) for name in ("name", "host_class")),

@@ -107,3 +107,15 @@ def test_phases_stay_inside_and_in_order(gaps: list[float], over: bool) -> None:
         0 <= phase.x <= TIMELINE_WIDTH and phase.x + phase.width <= TIMELINE_WIDTH + 1e-6 for phase in life.phases
     )
     assert [phase.start for phase in life.phases] == sorted(phase.start for phase in life.phases)
+
+
+def test_a_waiting_task_is_held_and_released(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.submit()
+        assert "held by" not in ann.see("/tasks/1")
+        assert ann.send("/tasks/1/hold").headers["Location"] == "/tasks/1"
+        assert "held by <bdi>ann</bdi>" in ann.see("/tasks/1")
+        assert here.person("bob").send("/tasks/1/release").status_code == 404
+        assert ann.send("/tasks/1/release").headers["Location"] == "/tasks/1"
+        assert "held by" not in ann.see("/tasks/1")

@@ -1,0 +1,77 @@
+"""Edits change tasks that wait; `why_unchangeable` is the one rule which tasks may be changed.
+
+The core ignores what breaks the rule, and services ask it on the core's thread, so that a change that comes too late is
+refused as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.task import TaskState
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.task import Task
+
+__all__ = ["TaskEdit", "edited", "why_unchangeable"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEdit:
+    """New values of a task's request; None leaves a value as it is.
+
+    Attributes:
+        deadline: epoch seconds.
+        without_deadline: whether it loses its deadline; `deadline` is None then.
+        best_effort: whether it is welcome although its deadline may not be met.
+    """
+
+    name: str | None = None
+    deadline: float | None = None
+    without_deadline: bool = False
+    best_effort: bool | None = None
+
+    @property
+    def moves_deadline(self) -> bool:
+        """Return whether the task's place in the plan depends on this edit."""
+        return self.without_deadline or self.deadline is not None
+
+    def __str__(self) -> str:
+        """Name what is changed."""
+        named = {
+            "deadline": self.moves_deadline,
+            "name": self.name is not None,
+            "best effort": self.best_effort is not None,
+        }
+        return ", ".join(name for name, changes in named.items() if changes)
+
+
+def edited(task: Task, edit: TaskEdit) -> Task:
+    """Return a task with an edit applied."""
+    spec = task.spec
+    deadline = spec.deadline if edit.deadline is None else edit.deadline
+    spec = replace(
+        spec,
+        name=spec.name if edit.name is None else edit.name,
+        deadline=None if edit.without_deadline else deadline,
+        best_effort=spec.best_effort if edit.best_effort is None else edit.best_effort,
+    )
+    return replace(task, spec=spec)
+
+
+def why_unchangeable(task: Task) -> str:
+    """Say in a sentence for people why a live task cannot be edited, held or released; empty where it can."""
+    status = task.status
+    if task.origin:
+        return f"task {task.id} comes from domain {task.origin}: change it there"
+    if status.state is TaskState.CANCELLING:
+        return f"task {task.id} is being cancelled: submit it again with other values"
+    if status.peer:
+        return f"task {task.id} is with domain {status.peer} and cannot be changed there: cancel it and submit it again"
+    if status.state is not TaskState.QUEUED:
+        return (
+            f"task {task.id} has left the queue ({status.state}), only waiting tasks can be changed: "
+            "cancel it and submit it again"
+        )
+    return ""
