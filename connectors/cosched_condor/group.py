@@ -1,4 +1,6 @@
-"""The processes of a task that is launched once: the first runs the program, the others run what it starts on them.
+"""The first process of a group runs its program; the others run its parts.
+
+It serves a task that is launched once.
 
     python3 group.py run FOLDER COMMAND [ARGUMENT…]     each process, as COSCHED_RANK and COSCHED_HOSTS say
     python3 group.py agent FOLDER HOST WORD…            MPI's launchers on the first host, in place of rsh
@@ -62,15 +64,15 @@ class Frame(NamedTuple):
 
 
 class Link:
-    """A connection whose both ends have proved that they know the secret."""
+    """A connection between two processes that have both proved to know the secret."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: bytes, own: bytes) -> None:
         """Set up.
 
         Args:
-            reader: of the connection.
-            writer: of the connection.
-            key: of this connection alone.
+            reader: reading end of the connection.
+            writer: writing end of the connection.
+            key: key of this connection alone.
             own: b"s" at the listening end, b"c" at the other: a frame cannot be sent back to its sender.
         """
         self._reader = reader
@@ -91,7 +93,7 @@ class Link:
                 await self._writer.drain()
 
     async def receive(self) -> Frame | None:
-        """Return the next frame; None at the end of the connection, or where somebody else wrote on it."""
+        """Return the next frame; None at the end, or for a frame without authentication."""
         try:
             head = await self._reader.readexactly(_HEAD.size)
             length, kind, channel = _HEAD.unpack(head)
@@ -121,7 +123,10 @@ def _proof(secret: bytes, what: bytes, *parts: bytes) -> bytes:
 async def _accept(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes
 ) -> tuple[Link, bytes, int] | None:
-    """Return the link with its role and rank; None for somebody who does not know the secret."""
+    """Return the link with its role and rank; None for a wrong proof.
+
+    A client proves that it knows the secret.
+    """
     nonce = secrets.token_bytes(_NONCE)
     writer.write(nonce)
     try:
@@ -193,7 +198,7 @@ def _meeting_place(folder: Path) -> tuple[tuple[str, int], bytes]:
 
 
 def _own_address() -> str:
-    """Return the address by which HTCondor reaches this host; that of the host's name where it does not say."""
+    """Return the address by which HTCondor reaches this host, else the host's name."""
     with contextlib.suppress(OSError, KeyError):
         ad = Path(os.environ["_CONDOR_MACHINE_AD"]).read_text(errors="replace")
         found = re.search(r'^(?:MyAddress|StartdIpAddr) = "<(?:\[([^\]]+)\]|([0-9.]+)):', ad, re.MULTILINE)
@@ -217,7 +222,10 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 class _First:
-    """The first process: runs the program while all of the others are there, and passes on what agents ask for."""
+    """The first process runs the program while all others are connected.
+
+    It passes on the requests of agents.
+    """
 
     def __init__(self, folder: Path, hosts: list[str], patience: float) -> None:
         self._folder = folder
@@ -256,7 +264,7 @@ class _First:
                 (self._folder / name).unlink(missing_ok=True)
 
     async def _watch(self, process: asyncio.subprocess.Process) -> int:
-        """Return the program's exit code; end it where a host is lost, or all shall end."""
+        """Return the program's exit code; end it on a lost host or a signal."""
         ended = asyncio.ensure_future(process.wait())
         waits = [asyncio.ensure_future(event.wait()) for event in (self._lost, self._told)]
         await asyncio.wait([ended, *waits], return_when=asyncio.FIRST_COMPLETED)
@@ -333,7 +341,10 @@ class _First:
 
 
 def _rank_of(host: str, hosts: list[str]) -> int:
-    """Return a host's place; -1 where it is none of them. A launcher may have cut its domain off."""
+    """Return a host's place, -1 for an unknown one.
+
+    A launcher may have cut its domain off.
+    """
     if host in hosts:
         return hosts.index(host)
     short = [rank for rank, name in enumerate(hosts) if name.partition(".")[0] == host]
@@ -341,7 +352,7 @@ def _rank_of(host: str, hosts: list[str]) -> int:
 
 
 class _Helper:
-    """Another process of the group: runs what the first one asks for, until that one has ended."""
+    """Another process of the group runs the first one's commands until the group ends."""
 
     def __init__(self, link: Link) -> None:
         self._link = link

@@ -94,7 +94,10 @@ def _hosts(launch: Launch) -> tuple[str, ...]:
 
 
 def _launcher_variables(launch: Launch, folder: Path) -> dict[str, str]:
-    """Write what MPI's launchers need of a program that is launched once, and return their variables."""
+    """Write the files of MPI's launchers, and return the variables that name them.
+
+    They are for a program that is launched once.
+    """
     if not launch.launch.once:
         return {}
     agent, listed = folder / "agent", folder / OPENMPI_HOST_FILE

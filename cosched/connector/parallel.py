@@ -1,4 +1,6 @@
-"""Programs that are launched once and start their parts on the other hosts themselves, by MPI's launchers or their own.
+"""Some programs are launched once and start their parts on other hosts themselves.
+
+They use MPI's launchers or their own.
 
 `command_lines` says how a launch's command is begun; `launcher_environment` lets Open MPI and Hydra reach the other
 hosts through an agent of the connector's, where the manager has no way of its own.
@@ -40,7 +42,7 @@ exec "$cosched_mpirun" {options} {command}"""
 
 
 def process_count(launch: Launch) -> int:
-    """Return how many processes of the command are started, by whatever starts them: one, or one on each host."""
+    """Return how many processes of the command are started: one, or one a host."""
     return 1 if launch.launch.once else launch.count
 
 
