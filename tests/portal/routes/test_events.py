@@ -90,10 +90,9 @@ def test_streams_of_a_user_are_counted_and_give_their_places_back(tmp_path: Path
         transport = httpx2.HTTPTransport(uds=address.removeprefix("unix:"), limits=httpx2.Limits())
         client = stack.enter_context(httpx2.Client(transport=transport, base_url="http://x/api/v1", timeout=30))
         streams = ExitStack()
-        answer = streams.enter_context(client.stream("GET", "/events"))
-        while answer.status_code == 200:
-            answer = streams.enter_context(client.stream("GET", "/events"))
-        assert answer.status_code == 429
+        answers = [streams.enter_context(client.stream("GET", "/events")) for _ in range(21)]
+        answer = answers[-1]
+        assert [each.status_code for each in answers] == [200] * 20 + [429]
         assert "close a page or a program" in json.loads(answer.read())["detail"]
         streams.close()
         while client.get("/events", params={"seconds": 0}).status_code == 429:
