@@ -4,7 +4,7 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
 from cosched.app.validation import DomainState, TaskValidator, check_predecessors, offered_notice
+from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
@@ -64,6 +65,25 @@ def test_a_deadline_that_the_fastest_class_can_meet_is_accepted(intake: TaskVali
     assert intake.task(request, mixed).spec.deadline == NOW + 100
     with pytest.raises(UserError, match=r"shortest prediction is 80 s"):
         intake.task(replace(request, deadline=NOW + 70), mixed)
+
+
+def test_a_task_says_how_it_is_launched(intake: TaskValidator) -> None:
+    request = TaskRequest(application="halving", launch=LaunchMode.OPENMPI, processes_per_host=4)
+    spec = intake.task(request, DOMAIN).spec
+    assert (spec.launch, spec.processes_per_host) == (LaunchMode.OPENMPI, 4)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"processes_per_host": 2}, "once on each host"),
+        ({"launch": LaunchMode.MPICH, "processes_per_host": 0}, "from 1 to"),
+        ({"launch": LaunchMode.ONCE, "native": NativeDescription("local", script="x")}, "says itself"),
+    ],
+)
+def test_a_launch_that_cannot_be_is_refused(intake: TaskValidator, wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        intake.task(TaskRequest(command=("/x",), **wrong), replace(DOMAIN))
 
 
 def test_the_users_own_figures_stand_in_for_a_model(intake: TaskValidator) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.connector import Launch, NativeDescription
+from cosched.connector import Launch, LaunchMode, NativeDescription
 from cosched.connector.launches import (
     check_attempt,
     check_launch,
@@ -85,7 +85,10 @@ def test_the_place_of_a_process_wins_over_the_users_environment() -> None:
 @pytest.mark.parametrize("native", [None, NativeDescription("condor", {"request_cpus": "2"}, "")])
 def test_a_launch_that_was_written_down_is_the_same_again(native: NativeDescription | None) -> None:
     launch = replace(GOOD, native=native, time_limit=3.5, predicted=None, deadline=1795215376.25, application="jacobi")
-    assert launch_from_json(launch_to_json(launch)) == launch
+    launch = replace(launch, launch=LaunchMode.MPICH, processes_per_host=2)
+    again = launch_from_json(launch_to_json(launch))
+    assert again == launch
+    assert again.launch.once
 
 
 def test_a_launch_that_was_written_down_before_there_were_deadlines_is_read() -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.handovers import DocumentParameter, document_of, spec_of
 from cosched.coscheduler.task import TaskSpec
@@ -29,6 +30,14 @@ def test_a_spec_comes_back_from_its_document_where_its_deadline_counts_from_arri
     document = document_of(SPEC, owner="ann", least=2, most=4)
     assert (document.owner, document.least, document.most) == ("ann", 2, 4)
     assert spec_of(replace(document, deadline=60.0), 1000.0) == SPEC
+
+
+def test_how_a_task_is_launched_travels_where_it_is_not_launched_on_each_host() -> None:
+    """A domain that does not know of launching understands all other documents."""
+    assert document_of(SPEC, owner="ann", least=2, most=4).launch is None
+    parallel = replace(SPEC, native=None, launch=LaunchMode.MPICH, processes_per_host=8)
+    document = document_of(parallel, owner="ann", least=2, most=4)
+    assert spec_of(replace(document, deadline=60.0), 1000.0) == parallel
 
 
 def test_model_predecessors_and_notifications_stay_at_home() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.connector import NativeDescription
+from cosched.connector import LaunchMode, NativeDescription
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
@@ -60,6 +60,8 @@ TASKS = st.builds(
     | st.builds(NativeDescription, manager=TEXT, settings=st.dictionaries(TEXT, TEXT, max_size=3), script=TEXT),
     best_effort=st.booleans(),
     time_limit=st.none() | TIMES,
+    launch=st.sampled_from(LaunchMode),
+    processes_per_host=st.integers(1, 1024),
     state=st.sampled_from(TaskState),
     reason=TEXT,
     dispatched=st.none() | TIMES,

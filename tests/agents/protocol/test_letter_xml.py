@@ -20,6 +20,7 @@ from cosched.agents.protocol.letter_xml import (
     write_task_document,
 )
 from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter, RemoteTaskState, Request
+from cosched.connector.interface import LaunchMode
 from cosched.coscheduler.handovers import (
     DocumentParameter,
     ModelBundle,
@@ -201,6 +202,17 @@ def test_an_impossible_host_count_is_infinite() -> None:
     document = TaskDocument("t", "x", "u", 5.0, seconds=(math.inf, 3.0))
     assert "INF" in write_task_document(document)
     assert read_task_document(write_task_document(document)).seconds == (math.inf, 3.0)
+
+
+def test_a_schema_without_launch_takes_all_but_tasks_that_are_launched_once() -> None:
+    lines = schema_text().decode().splitlines()
+    earlier = "\n".join(line for line in lines if 'name="launch"' not in line or "attribute" not in line)
+    schema = etree.XMLSchema(etree.fromstring(earlier.encode()))
+    each = TaskDocument("t", "x", "u", 5.0)
+    once = TaskDocument("t", "x", "u", 5.0, launch=LaunchMode.OPENMPI, processes_per_host=4)
+    assert schema.validate(etree.fromstring(write_task_document(each).encode()))
+    assert not schema.validate(etree.fromstring(write_task_document(once).encode()))
+    assert read_task_document(write_task_document(once)) == once
 
 
 def test_a_letter_of_each_kind_is_written_and_read_as_release_0_1_did() -> None:

@@ -69,6 +69,25 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
 NOW = 1_750_000_000.0
 
 
+@pytest.mark.parametrize(
+    ("launch", "mpi", "mode"),
+    [("", "", "each"), ("each", "", "each"), ("once", "", "once"), ("", "mpich", "mpich"), ("once", "intel", "intel")],
+)
+def test_a_program_is_launched_as_the_options_say(launch: str, mpi: str, mode: str) -> None:
+    options = SubmitOptions(application="x", launch=launch, mpi=mpi, processes_per_host=3)
+    request, _ = request_of(options, (), NOW)
+    assert (request.launch, request.processes_per_host) == (mode, 3)
+
+
+@pytest.mark.parametrize(
+    ("launch", "mpi", "words"),
+    [("twice", "", "each or once"), ("", "lam", "openmpi, mpich or intel"), ("each", "openmpi", "leave --launch each")],
+)
+def test_a_launch_that_cannot_be_is_refused(launch: str, mpi: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        request_of(SubmitOptions(application="x", launch=launch, mpi=mpi), (), NOW)
+
+
 def test_words_become_a_request() -> None:
     options = SubmitOptions(
         application="sweep3d",

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cosched.api.documents import TaskRequest
+from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.errors import UserError
 from cosched.portal.pages.forms import (
@@ -84,6 +85,18 @@ def test_a_command_keeps_what_was_predicted_for_it() -> None:
     assert again == TaskRequest(
         command=("/bin/x", "a b"), profile=(4.0, None, 2.0), best_effort=True, directory="/tmp", name="night"
     )
+
+
+def test_how_a_task_is_launched_is_submitted_again() -> None:
+    task = detail(command=("/bin/x",), launch=LaunchMode.ONCE, processes_per_host=2)
+    again = read_request(fields_like_task(task, NOW, None, catalogued=False), None)
+    assert (again.launch, again.processes_per_host) == (LaunchMode.ONCE, 2)
+
+
+@pytest.mark.parametrize("wrong", [{"launch": "twice"}, {"processes_per_host": "many"}])
+def test_a_launch_that_cannot_be_read_is_named(wrong: dict[str, str]) -> None:
+    with pytest.raises(UserError, match=r"twice|many"):
+        read_request(wrong, None)
 
 
 def test_a_task_like_another_is_made_from_all_of_it() -> None:
