@@ -262,7 +262,7 @@ class TaskDetail(TaskView):
     handovers: tuple[HandoverView, ...] = ()
     model: str = ""
     after: tuple[str, ...] = ()
-    launch: LaunchMode = LaunchMode.EACH
+    launch: str = "each"
     processes_per_host: int = 1
 
 

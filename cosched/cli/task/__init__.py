@@ -112,7 +112,7 @@ def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:
         place = task.native.settings.get("output" if stream == "out" else "error", "")
         if place:
             return f"the file of task {task.id} sends this to {Path(task.directory) / place}: look there"
-    if task.launch.once and rank:
+    if task.launch != "each" and rank:
         return f"task {task.id} is launched once: all that it writes is that of rank 0"
     if rank >= task.count:
         return f"task {task.id} has no rank {rank}: it has {task.count} processes, from 0 on"

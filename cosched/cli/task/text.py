@@ -108,7 +108,7 @@ def task_lines(task: TaskDetail) -> list[str]:
 
 
 def _launch_text(task: TaskDetail) -> str:
-    if not task.launch.once:
+    if task.launch == "each":
         return ""
     return f"{task.launch}, {task.processes_per_host} on each host" if task.processes_per_host > 1 else task.launch
 

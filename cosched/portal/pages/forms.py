@@ -122,7 +122,7 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
 
 
 def _launch_fields(task: TaskDetail) -> dict[str, str]:
-    if not task.launch.once:
+    if task.launch == "each":
         return {}
     return {"launch": str(task.launch), "processes_per_host": str(task.processes_per_host)}
 
@@ -150,6 +150,7 @@ def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> Task
         "hosts": task.count if task.profile is None else None,
         "profile": task.profile.seconds if own and task.profile is not None else None,
         "prepare": () if catalogued else task.prepare,
+        "launch": LaunchMode(task.launch),
         "after": (),  # it waits for nothing that the first one waited for
     }
     return TaskRequest(**(shared_values(task, TaskRequest) | again))

@@ -217,7 +217,7 @@ def _output_tails(services: DomainServices, principal: Principal, task: TaskDeta
     if not task.tries and not task.peer:
         return []
     found: list[_OutputTail] = []
-    for rank in range(1 if task.launch.once else min(task.count, _RANKS)):
+    for rank in range(1 if task.launch != "each" else min(task.count, _RANKS)):
         for stream in ("out", "err"):
             try:
                 part = services.tasks.output(principal, task.id, stream, rank, 0, -_SHOWN, _SHOWN)
