@@ -99,3 +99,11 @@ def test_a_list_is_validated_up_to_its_first_faulty_task() -> None:
         read_requests(b"[" + tasks + b"]")
     assert str(refused.value).startswith("task 1 of the list: command is '7'")
     assert "hosts is 'True'" in str(refused.value)
+
+
+def test_the_digest_of_a_request_is_that_of_before_tasks_could_be_launched_once() -> None:
+    """A key that was given to an earlier version is known again after an upgrade."""
+    plain = read_requests(b'{"application": "sweep3d", "hosts": "2-4"}')
+    assert requests_digest(plain) == "42d8c26b347d1a4cceb699fcb0209faa943880f47be220b7faaa445c219c8595"
+    once = read_requests(b'{"application": "sweep3d", "hosts": "2-4", "launch": "once"}')
+    assert requests_digest(once) != requests_digest(plain)

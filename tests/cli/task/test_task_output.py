@@ -81,3 +81,17 @@ def test_what_is_not_there_is_named(
     task = _ended(site, capsys, "--", "/bin/true")
     assert run(["task", "out", task, *words]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_program_that_is_launched_once_writes_as_one_and_knows_its_hosts(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = 'echo "$COSCHED_RANK of $COSCHED_HOST_COUNT: $(wc -l < "$COSCHED_HOST_FILE") names"'
+    command = ("--", "/bin/sh", "-c", script)
+    task = _ended(site, capsys, "--hosts", "2", "--profile", "-,1", "--launch", "once", *command)
+    assert run(["task", "out", task]) == 0
+    assert capsys.readouterr().out == "0 of 2: 2 names\n"
+    assert run(["task", "out", task, "--rank", "1"]) == 1
+    assert "is launched once" in capsys.readouterr().err
+    assert run(["task", "show", task]) == 0
+    assert "launch:      once\n" in capsys.readouterr().out
