@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-__all__ = ["Frame", "GroupError", "Link", "main"]
+__all__ = ["GroupError", "GroupFrame", "GroupLink", "main"]
 
 SECRET, ADDRESS = "group.secret", "group.address"
 NOT_ALL_CAME = 75  # exit code: EX_TEMPFAIL
@@ -55,7 +55,7 @@ class GroupError(Exception):
     """The group cannot work; the message is for the task's owner."""
 
 
-class Frame(NamedTuple):
+class GroupFrame(NamedTuple):
     """One message: its kind, the command that it belongs to, and its content."""
 
     kind: int
@@ -63,7 +63,7 @@ class Frame(NamedTuple):
     content: bytes
 
 
-class Link:
+class GroupLink:
     """A connection between two processes that have both proved to know the secret."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: bytes, own: bytes) -> None:
@@ -92,7 +92,7 @@ class Link:
                 self._sent += 1
                 await self._writer.drain()
 
-    async def receive(self) -> Frame | None:
+    async def receive(self) -> GroupFrame | None:
         """Return the next frame; None at the end, or for a frame without authentication."""
         try:
             head = await self._reader.readexactly(_HEAD.size)
@@ -106,7 +106,7 @@ class Link:
         if not hmac.compare_digest(mac, self._mac(self._other, self._received, head + content)):
             return None
         self._received += 1
-        return Frame(kind, channel, content)
+        return GroupFrame(kind, channel, content)
 
     def close(self) -> None:
         """End the connection."""
@@ -122,7 +122,7 @@ def _proof(secret: bytes, what: bytes, *parts: bytes) -> bytes:
 
 async def _accept(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secret: bytes
-) -> tuple[Link, bytes, int] | None:
+) -> tuple[GroupLink, bytes, int] | None:
     """Return the link with its role and rank; None for a wrong proof.
 
     A client proves that it knows the secret.
@@ -138,10 +138,10 @@ async def _accept(
     if not hmac.compare_digest(proof, _proof(secret, b"client", *said)):
         return None
     writer.write(_proof(secret, b"server", *said))
-    return Link(reader, writer, _proof(secret, b"key", *said), b"s"), role, rank
+    return GroupLink(reader, writer, _proof(secret, b"key", *said), b"s"), role, rank
 
 
-async def _connect(place: tuple[str, int], secret: bytes, role: bytes, rank: int) -> Link:
+async def _connect(place: tuple[str, int], secret: bytes, role: bytes, rank: int) -> GroupLink:
     """Return a link to the first process.
 
     Raises:
@@ -160,7 +160,7 @@ async def _connect(place: tuple[str, int], secret: bytes, role: bytes, rank: int
     except BaseException:
         writer.close()
         raise
-    return Link(reader, writer, _proof(secret, b"key", *said), b"c")
+    return GroupLink(reader, writer, _proof(secret, b"key", *said), b"c")
 
 
 def _write_private(file: Path, content: bytes) -> None:
@@ -232,8 +232,8 @@ class _First:
         self._hosts = hosts
         self._patience = patience
         self._secret = secrets.token_bytes(32)
-        self._helpers: dict[int, Link] = {}
-        self._agents: dict[int, Link] = {}  # by channel
+        self._helpers: dict[int, GroupLink] = {}
+        self._agents: dict[int, GroupLink] = {}  # by channel
         self._channels = 0
         self._strangers = 0
         self._complete = asyncio.Event()
@@ -308,7 +308,7 @@ class _First:
             await self._serve_agent(link)
         link.close()
 
-    async def _serve_helper(self, link: Link, rank: int) -> None:
+    async def _serve_helper(self, link: GroupLink, rank: int) -> None:
         self._helpers[rank] = link
         if len(self._helpers) == len(self._hosts) - 1:
             self._complete.set()
@@ -319,7 +319,7 @@ class _First:
         self._why = f"host {self._hosts[rank]} has left the group: the program was ended"
         self._lost.set()
 
-    async def _serve_agent(self, link: Link) -> None:
+    async def _serve_agent(self, link: GroupLink) -> None:
         first = await link.receive()
         if first is None or first.kind != START:
             return
@@ -354,7 +354,7 @@ def _rank_of(host: str, hosts: list[str]) -> int:
 class _Helper:
     """Another process of the group runs the first one's commands until the group ends."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: GroupLink) -> None:
         self._link = link
         self._commands: dict[int, asyncio.subprocess.Process] = {}
         self._following: set[asyncio.Task[None]] = set()
@@ -370,7 +370,7 @@ class _Helper:
         await asyncio.gather(*(_end(process) for process in self._commands.values()))
         return code
 
-    async def _obey(self, frame: Frame) -> None:
+    async def _obey(self, frame: GroupFrame) -> None:
         process = self._commands.get(frame.channel)
         if frame.kind == START and process is None:
             await self._start(frame.channel, frame.content.decode())
@@ -447,7 +447,7 @@ async def _ask(folder: Path, host: str, words: str) -> int:
     raise GroupError("the group has ended")
 
 
-def _send_input(link: Link, loop: asyncio.AbstractEventLoop) -> None:
+def _send_input(link: GroupLink, loop: asyncio.AbstractEventLoop) -> None:
     with contextlib.suppress(OSError, RuntimeError):  # there is none; or the loop has ended
         while True:
             part = os.read(0, _PART)

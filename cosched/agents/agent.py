@@ -290,7 +290,10 @@ class Agent:
             self._outgoing.cancel(task.id, task.status.reason, time)
 
     def task_edited(self, task: Task) -> None:
-        """Drop what neighbours were told of a task before it was edited; their late answers match nothing."""
+        """Drop the offers of a task as it was before an edit.
+
+        Late answers to them match nothing.
+        """
         self._negotiator.forget(task.id)
         self._outgoing.skip_epoch(task)
 

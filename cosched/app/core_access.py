@@ -98,7 +98,10 @@ class CoreClient:
         return self.wait(self._core.ask(question))
 
     def apply(self, event: Event, check: Callable[[Coscheduler], None] | None = None) -> None:
-        """Tell the core of an event, unless a check of the core refuses it; on return its changes are on disk."""
+        """Tell the core of an event, unless a check of the core refuses it.
+
+        On return its changes are on disk.
+        """
         self.wait(self._core.apply(event, check))
 
     def accept(

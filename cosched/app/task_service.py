@@ -55,7 +55,7 @@ class TaskService:
         Args:
             core: has the live tasks.
             store: has all tasks.
-            outputs: of their processes.
+            outputs: texts that the tasks' processes wrote.
             neighbours: may have been asked about them.
             state: returns what new deadlines are measured against; see `submission_state`.
         """

@@ -65,7 +65,9 @@ class CancelRequested:
 
 @dataclass(frozen=True, slots=True)
 class EditRequested:
-    """Somebody wants a waiting task to have other values; one that has left stays as it is.
+    """A user wants a waiting task to have other values.
+
+    A task that has left the queue stays as it is.
 
     Attributes:
         by: name of the user.

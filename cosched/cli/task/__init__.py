@@ -315,7 +315,10 @@ def edit(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Change waiting tasks: each in one step, or not at all if it has left the queue."""
+    """Change waiting tasks, each in one step.
+
+    A task that has left the queue is refused and stays as it is.
+    """
     when: float | str | None = deadline or None
     if deadline and deadline != "none":
         when, note = parse_typed_deadline(deadline, time.time())
@@ -340,7 +343,10 @@ def release(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption =
 
 
 def _each(task_ids: list[str], change: Callable[[str], TaskView], done: str, *, json: bool) -> None:
-    """Change tasks one by one; those that cannot be changed are named, and the exit code is 1."""
+    """Change tasks one by one, and name those that cannot be changed.
+
+    The exit code is 1 then.
+    """
     changed, refused = _changed_and_refused(task_ids, change)
     _show(json, [asdict(task) for task in changed], lambda: [f"task {task.id} {done}" for task in changed])
     sys.stderr.write("".join(f"cosched: {clean(reason)}\n" for reason in refused))

@@ -193,7 +193,10 @@ def cancel(services: Services, principal: Submitter, task_id: str) -> TaskView:
 
 @router.patch("/tasks/{task_id}", openapi_extra=_CHANGE.description)
 async def edit(request: Request, portal: Portal, principal: Submitter, task_id: str) -> TaskView:
-    """Give a waiting task another deadline or name; one that has left the queue is refused."""
+    """Give a waiting task another deadline or name.
+
+    A task that has left the queue is refused.
+    """
     change = _CHANGE.read(await request.body())
 
     def done() -> TaskView:
