@@ -12,6 +12,7 @@ from cosched.errors import SystemFault
 from cosched.store import Store
 from tests.changes import changed
 from tests.store.new_database import new_database
+from tests.store.older import make_older
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ def test_a_new_database_keeps_what_has_ended_for_90_days_and_an_old_one_for_ever
     assert Housekeeping(store, None, lambda: NOW).sweep() == 1
     store.close()
     with closing(sqlite3.connect(tmp_path / "cosched.db")) as connection, connection:
-        connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
-        connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
-        connection.execute("UPDATE alembic_version SET version_num = '0013'")
+        make_older(connection, "0013")
     store = Store(url)
     assert Housekeeping(store, None, lambda: NOW + 1000 * 86400).sweep() == 0
     assert Housekeeping(store, 30, lambda: NOW + 1000 * 86400).sweep() == 1

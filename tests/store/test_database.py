@@ -15,6 +15,7 @@ from cosched.store.store import Store
 from cosched.store.tables import metadata
 from tests.changes import changed
 from tests.store.new_database import new_database
+from tests.store.older import make_older
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -68,14 +69,7 @@ def test_a_database_of_an_older_version_is_migrated(tmp_path: Path) -> None:
     Store(url).close()
     with sqlite3.connect(tmp_path / "cosched.db") as connection:
         connection.execute("DROP TABLE reservations")
-        connection.execute("ALTER TABLE tokens DROP COLUMN source")
-        connection.execute("ALTER TABLE instance DROP COLUMN commits")
-        connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
-        connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
-        connection.execute("ALTER TABLE tasks DROP COLUMN held_by")
-        connection.execute("ALTER TABLE tasks DROP COLUMN launch")
-        connection.execute("ALTER TABLE tasks DROP COLUMN processes_per_host")
-        connection.execute("UPDATE alembic_version SET version_num = '0009'")
+        make_older(connection, "0009")
     connection.close()
     engine = open_engine(url)
     assert inspect(engine).has_table("reservations")
@@ -90,12 +84,7 @@ def test_owners_of_guests_are_no_users_of_this_domain_after_a_migration(tmp_path
     store.commit(changed([*guests, make_task(9, owner="bob@north")]))
     store.close()
     with sqlite3.connect(tmp_path / "cosched.db") as connection:
-        connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
-        connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
-        connection.execute("ALTER TABLE tasks DROP COLUMN held_by")
-        connection.execute("ALTER TABLE tasks DROP COLUMN launch")
-        connection.execute("ALTER TABLE tasks DROP COLUMN processes_per_host")
-        connection.execute("UPDATE alembic_version SET version_num = '0012'")
+        make_older(connection, "0012")
     connection.close()
     store = Store(url)
     found = {task.number: task.owner for task in store.tasks()}

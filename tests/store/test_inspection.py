@@ -12,6 +12,7 @@ from cosched.store.inspection import inspect_database
 from cosched.store.store import Store
 from tests.changes import changed
 from tests.store.new_database import new_database
+from tests.store.older import make_older
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ def test_a_database_says_itself_how_long_it_keeps_what_has_ended(tmp_path: Path)
     report = inspect_database(file)
     assert (report.keep_days, report.due) == (90, 1)
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
-        connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
-        connection.execute("UPDATE alembic_version SET version_num = '0013'")
+        make_older(connection, "0013")
     report = inspect_database(file)
     assert (report.keep_days, report.due) == (0, 0)
 

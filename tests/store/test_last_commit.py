@@ -16,6 +16,7 @@ from cosched.store.last_commit import LastCommit, LostChangesFault, accept_state
 from cosched.store.store import Store
 from tests.changes import changed
 from tests.store.new_database import new_database
+from tests.store.older import make_older
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
@@ -154,10 +155,7 @@ def test_a_backup_of_earlier_tables_is_restored(database: Path) -> None:
     file = database.with_name("backup.db")
     back_up(database, file)
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("ALTER TABLE instance DROP COLUMN commits")
-        connection.execute("ALTER TABLE instance DROP COLUMN keep_days")
-        connection.execute("ALTER TABLE instance DROP COLUMN forgotten")
-        connection.execute("UPDATE alembic_version SET version_num = '0011'")
+        make_older(connection, "0011")
     restore(file, database)
     assert opened(database) == {"1", "2", "3"}
 

@@ -1,0 +1,29 @@
+"""Databases of earlier versions, made of current ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+__all__ = ["make_older"]
+
+# Columns that migrations have added: the migration, the table, the column.
+_ADDED = (
+    ("0011", "tokens", "source"),
+    ("0012", "instance", "commits"),
+    ("0014", "instance", "keep_days"),
+    ("0015", "instance", "forgotten"),
+    ("0016", "tasks", "launch"),
+    ("0016", "tasks", "processes_per_host"),
+    ("0017", "tasks", "held_by"),
+)
+
+
+def make_older(connection: sqlite3.Connection, revision: str) -> None:
+    """Take the columns of later migrations out of a database, and have it say that it is of this one."""
+    for added, table, column in _ADDED:
+        if added > revision:
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
