@@ -60,6 +60,7 @@ VIEW: dict[str, Any] = {
     "on_time": None,
     "origin": "",
     "peer": "",
+    "held_by": "",
     "notice": "",
 }
 DETAIL: dict[str, Any] = VIEW | {

@@ -173,9 +173,9 @@ def test_a_submission_that_was_under_way_at_its_cancel_is_cancelled(
     assert isinstance(connector, SlurmConnector)
     write = connector._attempts.write_script
 
-    def cancelled_meanwhile(launch: Launch) -> Path:
+    def cancelled_meanwhile(launch: Launch, commands: Path | None) -> Path:
         connector.cancel(launch.attempt)
-        return write(launch)
+        return write(launch, commands)
 
     monkeypatch.setattr(connector._attempts, "write_script", cancelled_meanwhile)
     with pytest.raises(ConnectorError, match="cancelled") as refusal:
