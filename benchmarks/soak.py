@@ -153,7 +153,7 @@ class _Run:
             time.sleep(_LOOK)
 
     def grown(self) -> list[str]:
-        """Return what is not as it was."""
+        """Return the readings that have grown, a sentence each."""
         readings = self.readings()
         _, log = readings.pop("log")
         wrong = [

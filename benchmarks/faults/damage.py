@@ -1,4 +1,4 @@
-"""Damage to the database of a daemon that does not run, as failing disks and careless copies do it."""
+"""Damage a stopped daemon's database as failing disks and careless copies do."""
 
 from __future__ import annotations
 

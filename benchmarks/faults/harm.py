@@ -238,7 +238,7 @@ class Harm:
         return True
 
     def _spoil_manager(self, manner: str) -> bool:
-        """Let the manager be away, slow or a liar, then honest until every job has been looked for again."""
+        """Let the manager be away, slow or lying, then let every job be looked for again."""
         time.sleep(max(self._honest_from - time.monotonic(), 0.0))
         until = time.monotonic() + self._pace * self._chance.uniform(*_MANNER)
         self._site.trouble.write(replace(self._trouble, manner=manner, until=until))

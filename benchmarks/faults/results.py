@@ -86,6 +86,6 @@ class Results:
         return [f"{each.connector}, seed {each.seed}: {fault}" for each in self.sessions for fault in each.wrong]
 
     def missing(self, connector: str, kinds: Sequence[str], minimum: int) -> dict[str, int]:
-        """Return how many faults of each kind a connector still needs for the minimum of each."""
+        """Return the faults of each kind that a connector lacks to the minimum."""
         found = self.faults(connector)
         return {kind: minimum - found.get(kind, 0) for kind in kinds if found.get(kind, 0) < minimum}

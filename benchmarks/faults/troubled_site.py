@@ -18,7 +18,7 @@ __all__ = ["TroubledSite"]
 
 
 class TroubledSite(QuickSite):
-    """A site whose daemons live with the trouble that a file has."""
+    """A site runs daemons with the trouble that a file describes."""
 
     @property
     def trouble(self) -> TroubleFile:

@@ -1,7 +1,8 @@
-"""Domains in virtual time, with the daemon's own brokers and cores, over a network that loses and repeats letters.
+"""Domains run in virtual time over a network that loses and repeats letters.
 
-Daemons are killed between any two steps, cores fail, and clocks differ by an hour. At the end the history that the
-managers keep says whether every accepted task ran exactly once. Ten sessions take a second or two.
+They have the daemon's own brokers and cores. Daemons are killed between any two steps, cores fail, and clocks differ
+by an hour. At the end the history that the managers keep says whether every accepted task ran exactly once. Ten
+sessions take a second or two.
 """
 
 from __future__ import annotations

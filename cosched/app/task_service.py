@@ -140,10 +140,7 @@ class TaskService:
         Raises:
             ConflictError: the task does not wait here any more, or an operator holds it.
         """
-        self._find(principal, task_id)
-        event = HoldRequested(self._core.now(), task_id, principal.name)
-        self._core.apply(event, lambda core: _check_holder(_waiting(core, task_id), principal))
-        return task_view(self._find(principal, task_id))
+        return self._request(principal, HoldRequested(self._core.now(), task_id, principal.name))
 
     def release(self, principal: Principal, task_id: str) -> TaskView:
         """Have a held task planned again; one that nobody holds stays as it is.
@@ -151,10 +148,12 @@ class TaskService:
         Raises:
             ConflictError: the task does not wait here any more, or an operator holds it.
         """
-        self._find(principal, task_id)
-        event = ReleaseRequested(self._core.now(), task_id, principal.name)
-        self._core.apply(event, lambda core: _check_holder(_waiting(core, task_id), principal))
-        return task_view(self._find(principal, task_id))
+        return self._request(principal, ReleaseRequested(self._core.now(), task_id, principal.name))
+
+    def _request(self, principal: Principal, event: HoldRequested | ReleaseRequested) -> TaskView:
+        self._find(principal, event.task)
+        self._core.apply(event, lambda core: _check_holder(_waiting(core, event.task), principal))
+        return task_view(self._find(principal, event.task))
 
     def _find(self, principal: Principal, task_id: str) -> Task:
         task = self._store.task(task_id)

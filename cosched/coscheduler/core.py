@@ -299,11 +299,13 @@ class Coscheduler:
         self._last_number = max(self._last_number, *numbers)
 
     def _fulfil(self, event: CancelRequested | EditRequested | HoldRequested | ReleaseRequested) -> None:
-        """Do with a live task what somebody asks for; only one that waits is changed."""
+        """Cancel a live task, or change one that waits."""
         task = self.tasks.get(event.task)
-        if task is not None and isinstance(event, CancelRequested):
+        if task is None:
+            return
+        if isinstance(event, CancelRequested):
             self._lifecycle.cancel(task, event.reason, event.time)
-        elif task is not None and not isinstance(event, CancelRequested) and not why_unchangeable(task):
+        elif not why_unchangeable(task):
             self._change(task, event)
 
     def _change(self, task: Task, event: EditRequested | HoldRequested | ReleaseRequested) -> None:

@@ -177,7 +177,7 @@ def _too_many(what: str, most: int) -> RequestError:
 _TASK = RequestBody(TaskRequest, "a task")  # makes the type strict, in lists too
 _TASK_LIST: TypeAdapter[list[TaskRequest]] = TypeAdapter(Annotated[list[TaskRequest], FailFast()])
 _LATER_FIELDS = ("launch", "processes_per_host")
-_DEFAULTS = {name: TaskRequest.__dataclass_fields__[name].default for name in _LATER_FIELDS}
+_DEFAULTS = {item.name: item.default for item in fields(TaskRequest) if item.name in _LATER_FIELDS}
 _TASK_KEYS = list(_TASK.schema["properties"])
 
 
@@ -212,8 +212,8 @@ def requests_digest(requests: list[TaskRequest]) -> str:
     """Return a digest of a request's content, the same for any spelling of its JSON."""
     documents = _TASK_LIST.dump_python(requests, mode="json")
     for document in documents:  # a key that was given before there were these fields is known again
-        for name in _LATER_FIELDS:
-            if document[name] == _DEFAULTS[name]:
+        for name, default in _DEFAULTS.items():
+            if document[name] == default:
                 del document[name]
     content = json.dumps(documents, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(content.encode()).hexdigest()

@@ -77,7 +77,7 @@ class Bench:
         return self.shell(_WAIT_FOR_FILE + '; : > "$0.done"', str(gate), hosts=hosts), gate
 
     def diary(self, *, hosts: tuple[str, ...] = ()) -> tuple[Launch, Path]:
-        """Make a launch whose processes each append their rank to the returned file."""
+        """Make a launch; each of its processes appends its rank to the returned file."""
         file = self.workplace / f"diary-{uuid.uuid4().hex}"
         return self.shell('echo "$COSCHED_RANK" >> "$0"', str(file), hosts=hosts), file
 
