@@ -1,7 +1,8 @@
 """Thousands of faults, each history checked from what the jobs wrote: 0 lost, 0 twice, 0 shown to others.
 
     python -m benchmarks.faults [--connector local|simulated|condor|slurm|federation|virtual] [--faults 10000]
-                                [--least 100] [--minutes 60] [--seed 1] [--results FILE] [--set KEY=JSON …]
+                                [--least 100] [--minutes 60] [--seed 1] [--results FILE] [--keep FOLDER]
+                                [--set KEY=JSON …]
 
 Sessions of some faults each, with a new site; what a file of results has is not done again, so that a run can be
 stopped and taken up. Ends when there are so many faults of the connector, so many of each kind at least, or the minutes
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0, help="no more faults after this")
     parser.add_argument("--seed", type=int, default=1, help="of the first session")
     parser.add_argument("--results", type=Path, help="file to take up and to write")
+    parser.add_argument("--keep", type=Path, help="folder for all files of a session in which something is wrong")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=JSON", help="setting of the connector")
     options = parser.parse_args()
     more = {key: json.loads(value) for key, _, value in (word.partition("=") for word in options.set)}
@@ -52,7 +54,7 @@ def main() -> None:
         elif options.connector == "virtual":
             session = virtual_session.run(seed)
         else:
-            session = site_session.run(options.connector, count, until, seed, more)
+            session = site_session.run(options.connector, count, until, seed, more, keep=options.keep)
         results.sessions.append(session)
         if options.results:
             results.write(options.results)

@@ -7,10 +7,12 @@ of a simulated pool, and what each task wrote is asked for: it must be that task
 from __future__ import annotations
 
 import random
+import shutil
 import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.faults.harm import GRACE, KINDS_OF, Harm
@@ -102,7 +104,16 @@ class Submitter(threading.Thread):
         return [TaskRequest(command=(*_SAYS, name, *command), hosts=hosts, name=name) for name in names]
 
 
-def run(connector: str, count: int, until: float, seed: int, more: Mapping[str, Any], *, pace: float = 1.0) -> Session:
+def run(
+    connector: str,
+    count: int,
+    until: float,
+    seed: int,
+    more: Mapping[str, Any],
+    *,
+    pace: float = 1.0,
+    keep: Path | None = None,
+) -> Session:
     """Harm a daemon and check what came of it.
 
     Args:
@@ -112,6 +123,7 @@ def run(connector: str, count: int, until: float, seed: int, more: Mapping[str, 
         seed: of everything that is drawn.
         more: settings of the connector.
         pace: all times for which harm lasts are multiplied by this.
+        keep: folder for all files of a site where something is wrong; None: nothing is kept.
     """
     began, chance = time.monotonic(), random.Random(seed)
     dispatch = {"grace": f"{pace * GRACE}s", "retry": "200ms", "attempts": 1000}  # hosts are taken off under tasks
@@ -133,8 +145,22 @@ def run(connector: str, count: int, until: float, seed: int, more: Mapping[str, 
         gone = {task.id for task in ended if task.state == "cancelled"}
         wrong += faults(lines, set(tasks) - gone, ended_early=gone)
         answers = site.wrong_answers
+        if wrong and keep is not None:
+            _keep(site, keep / f"{connector}-{seed}")
     seconds = round(time.monotonic() - began, 1)
     return Session(connector, seed, dict(done), len(tasks), seconds, tuple(wrong), answers)
+
+
+def _keep(site: Site, folder: Path) -> None:
+    """Copy the files of a site, and what its HTCondor pool has written, for whoever looks for the cause."""
+    site.stop()
+    shutil.copytree(site.folder, folder / "site", ignore=_no_sockets, dirs_exist_ok=True)
+    if site.pool is not None:
+        shutil.copytree(site.pool.directory, folder / "pool", ignore=_no_sockets, dirs_exist_ok=True)
+
+
+def _no_sockets(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if not Path(folder, name).is_file() and not Path(folder, name).is_dir()]
 
 
 def _harm(harm: Harm, kinds: Sequence[str], chance: random.Random, count: int, until: float) -> Counter[str]:
