@@ -31,13 +31,17 @@ HORIZON = 10 * 366 * 86400.0
 """A deadline further away than this, in seconds, is taken for a mistake."""
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})", re.ASCII)
+_NAMES_A_TIME_OF_DAY = re.compile(
+    r"\b(([01]?\d|2[0-3]):[0-5]\d(\s?[ap]m)?|(0?[1-9]|1[0-2])\s?[ap]m|noon|midnight)\b", re.ASCII | re.IGNORECASE
+)
+_LONGEST_TEXT = 80  # of a time in words
 
 
 class _Source(Enum):
     """Source of a deadline; the value advises a person who wrote none there."""
 
     API = "write 2030-01-31T18:00:00+01:00, or seconds since the epoch"
-    TYPED = "write now+2h30m, 18:00, 2030-01-31T18:00 or 2030-01-31T18:00+01:00"
+    TYPED = "write now+2h30m, 18:00, 'friday 17:00', 2030-01-31T18:00 or 2030-01-31T18:00+01:00"
     PICKED = "choose a date and a time"
 
 
@@ -65,7 +69,7 @@ def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple
 
     The note is empty where nothing was assumed.
 
-    A time without a zone is one of this machine's zone; a time of day is the next such.
+    A time without a zone is one of this machine's zone; a time of day, and a day of the week, is the next such.
 
     Args:
         text: as typed.
@@ -121,8 +125,7 @@ def _read(text: str, now: float, source: _Source, what: str = "deadline", zone: 
         return _Moment(now + parse_duration(text.removeprefix("now+")))
     shown = f"the {what} {text[:80]!r}"
     try:
-        next_such = _next_time_of_day(text, now) if source is _Source.TYPED else None
-        given = next_such or datetime.fromisoformat(text)
+        given = _typed_time(text, now) if source is _Source.TYPED else datetime.fromisoformat(text)
     except ValueError as error:
         raise UserError(f"{shown} is not a time: {source.value}") from error
     local = given.tzinfo is None
@@ -147,10 +150,46 @@ def _wall_clock(seconds: float, zone: tzinfo | None) -> datetime:
     return datetime.fromtimestamp(seconds, UTC).astimezone(zone).replace(tzinfo=None)
 
 
-def _next_time_of_day(text: str, now: float) -> datetime | None:
+def _typed_time(text: str, now: float) -> datetime:
+    """Return the moment that a person named: as ISO 8601, as a time of day or in words.
+
+    Raises:
+        ValueError: none of them.
+    """
     match = _CLOCK.fullmatch(text)
     if match is None:
-        return None
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            return _moment_in_words(text, now)
     current = _wall_clock(now, None)
     named = current.replace(hour=int(match[1]), minute=int(match[2]), second=0, microsecond=0)
     return named if named > current else named + timedelta(days=1)
+
+
+def _moment_in_words(text: str, now: float) -> datetime:
+    """Return the next moment that English words such as "tomorrow 9am" name.
+
+    Raises:
+        ValueError: they name none, or no time of day, which nobody should guess for a deadline.
+    """
+    if len(text) > _LONGEST_TEXT or _NAMES_A_TIME_OF_DAY.search(text) is None:
+        raise ValueError(text)
+    import dateparser  # only here: it takes half a second
+
+    def read(base: datetime) -> datetime | None:
+        # Its zone does not matter: what names none stays without.
+        settings = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": "future", "TIMEZONE": "UTC"}
+        return dateparser.parse(text, languages=["en"], settings=settings)
+
+    current = _wall_clock(now, None).replace(microsecond=0)
+    named = read(current)
+    if named is None:
+        raise ValueError(text)
+    today = rf"\b({current:%A}|{current:%a})\b"
+    if named.tzinfo is None and re.search(today, text, re.IGNORECASE) and "next" not in text.lower():
+        # On a Monday dateparser takes "monday" for that of next week, though the time may still be to come.
+        from_yesterday = read(current - timedelta(days=1))
+        if from_yesterday is not None and from_yesterday > current:
+            return from_yesterday
+    return named

@@ -154,12 +154,12 @@ def _task_fields(names: Iterable[str], row: TableRow) -> dict[str, Any]:
     }
 
 
-def _visible_task(principal: Principal, core: Coscheduler, task: str) -> tuple[str, float | None]:
-    """Return a task's identifier and deadline, or neither of another user's task."""
+def _visible_task(principal: Principal, core: Coscheduler, task: str) -> tuple[str, Task | None]:
+    """Return a task's identifier and the task, or neither of another user's task."""
     known = core.tasks.get(task)
     if known is None:
         return (task if principal.is_operator else "", None)
-    return (task, known.spec.deadline) if principal.may_see(known.owner) else ("", None)
+    return (task, known) if principal.may_see(known.owner) else ("", None)
 
 
 def _attempt_by_host(core: Coscheduler) -> dict[str, Attempt]:
@@ -175,13 +175,15 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
     views = []
     for host in sorted(core.domain.hosts.values(), key=lambda host: host.name):
         attempt = occupied.get(host.name)
+        task, known = ("", None) if attempt is None else _visible_task(principal, core, attempt.task)
         views.append(
             HostView(
                 name=host.name,
                 host_class=host.host_class,
                 up=host.up,
                 reason=host.reason,
-                task="" if attempt is None else _visible_task(principal, core, attempt.task)[0],
+                task=task,
+                owner="" if known is None else known.owner,
                 free_at=claims.get(host.name) if attempt is None else expected_end(attempt, time),
                 reserved=reserved.get(host.name, ""),
             )
@@ -235,8 +237,7 @@ def _placement(
     *,
     running: bool,
 ) -> PlacementView:
-    shown, deadline = _visible_task(principal, core, task)
-    known = core.tasks.get(shown)
+    shown, known = _visible_task(principal, core, task)
     return PlacementView(
         task=shown,
         name="" if known is None else known.spec.name,
@@ -244,8 +245,9 @@ def _placement(
         hosts=hosts,
         start=start,
         end=end,
-        deadline=deadline,
+        deadline=None if known is None else known.spec.deadline,
         running=running,
+        owner="" if known is None else known.owner,
     )
 
 

@@ -51,6 +51,7 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
         (
             place.task,
             place.name,
+            place.owner,
             place.application,
             "running" if place.running else "planned",
             str(len(place.hosts)),
@@ -61,7 +62,7 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
         )
         for place in sorted(plan.placements, key=lambda place: (place.start, place.task))
     ]
-    print_table(("TASK", "NAME", "APPLICATION", "IS", "HOSTS", "START", "END", "DEADLINE", "IN HAND"), rows)
+    print_table(("TASK", "NAME", "OWNER", "APPLICATION", "IS", "HOSTS", "START", "END", "DEADLINE", "IN HAND"), rows)
     gap = (
         ""
         if plan.gap is None or plan.bound is None

@@ -36,12 +36,13 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
             host.host_class,
             _state(host),
             host.task,
+            host.owner,
             format_optional_time(host.free_at),
             host.reason or host.reserved,
         )
         for host in hosts
     ]
-    print_table(("HOST", "CLASS", "STATE", "TASK", "FREE AT", "REASON"), rows)
+    print_table(("HOST", "CLASS", "STATE", "TASK", "OWNER", "FREE AT", "REASON"), rows)
 
 
 @app.command()

@@ -8,12 +8,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cosched.cli.output import clean
 from cosched.errors import CoschedError, UserError
+from cosched.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,8 +56,8 @@ def build(first: str = "") -> typer.Typer:
         help="Predictive co-scheduling towards deadlines.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        add_completion=False,
     )
+    app.callback()(_options)
     for noun, text in _NOUNS.items():
         noun_app = importlib.import_module(f"cosched.cli.{noun}").app if noun == first else _name_only()
         app.add_typer(noun_app, name=noun, help=text, no_args_is_help=True)
@@ -68,7 +69,8 @@ def build(first: str = "") -> typer.Typer:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; errors are printed in one line."""
-    first = next((word for word in arguments if not word.startswith("-")), "")
+    words = _completed_words() or arguments
+    first = next((word for word in words if not word.startswith("-")), "")
     try:
         return int(build(first)(list(arguments), prog_name="cosched", standalone_mode=False) or 0)
     except CoschedError as error:
@@ -111,6 +113,27 @@ def _name_only() -> typer.Typer:
 
 def _nothing() -> None:
     pass
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        sys.stdout.write(f"cosched {__version__}\n")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _completed_words() -> list[str]:
+    """Return the words of the line that a shell asks to be completed, without the program; else none."""
+    if "_COSCHED_COMPLETE" not in os.environ:
+        return []
+    return os.environ.get("_TYPER_COMPLETE_ARGS", os.environ.get("COMP_WORDS", "")).split()[1:]
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     return TaskExplanation(
         task.id,
         task.status.state,
-        (*obstacles, *_ahead(core, schedule.assignments, mine, time, delayed=earlier > 0)),
+        (*obstacles, *_ahead(core, task, schedule.assignments, mine, time, delayed=earlier > 0)),
         time + mine.start,
         time + mine.end,
         low,
@@ -150,10 +150,7 @@ def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> flo
 
 
 def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
-    found = [
-        f"task {name}, which it comes after; that is {core.tasks[name].status.state}"
-        for name in core.predecessors(task.id)
-    ]
+    found = [f"task {_task_text(core, name, task)}, which it comes after" for name in core.predecessors(task.id)]
     if time < core.paused_until:
         found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
     limit = core.owner_limit(task.id)
@@ -177,7 +174,7 @@ def _impossible(core: Coscheduler, task: Task) -> str:
 
 
 def _ahead(
-    core: Coscheduler, assignments: tuple[Assignment, ...], mine: Assignment, time: float, *, delayed: bool
+    core: Coscheduler, task: Task, assignments: tuple[Assignment, ...], mine: Assignment, time: float, *, delayed: bool
 ) -> list[str]:
     """Name what occupies the planned hosts before the task: running tasks, tasks planned earlier, reservations.
 
@@ -188,7 +185,7 @@ def _ahead(
     taken = [a.task for a in core.attempts.values() if hosts.intersection(a.hosts)]
     found = []
     if taken:
-        found.append(f"running on hosts it will use: {_first_names(taken)}")
+        found.append(f"on hosts it will use: {_first_tasks(core, taken, task)}")
     others = sorted(hosts.intersection(core.domain.claims(0.0)))
     if others:
         found.append(
@@ -198,7 +195,7 @@ def _ahead(
     if reserved:
         found.append(f"reserved: {'; '.join(_reserved(each, time) for each in reserved[:3])}")
     if planned:
-        found.append(f"planned before it on those hosts: {_first_names(planned)}")
+        found.append(f"planned before it on those hosts: {_first_tasks(core, planned, task)}")
     if not found and mine.start > 0:
         found.append(f"its planned start in {mine.start:.1f} s")
     return found or ["nothing: it leaves as soon as the search has looked at it"]
@@ -238,6 +235,17 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
     return found
 
 
-def _first_names(tasks: list[str], most: int = 5) -> str:
-    named = ", ".join(dict.fromkeys(tasks[:most]))
-    return named if len(tasks) <= most else f"{named} and {len(tasks) - most} more"
+def _first_tasks(core: Coscheduler, tasks: list[str], asked: Task) -> str:
+    return _first_names([_task_text(core, name, asked) for name in dict.fromkeys(tasks)])
+
+
+def _task_text(core: Coscheduler, name: str, asked: Task) -> str:
+    """Return a task's number and state, with its name where it is of the same user as the one asked about."""
+    task = core.tasks[name]
+    called = f"{task.spec.name}, " if task.owner == asked.owner and task.spec.name else ""
+    return f"{name} ({called}{task.status.state})"
+
+
+def _first_names(names: list[str], most: int = 5) -> str:
+    named = ", ".join(names[:most])
+    return named if len(names) <= most else f"{named} and {len(names) - most} more"

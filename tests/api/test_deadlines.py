@@ -104,6 +104,32 @@ def test_a_time_of_day_is_the_next_such() -> None:
 
 
 @pytest.mark.usefixtures("berlin")
+@pytest.mark.parametrize(
+    ("words", "moment"),
+    [
+        ("tomorrow 9am", "2026-03-28 09:00:00+01:00"),
+        ("9am tomorrow", "2026-03-28 09:00:00+01:00"),
+        ("5pm", "2026-03-27 17:00:00+01:00"),
+        ("8am", "2026-03-28 08:00:00+01:00"),
+        ("noon", "2026-03-27 12:00:00+01:00"),
+        ("monday 17:00", "2026-03-30 17:00:00+02:00"),  # after the clocks have changed
+        ("Fri 5 PM", "2026-03-27 17:00:00+01:00"),  # still to come today
+        ("friday 8:30", "2026-04-03 08:30:00+02:00"),
+        ("next friday 17:00", "2026-04-03 17:00:00+02:00"),
+        ("friday 3 april 17:00", "2026-04-03 17:00:00+02:00"),
+        ("3 april 17:00", "2026-04-03 17:00:00+02:00"),
+    ],
+)
+def test_a_deadline_in_words_is_the_next_such_and_is_told(words: str, moment: str) -> None:
+    assert parse_typed_deadline(words, FRIDAY)[1] == f"the deadline is {moment}"
+
+
+@pytest.mark.usefixtures("berlin")
+def test_a_zone_in_words_holds() -> None:
+    assert parse_typed_deadline("monday 17:00 UTC", FRIDAY) == (1_774_890_000.0, "")
+
+
+@pytest.mark.usefixtures("berlin")
 def test_a_time_that_the_clocks_skip_is_refused() -> None:
     with pytest.raises(UserError, match="does not exist here, the clocks are set forward over it"):
         parse_typed_deadline("2026-03-29T02:30", FRIDAY)
@@ -126,6 +152,11 @@ def test_a_time_that_comes_twice_is_the_first_and_that_is_told() -> None:
         ("now+99999d", "is not a duration"),
         ("now-1h", "'now-1h' is not a time: write now"),
         ("25:00", "'25:00' is not a time"),
+        ("tomorrow", "'tomorrow' is not a time: write now.*'friday 17:00'"),
+        ("tomorrow 25:00", "'tomorrow 25:00' is not a time"),
+        ("yesterday 5pm", "is past, it is"),
+        ("10", "'10' is not a time"),
+        ("blursday 17:00", "'blursday 17:00' is not a time"),
         ("", "'' is not a time"),
     ],
 )

@@ -104,5 +104,5 @@ def test_a_task_that_comes_after_others_stays_with_them() -> None:
     broker, agent = a_domain(Peer("there"))
     broker.handle(TaskSubmitted(NOW, TASK))
     said = why(broker, agent, change_task(TASK, id="2", number=2, after=("1",)))
-    assert said.startswith("task 1, which it comes after; that is queued")
+    assert said.startswith("task 1 (t, queued), which it comes after")
     assert said.endswith("it is not offered to other domains before all that it comes after have completed")

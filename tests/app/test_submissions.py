@@ -233,7 +233,8 @@ def test_a_task_comes_after_others_also_over_a_restart(tmp_path: Path) -> None:
         (second,) = here.services.submissions.submit(ME, [after("1", "1")], "", "")
         (third,) = here.services.submissions.submit(ME, [after(second.id)], "", "")
         assert here.services.tasks.task(ME, second.id).after == ("1",)
-        assert here.services.tasks.explain(ME, second.id).waits_for[0] == "task 1, which it comes after; that is queued"
+        waits = here.services.tasks.explain(ME, second.id).waits_for
+        assert waits[0] == "task 1 (halving, queued), which it comes after"
     with daemon(tmp_path) as here:
         here.services.tasks.cancel(ME, first.id)
         ended = [here.services.tasks.task(ME, each.id) for each in (second, third)]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from getpass import getuser
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,8 +34,8 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 def test_the_domain_is_told_to_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "hosts:   16 up, 0 down\ntasks:   1 queued\n" in said(capsys, "status")
     head, row = said(capsys, "schedule").splitlines()
-    assert head.split()[:4] == ["TASK", "NAME", "APPLICATION", "IS"]
-    assert row.split()[:4] == ["1", "night", "halving", "planned"]
+    assert head.split()[:5] == ["TASK", "NAME", "OWNER", "APPLICATION", "IS"]
+    assert row.split()[:5] == ["1", "night", getuser(), "halving", "planned"]
     assert "submitted" in said(capsys, "log")
     for empty in ("runs", "search", "accuracy"):
         assert len(said(capsys, empty).splitlines()) == 1  # the headings

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from cosched.cli.main import run
+from cosched.version import __version__
 
 
 def test_help_names_every_noun_and_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,6 +43,7 @@ def test_a_noun_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None
 _IMPORTED = """
 import sys
 from cosched.cli.main import run
+from cosched.version import __version__
 run(sys.argv[1:])
 slow = ("numpy", "numba", "sqlalchemy", "fastapi", "deap", "lark")
 print([name for name in slow if name in sys.modules], file=sys.stderr)
@@ -66,3 +69,30 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 def test_an_error_is_one_line_whatever_a_file_is_called(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "no\nfile"]) == 1
     assert capsys.readouterr().err == "cosched: no\\nfile: cannot be read: No such file or directory\n"
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"cosched {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("cosched ta", ["task"]), ("cosched task su", ["submit"]), ("cosched task submit --dead", ["--deadline"])],
+)
+def test_bash_completes_nouns_verbs_and_options(line: str, words: list[str]) -> None:
+    assert completed(line) == words
+
+
+def test_a_shell_completes_nothing_where_no_daemon_answers() -> None:
+    assert completed("cosched task show ") == []
+
+
+def completed(line: str) -> list[str]:
+    """Return what bash would offer at the end of a line, by the script that `--show-completion` prints."""
+    asks = {"COMP_WORDS": line, "COMP_CWORD": str(line.count(" ")), "_COSCHED_COMPLETE": "complete_bash"}
+    command = [sys.executable, "-c", "from cosched.cli.main import main; main()"]
+    environment = {**os.environ, **asks, "COSCHED_SERVER": "unix:/nowhere"}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stderr == ""
+    return done.stdout.split()

@@ -35,7 +35,7 @@ def test_what_was_decided_is_told_with_its_reason(recording: Path, capsys: pytes
 def test_one_task_is_followed(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["replay", str(recording), "--task", "3"]) == 0
     text = capsys.readouterr().out
-    assert "task 3 is queued\n  it waits for:  running on hosts it will use: " in text
+    assert "task 3 is queued\n  it waits for:  on hosts it will use: 1 (" in text
     assert "dispatch task 1" not in text
     assert run(["replay", str(recording), "--task", "99"]) == 1
     assert "knows no task '99'" in capsys.readouterr().err

@@ -107,7 +107,7 @@ def test_what_comes_after_a_task_without_a_model_is_planned_when_that_has_comple
     assert core.planning_view.forecast(1.0) is None
     found = explain(core, "2", 1.0)
     assert found is not None
-    assert found.waits_for == ("task 1, which it comes after; that is dispatching",)
+    assert found.waits_for == ("task 1 (t1, dispatching), which it comes after",)
     assert [attempt.task for attempt in dispatched(complete(core, first, 0.0, 5.0))] == ["2"]
 
 

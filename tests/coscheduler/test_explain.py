@@ -15,16 +15,16 @@ from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import a_core, a_task, dispatched, report, start, submit
 
 
-def test_a_waiting_task_says_what_runs_where_it_will_and_what_would_help() -> None:
+def test_a_waiting_task_names_what_is_before_it_but_for_others_tasks_and_what_would_help() -> None:
     core = a_core(1)
     (running,) = dispatched(submit(core, a_task(1, [10.0])))
     start(core, running, 0.0)
-    submit(core, a_task(2, [4.0], deadline=15.0))
+    submit(core, a_task(2, [4.0], deadline=15.0, owner="bob"))
     submit(core, a_task(3, [5.0], deadline=16.0))
     core.handle(ScheduleImproved(1.0, TaskPlan(("2", "3"), (1, 1))))
     found = explain(core, "3", 2.0)
     assert found is not None
-    assert found.waits_for == ("running on hosts it will use: 1", "planned before it on those hosts: 2")
+    assert found.waits_for == ("on hosts it will use: 1 (t1, running)", "planned before it on those hosts: 2 (queued)")
     assert (found.planned_start, found.planned_end, found.planned_hosts) == (14.0, 19.0, ("node01",))
     assert found.slack == -3.0
     assert found.would_change == ("first in the queue it would end 4.0 s earlier",)
@@ -49,7 +49,7 @@ def test_a_reservation_that_it_does_not_fit_in_before_is_named() -> None:
     found = explain(core, "2", 0.0)
     assert found is not None
     assert found.planned_hosts == ("node01",)
-    assert found.waits_for == ("running on hosts it will use: 1", "reserved: node02 for r1, in 3 s for 17 s")
+    assert found.waits_for == ("on hosts it will use: 1 (t1, running)", "reserved: node02 for r1, in 3 s for 17 s")
     assert found.would_change == ("without reservations it would end 10.0 s earlier",)
 
 

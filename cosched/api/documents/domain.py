@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostView:
-    """A host; `task` and `free_at` say what occupies it and until when that is expected.
+    """A host; `task`, of `owner`, and `free_at` say what occupies it and until when that is expected.
 
     Another user's task has no name here: what is not free has `free_at`. `reserved` says for what the host is kept now.
     """
@@ -36,6 +36,7 @@ class HostView:
     task: str
     free_at: float | None
     reserved: str = ""
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +143,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementView:
-    """A task's place in the plan; another user's task has no name and deadline."""
+    """A task's place in the plan; another user's task has no name, owner and deadline."""
 
     task: str
     name: str = ""
@@ -152,6 +153,7 @@ class PlacementView:
     end: float
     deadline: float | None
     running: bool
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,11 @@
 `submission.py` makes requests of arguments and files; `text.py` words the answers.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +23,7 @@ from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emi
 from cosched.cli.task.submission import SubmitOptions, read_lines, request_of, requests_of_file, task_array
 from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
 from cosched.client import Client
-from cosched.errors import UserError
+from cosched.errors import CoschedError, UserError
 
 __all__ = ["app", "output_command"]
 
@@ -31,6 +33,7 @@ __all__ = ["app", "output_command"]
 
 _PART = 1 << 20
 _LOOK = 0.5  # seconds between looks at a task that still runs
+_OFFERED = 200  # newest tasks of which a shell completes identifiers
 
 
 def output_command(stream: str) -> Callable[..., None]:
@@ -123,13 +126,27 @@ def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:
     return f"nothing is kept of what rank {rank} of task {task.id} wrote: it may not have begun, or its files are gone"
 
 
-# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
-
-
 app = typer.Typer()
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.")]
-IdsArgument = Annotated[list[str], typer.Argument(metavar="ID…", help="Identifiers of tasks.")]
+
+def _complete_id(incomplete: str) -> list[tuple[str, str]]:
+    """Offer a shell the newest tasks whose identifiers begin so, and nothing where no daemon answers."""
+    with suppress(CoschedError), connect(os.environ.get("COSCHED_SERVER", "")) as client:
+        tasks = client.tasks(limit=_OFFERED).tasks
+        return [(task.id, f"{task.name} ({task.state})") for task in tasks if task.id.startswith(incomplete)]
+    return []
+
+
+def _complete_application(incomplete: str) -> list[str]:
+    with suppress(CoschedError), connect(os.environ.get("COSCHED_SERVER", "")) as client:
+        return [entry.name for entry in client.applications() if entry.name.startswith(incomplete)]
+    return []
+
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.", autocompletion=_complete_id)]
+IdsArgument = Annotated[
+    list[str], typer.Argument(metavar="ID…", help="Identifiers of tasks.", autocompletion=_complete_id)
+]
 
 
 class _WithCommand(TyperCommand):
@@ -146,8 +163,10 @@ class _WithCommand(TyperCommand):
 @app.command(cls=_WithCommand, options_metavar="[OPTIONS] [-- PROGRAM ARGUMENT…]")
 def submit(
     context: typer.Context,
-    application: Annotated[str, typer.Argument(metavar="APP", help="Name in the catalogue.")] = "",
-    deadline: Annotated[str, typer.Option(help="now+2h30m, 18:00, 2030-01-31T18:00 or with a zone.")] = "",
+    application: Annotated[
+        str, typer.Argument(metavar="APP", help="Name in the catalogue.", autocompletion=_complete_application)
+    ] = "",
+    deadline: Annotated[str, typer.Option(help="now+2h30m, 18:00, 'friday 17:00', 2030-01-31T18:00.")] = "",
     file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Your own: job.sub or job.sh.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
     hosts: Annotated[str, typer.Option(metavar="N|A-B", help="How many hosts.")] = "",
@@ -235,7 +254,7 @@ def list_tasks(
             emit_json(asdict(page))
             return
         placements = {place.task: place for place in client.plan().placements}
-    headings = ("ID", "NAME", "STATE", "HOSTS", "DEADLINE", "END", "IN HAND", "NOTE")
+    headings = ("ID", "NAME", "OWNER", "STATE", "HOSTS", "DEADLINE", "END", "IN HAND", "NOTE")
     print_table(headings, task_rows(page.tasks, placements))
     if len(page.tasks) < page.total:
         sys.stderr.write(f"cosched: {len(page.tasks)} of {page.total} tasks shown (see --limit, --offset)\n")

@@ -47,6 +47,7 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]
             (
                 task.id,
                 task.name,
+                task.owner,
                 task.state,
                 hosts,
                 format_optional_time(task.deadline),
@@ -70,6 +71,7 @@ def task_lines(task: TaskDetail) -> list[str]:
     """Return all that is known of a task."""
     pairs = [
         ("task", f"{task.id} {task.name}"),
+        ("owner", task.owner),
         ("application", task.application),
         ("command", shlex.join(task.command)),
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),

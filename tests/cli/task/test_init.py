@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from getpass import getuser
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -51,8 +52,8 @@ def test_an_application_is_submitted_and_followed(cosched: Cosched) -> None:
     )
     code, out, _ = cosched("task", "list")
     assert code == 0
-    assert out.splitlines()[0].split() == ["ID", "NAME", "STATE", "HOSTS", "END"]
-    assert out.splitlines()[1].split()[:3] == ["1", "mine", "queued"]
+    assert out.splitlines()[0].split() == ["ID", "NAME", "OWNER", "STATE", "HOSTS", "END"]
+    assert out.splitlines()[1].split()[:4] == ["1", "mine", getuser(), "queued"]
     assert "prediction:  40 s on 1 host, at best 5.0 s on 8 hosts (model, fast)" in cosched("task", "show", "1")[1]
     assert "task 1 is queued\nit waits for:  " in cosched("task", "explain", "1")[1]
     assert cosched("task", "cancel", "1") == (0, "task 1 is cancelled\n", "")

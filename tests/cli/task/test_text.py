@@ -14,7 +14,7 @@ TASK = TaskDetail(
     application="sweep3d",
     state="queued",
     reason="",
-    owner="",
+    owner="ann",
     submitted=1e9,
     deadline=1e9 + 100,
     best_effort=False,
@@ -45,16 +45,16 @@ PROFILE = ProfileView(seconds=(None, 40.0, 10.0), source="model", hardware="hw")
 
 def test_a_row_shows_the_planned_end_and_what_is_in_hand() -> None:
     place = PlacementView(task="7", hosts=("a", "b"), start=1e9, end=1e9 + 40, deadline=None, running=False)
-    ((number, name, state, hosts, _, end, in_hand, _),) = task_rows([TASK], {"7": place})
-    assert (number, name, state, hosts, in_hand) == ("7", "night run", "queued", "2", "1 min")
+    ((number, name, owner, state, hosts, _, end, in_hand, _),) = task_rows([TASK], {"7": place})
+    assert (number, name, owner, state, hosts, in_hand) == ("7", "night run", "ann", "queued", "2", "1 min")
     assert end.startswith("~2001-09-")
 
 
 def test_a_row_shows_the_real_end_and_by_how_much_it_was_late() -> None:
     late = replace(TASK, state="completed", finished=1e9 + 175, on_time=False)
     (row,) = task_rows([late], {})
-    assert row[5].startswith("2001-09-")
-    assert row[6] == "−1 min 15 s"
+    assert row[6].startswith("2001-09-")
+    assert row[7] == "−1 min 15 s"
 
 
 def test_a_row_says_from_and_to_where_a_task_was_forwarded() -> None:

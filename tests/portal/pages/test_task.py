@@ -49,7 +49,7 @@ def test_a_page_leads_to_those_that_the_task_comes_after(tmp_path: Path) -> None
         )
         text = ann.see("/tasks/2")
         assert '<dt>Comes after</dt><dd><a href="/tasks/1">1</a></dd>' in text
-        assert "task 1, which it comes after; that is queued" in text
+        assert "task 1 (halving, queued), which it comes after" in text
 
 
 def test_names_are_neither_templates_nor_elements(tmp_path: Path) -> None:
