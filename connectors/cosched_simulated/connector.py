@@ -15,12 +15,12 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.interface import SubmitOutcomes
+from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import AttemptFolders, cancelled_before_submission, offline_hosts, output_part
 from cosched.errors import UserError
 from cosched_simulated.database import PoolDatabase
-from cosched_simulated.pool import CANCELLED, advance, drawn_outcome, next_change
+from cosched_simulated.pool import CANCELLED, advance, drawn_outcome, next_change, start_diagnosis
 from cosched_simulated.simulated_settings import SimulatedSettings
 
 if TYPE_CHECKING:
@@ -128,6 +128,14 @@ class SimulatedConnector:
         self._count_call("find")
         with self._transaction() as transaction:
             return _job_report(transaction, attempt)
+
+    def diagnose(self, attempt: str) -> StartDiagnosis:
+        """Return which jobs have the hosts of a waiting one."""
+        check_attempt(attempt)
+        self._count_call("diagnose")
+        with self._transaction() as transaction:
+            job = transaction.job(attempt)
+            return StartDiagnosis() if job is None else start_diagnosis(transaction.pool, job)
 
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return reports of jobs changed since the last call; after a restart, all."""

@@ -11,12 +11,22 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 
 if TYPE_CHECKING:
     from cosched.connector import Launch
     from cosched_simulated.simulated_settings import SimulatedSettings
 
-__all__ = ["CANCELLED", "JobOutcome", "SimulatedJob", "SimulatedPool", "advance", "drawn_outcome", "next_change"]
+__all__ = [
+    "CANCELLED",
+    "JobOutcome",
+    "SimulatedJob",
+    "SimulatedPool",
+    "advance",
+    "drawn_outcome",
+    "next_change",
+    "start_diagnosis",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +186,14 @@ def next_change(pool: SimulatedPool) -> float | None:
     ends = (job.ends for job in pool.jobs if job.state is JobState.RUNNING)
     readies = (job.ready for job in pool.jobs if job.state is JobState.QUEUED and job.ready > pool.time)
     return min((*ends, *readies), default=None)
+
+
+def start_diagnosis(pool: SimulatedPool, job: SimulatedJob) -> StartDiagnosis:
+    """Return whose jobs have the hosts of a waiting one, and which are off."""
+    taken = {host: other.number for other in pool.jobs if other.state is JobState.RUNNING for host in other.hosts}
+    why = [f"{host} is off" for host in job.pinned if host not in pool.up]
+    why += [f"job {taken[host]} has {host}" for host in job.pinned if host in taken]
+    return StartDiagnosis(StartVerdict.BLOCKED if why else StartVerdict.WAITING, ", ".join(why))
 
 
 def _with_ended_jobs(jobs: tuple[SimulatedJob, ...], time: float) -> list[SimulatedJob]:

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Connector",
     "ConnectorError",
+    "DiagnosesStarts",
     "Host",
     "JobReport",
     "JobState",
     "Launch",
     "LaunchMode",
     "Output",
+    "StartDiagnosis",
+    "StartVerdict",
     "SubmitOutcomes",
     "SubmitsMany",
     "submit_many",
@@ -296,6 +299,40 @@ class SubmitsMany(Protocol):
 
         Each of them is afterwards an attempt like any other, found, cancelled and reported on by its own UUID: all
         promises of `Connector.submit` hold for it.
+        """
+        ...
+
+
+class StartVerdict(StrEnum):
+    """Whether a job that has not begun will begin by itself."""
+
+    STARTING = "starting"  # the manager is about it: it has a host, or files are on their way
+    WAITING = "waiting"  # nothing is known that keeps it from beginning
+    BLOCKED = "blocked"  # the manager names what keeps it: waiting alone does not help
+
+
+@dataclass(frozen=True, slots=True)
+class StartDiagnosis:
+    """The manager's answer to why a job has not begun.
+
+    Attributes:
+        verdict: see `StartVerdict`.
+        reason: the manager's words, one line for people; empty where it names nothing.
+    """
+
+    verdict: StartVerdict = StartVerdict.WAITING
+    reason: str = ""
+
+
+@runtime_checkable
+class DiagnosesStarts(Protocol):
+    """Connector of a manager that says why a job has not begun."""
+
+    def diagnose(self, attempt: str) -> StartDiagnosis:
+        """Return why an attempt in the queue has not begun; asked seldom, so it may take a while.
+
+        Raises:
+            ConnectorError: the manager does not answer.
         """
         ...
 

@@ -8,10 +8,18 @@ from uuid import UUID, uuid5
 
 from cosched.connector.interface import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
-from cosched.coscheduler.events import AttemptAbsent, AttemptMissing, AttemptSubmitted, JobReported, SubmitFailed
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    AttemptDiagnosed,
+    AttemptMissing,
+    AttemptSubmitted,
+    JobReported,
+    SubmitFailed,
+)
 from cosched.coscheduler.recording.snapshot import AttemptsSnapshot
 from cosched.coscheduler.submit_limits import SubmitLimits
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.coscheduler.unstarted import UnstartedAttempts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,11 +48,13 @@ class AttemptLifecycle:
     Attributes:
         paused_until: no attempt is submitted before this epoch time, because the manager did not answer; 0 for none.
         limits: how many attempts of an owner the manager takes.
+        unstarted: attempts that the manager has and has not started.
     """
 
     def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue) -> None:
         self.paused_until = 0.0
         self.limits = SubmitLimits(settings)
+        self.unstarted = UnstartedAttempts(settings, state)
         self._settings = settings
         self._state = state
         self._queue = queue
@@ -73,6 +83,7 @@ class AttemptLifecycle:
             dict(self._cancel_requests),
             self.limits.snapshot(),
             tuple(sorted(self._distrusted)),
+            self.unstarted.snapshot(),
         )
 
     def load(self, snapshot: AttemptsSnapshot) -> None:
@@ -81,6 +92,7 @@ class AttemptLifecycle:
         self._lost, self._cancel_requests = dict(snapshot.lost), dict(snapshot.cancel_requests)
         self.limits.load(snapshot.limits)
         self._distrusted = set(snapshot.distrusted)
+        self.unstarted.load(snapshot.unstarted)
 
     def distrust(self, tasks: Iterable[str]) -> None:
         """Know of tasks that a restored database may have forgotten cancels of their attempts.
@@ -144,8 +156,10 @@ class AttemptLifecycle:
         for attempt in self._state.attempts.values():
             if attempt.state is AttemptState.CANCELLING:
                 self._ask(attempt, time)
-            else:
-                self._state.decide(LocateAttempt(attempt.uuid))
+                continue
+            self._state.decide(LocateAttempt(attempt.uuid))
+            if attempt.state is AttemptState.SUBMITTED:
+                self.unstarted.wait(attempt.uuid, time)
 
     def ask_again(self, time: float) -> None:
         """Remind the manager of what it has not confirmed as cancelled."""
@@ -156,7 +170,10 @@ class AttemptLifecycle:
             ):
                 self._ask(attempt, time)
 
-    def handle(self, event: AttemptSubmitted | SubmitFailed | JobReported | AttemptMissing | AttemptAbsent) -> None:
+    def handle(
+        self,
+        event: AttemptSubmitted | SubmitFailed | JobReported | AttemptMissing | AttemptAbsent | AttemptDiagnosed,
+    ) -> None:
         """Apply a report of the manager to its attempt; ignore it if that has ended."""
         uuid = event.report.attempt if isinstance(event, JobReported) else event.attempt
         attempt = self._state.attempts.get(uuid)
@@ -175,11 +192,15 @@ class AttemptLifecycle:
                     self._give_up(attempt, _UNKNOWN_ATTEMPT, event.time)
             case AttemptAbsent():
                 self._requeue_or_end(attempt, AttemptState.LOST, attempt.reason or _UNKNOWN_ATTEMPT, event.time)
+            case AttemptDiagnosed():
+                self._diagnosed(attempt, event)
 
     def _submitted(self, attempt: Attempt, event: AttemptSubmitted) -> None:
         self._failures = 0
         state = AttemptState.SUBMITTED if attempt.state is AttemptState.SUBMITTING else attempt.state
         self._state.put_attempt(replace(attempt, state=state, job=event.job))
+        if state is AttemptState.SUBMITTED:
+            self.unstarted.wait(attempt.uuid, event.time)
         owner = self._state.tasks[attempt.task].owner
         if owner in self.limits.by_owner:
             self.limits.note_success(owner, self._taken(owner))
@@ -219,7 +240,7 @@ class AttemptLifecycle:
             case JobState.UNKNOWN:
                 self._state.decide(LocateAttempt(attempt.uuid))
             case JobState.QUEUED | JobState.RUNNING | JobState.HELD:
-                self._alive(attempt, report)
+                self._alive(attempt, report, time)
             case JobState.EVICTED if not cancelling:
                 self._lost[attempt.task] = self._lost.get(attempt.task, 0) + 1
                 self._give_up(attempt, report.reason or "its host was lost", time)
@@ -243,7 +264,18 @@ class AttemptLifecycle:
         reason = f"its attempt was cancelled after the backup that the database was restored from ({reason})"
         self._requeue_or_end(attempt, AttemptState.LOST, reason, time)
 
-    def _alive(self, attempt: Attempt, report: JobReport) -> None:
+    def _diagnosed(self, attempt: Attempt, event: AttemptDiagnosed) -> None:
+        """Call an attempt back that will not begin on its hosts; of one without hosts only show the reason."""
+        if attempt.state is not AttemptState.SUBMITTED:
+            return
+        reason = event.diagnosis.reason
+        if why := self.unstarted.answered(attempt, event.diagnosis, event.time):
+            self._give_up(attempt, why, event.time)
+        elif reason and not attempt.hosts:
+            self._state.put_attempt(replace(attempt, reason=reason))
+            self._state.put(self._state.tasks[attempt.task].with_status(reason=f"not started yet: {reason}"))
+
+    def _alive(self, attempt: Attempt, report: JobReport, time: float) -> None:
         self._distrusted.discard(attempt.task)
         state, task_state = _LIVE_JOB_STATES[report.state]
         if attempt.state is AttemptState.CANCELLING:
@@ -255,11 +287,17 @@ class AttemptLifecycle:
             self._state.replan()  # its hosts come free, or are taken again
         if state is AttemptState.RUNNING is not attempt.state:
             self._corrections.learn_latency(attempt)
+            self.unstarted.began(attempt)
             if self._state.tasks[attempt.task].profile is None:
                 self._state.replan()  # it takes hosts that the plan did not reckon with
-        self._state.put_attempt(replace(attempt, state=state, reason=report.reason))
-        task = self._state.tasks[attempt.task]
-        reason = f"held by the resource manager: {report.reason}" if state is AttemptState.HELD else ""
+        task, reason = self._state.tasks[attempt.task], ""
+        if state is AttemptState.SUBMITTED:
+            self.unstarted.wait(attempt.uuid, time)
+            reason = task.status.reason if attempt.state is state else ""  # why it has not begun
+        elif state is AttemptState.HELD:
+            self.unstarted.forget(attempt.uuid)
+            reason = f"held by the resource manager: {report.reason}"
+        self._state.put_attempt(replace(attempt, state=state, reason=report.reason or (reason and attempt.reason)))
         self._state.put(task.with_status(state=task_state, started=attempt.started, reason=reason))
 
     def _ended(self, attempt: Attempt, reason: str, time: float) -> None:
@@ -291,16 +329,24 @@ class AttemptLifecycle:
             reason = f"its hosts were lost under it {lost} times; last: {reason}"
             self.end(task.with_status(state=TaskState.FAILED, reason=reason, finished=time))
             return
+        if (tries := self.unstarted.tries(task.id)) >= self._settings.starts:
+            self.end(
+                task.with_status(state=TaskState.FAILED, reason=f"{reason} (try {tries}, the last)", finished=time)
+            )
+            return
         task = task.with_status(state=TaskState.QUEUED, reason=reason, started=None)
         self._state.put(task)
         self._queue.add_again(task)
+        until = self.unstarted.retry_at(task.id)
         if lost > 1:
-            pause = self._settings.retry * 2.0 ** (lost - 2)
-            self._queue.held_back[task.id] = time + min(pause, self._settings.retry_longest)
+            until = max(until, time + min(self._settings.retry * 2.0 ** (lost - 2), self._settings.retry_longest))
+        if until > time:
+            self._queue.held_back[task.id] = until
 
     def _give_up(self, attempt: Attempt, reason: str, time: float) -> None:
         """Have an attempt cancelled; it stays live until the manager confirms or a fence stands."""
         attempt = replace(attempt, state=AttemptState.CANCELLING, reason=reason)
+        self.unstarted.forget(attempt.uuid)
         self._state.put_attempt(attempt)
         self._state.replan()
         self._ask(attempt, time)
@@ -311,6 +357,7 @@ class AttemptLifecycle:
 
     def _close(self, attempt: Attempt) -> None:
         self._state.close_attempt(attempt)
+        self.unstarted.forget(attempt.uuid)
         self._cancel_requests.pop(attempt.uuid, None)
 
     def end(self, task: Task) -> None:
@@ -328,6 +375,7 @@ class AttemptLifecycle:
         self._queue.remove(task.id)
         self._lost.pop(task.id, None)
         self._distrusted.discard(task.id)
+        self.unstarted.forget_task(task.id)
         self._corrections.learn_run_time(task)
         self._state.close(task)
 

@@ -23,6 +23,7 @@ __all__ = [
     "CancelAttempt",
     "Changes",
     "Decision",
+    "DiagnoseAttempt",
     "DispatchAttempt",
     "KeyedSubmission",
     "LocateAttempt",
@@ -167,6 +168,16 @@ class LocateAttempt(Decision):
 
     attempt: str
     fence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnoseAttempt(Decision):
+    """Ask the manager why it has not started this attempt.
+
+    The answer is AttemptDiagnosed, or JobReported where it has begun or ended meanwhile.
+    """
+
+    attempt: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,6 +252,7 @@ class Coscheduler:
                 self._neighbours = event
             case Tick():
                 self._lifecycle.ask_again(event.time)
+                self._lifecycle.unstarted.ask(event.time)
             case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted() | OfferEnded():
                 self._forwarding.handle(event)
             case _:

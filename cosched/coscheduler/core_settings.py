@@ -23,6 +23,9 @@ class CoreSettings:
         quantile: share of runs that stays below the times that plans reckon with, above 0 and below 1; 0.5 for the
             expected ones.
         attempts: how many times a task is tried whose hosts are lost under it.
+        start_grace: seconds after which the manager is asked why an attempt has not begun on free hosts; longer where
+            jobs are known to begin later.
+        starts: how many times a task is tried that the manager does not start.
         retry: pause after the manager could not be reached, doubled up to `retry_longest`.
         seed: seed of the arbitrary host counts of "fcfs-arbitrary".
     """
@@ -34,6 +37,8 @@ class CoreSettings:
     margin: float = 0.05
     quantile: float = 0.5
     attempts: int = 5
+    start_grace: float = 60.0
+    starts: int = 5
     retry: float = 1.0
     retry_longest: float = 60.0
     seed: int = 0

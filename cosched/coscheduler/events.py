@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.connector.interface import Host, JobReport
+    from cosched.connector.interface import Host, JobReport, StartDiagnosis
     from cosched.coscheduler.edits import TaskEdit
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AttemptAbsent",
+    "AttemptDiagnosed",
     "AttemptMissing",
     "AttemptSubmitted",
     "CancelRequested",
@@ -206,6 +207,15 @@ class AttemptAbsent:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptDiagnosed:
+    """The manager said why an attempt in its queue has not begun."""
+
+    time: float
+    attempt: str
+    diagnosis: StartDiagnosis
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time went by."""
 
@@ -346,6 +356,7 @@ Event = (
     | JobReported
     | AttemptMissing
     | AttemptAbsent
+    | AttemptDiagnosed
     | TaskForwarded
     | TaskReturned
     | PeerReported

@@ -120,7 +120,7 @@ class PlanningView:
     def busy(self, time: float) -> dict[str, float]:
         """Return when each busy host is expected to be free, epoch seconds."""
         own = self._domain.occupied(self._state.attempts.values(), time, self._corrections.dispatch_latency.seconds)
-        return {**self._domain.claims(time), **own}
+        return {**self._domain.claims(time), **self._lifecycle.unstarted.set_aside(time), **own}
 
     def assumptions(self) -> PlanningAssumptions:
         """Return what a plan must reckon with beside the tasks' profiles."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.connector.interface import ConnectorError, submit_many
+from cosched.connector.interface import ConnectorError, DiagnosesStarts, StartDiagnosis, submit_many
 from cosched.errors import CoschedError
 
 if TYPE_CHECKING:
@@ -62,6 +62,14 @@ class GuardedConnector:
         with self._guarded():
             report = self._connector.find(attempt)
             return None if report is None else _report(report)
+
+    def diagnose(self, attempt: str) -> StartDiagnosis:
+        """Return why an attempt has not begun, as far as the connector says."""
+        if not isinstance(self._connector, DiagnosesStarts):
+            return StartDiagnosis()
+        with self._guarded():
+            found = self._connector.diagnose(attempt)
+            return replace(found, reason=_storable(" ".join(found.reason.split())))
 
     def events(self, timeout: float) -> list[JobReport]:
         """Return what happened to jobs since the last call."""

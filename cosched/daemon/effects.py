@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.agents.agent_outcome import SendLetter
-from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Replan
+from cosched.coscheduler.changes import CancelAttempt, DiagnoseAttempt, DispatchAttempt, LocateAttempt, Replan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,6 +72,8 @@ class Effects:
                     self._manager.cancel(uuid)
                 case LocateAttempt(attempt=uuid, fence=fence):
                     self._manager.locate(uuid, fence=fence)
+                case DiagnoseAttempt(attempt=uuid):
+                    self._manager.diagnose(uuid)
                 case Replan():
                     self._replan = self._search is not None
                 case SendLetter(letter) if self._send is not None:

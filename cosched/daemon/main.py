@@ -368,6 +368,7 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
         margin=planning.margin,
         quantile=planning.quantile,
         attempts=dispatch.attempts,
+        start_grace=dispatch.start_grace,
         retry=dispatch.retry,
         retry_longest=dispatch.retry_longest,
         seed=planning.seed,

@@ -21,6 +21,7 @@ import structlog
 from cosched.connector.interface import ConnectorError, JobState, Launch
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
     Event,
@@ -209,6 +210,10 @@ class ResourceManager:
         if not begun:
             self.actions.put(partial(self._locate, uuid))
 
+    def diagnose(self, uuid: str) -> None:
+        """Find out why an attempt in the manager's queue has not begun."""
+        self.actions.put(partial(self._diagnose, uuid))
+
     def _submit(self) -> None:
         """Submit all launches that wait; those with hosts first, which stay idle meanwhile."""
         launches = [self._launches.popleft() for _ in range(min(len(self._launches), _AT_ONCE))]
@@ -254,6 +259,25 @@ class ResourceManager:
         with self._locating_guard:
             del self._locating[uuid]
         self._post(answer)
+
+    def _diagnose(self, uuid: str) -> None:
+        try:
+            report = self._connector.find(uuid)
+            diagnosis = (
+                None if report is None or report.state is not JobState.QUEUED else self._connector.diagnose(uuid)
+            )
+            self._warned.pop("diagnose", None)
+        except CoschedError as error:
+            self._warn("diagnose", error)
+            self.actions.put(partial(self._diagnose, uuid), _UNREACHABLE_AGAIN)
+            return
+        if diagnosis is not None:
+            _log.warning("not started", attempt=uuid, verdict=str(diagnosis.verdict), reason=diagnosis.reason)
+            self._post(AttemptDiagnosed(self._clock.now(), uuid, diagnosis))
+        elif report is None or report.state is JobState.UNKNOWN:
+            self.locate(uuid, fence=False)
+        else:
+            self._post(JobReported(self._clock.now(), report))
 
     def _find(self, uuid: str) -> Event | None:
         """Return what became of an attempt; None where it is not known yet.

@@ -115,6 +115,8 @@ class Correction:
 
 # Longer is no hand-over any more but a manager in trouble, and says nothing about the next one. Seconds.
 _LONGEST_HANDOVER = 60.0
+_SLOWEST_KEPT = 600.0  # seconds; a job that was held for an hour must not keep the next ones from being missed
+_KEPT = 30  # newest hand-overs that a quantile is taken from
 _STEP = 0.05  # seconds; finer would turn every plan over for nothing
 
 
@@ -128,19 +130,29 @@ class DispatchLatency:
     Attributes:
         mean: seconds, newer jobs weighing more.
         jobs: how many it was learned from.
+        newest: seconds of the newest ones, oldest first.
     """
 
     mean: float = 0.0
     jobs: int = 0
+    newest: tuple[float, ...] = ()
 
     def learn(self, seconds: float) -> DispatchLatency:
         """Return the hand-over corrected by the start of one more job."""
         weight = max(1 / (self.jobs + 1), _NEWEST)
+        seconds = max(seconds, 0.0)
         return DispatchLatency(
-            (1 - weight) * self.mean + weight * min(max(seconds, 0.0), _LONGEST_HANDOVER), self.jobs + 1
+            (1 - weight) * self.mean + weight * min(seconds, _LONGEST_HANDOVER),
+            self.jobs + 1,
+            (*self.newest, min(seconds, _SLOWEST_KEPT))[-_KEPT:],
         )
 
     @property
     def seconds(self) -> float:
         """Return the planned latency, in whole steps."""
         return round(self.mean / _STEP) * _STEP
+
+    @property
+    def slow(self) -> float:
+        """Return the seconds below which nine hand-overs in ten stay; 0 before the first."""
+        return sorted(self.newest)[math.ceil(0.9 * len(self.newest)) - 1] if self.newest else 0.0

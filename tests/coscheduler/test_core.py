@@ -14,12 +14,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cosched.connector.interface import Host, JobReport, JobState
-from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Replan
+from cosched.connector.interface import Host, JobReport, JobState, StartDiagnosis, StartVerdict
+from cosched.coscheduler.changes import CancelAttempt, DiagnoseAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
     CancelRequested,
@@ -689,7 +690,7 @@ class AnyWeather(RuleBasedStateMachine):
 
     @initialize(staging=st.sampled_from([0.0, 2.0]))
     def begin(self, staging: float) -> None:
-        self.core = Coscheduler(settings(attempts=1000, staging=staging))
+        self.core = Coscheduler(settings(attempts=1000, starts=1000, start_grace=4.0, staging=staging))
         self.time = 0.0
         self.outcomes: list[Any] = []
         self.writer = RecordingWriter()
@@ -703,6 +704,7 @@ class AnyWeather(RuleBasedStateMachine):
         self.owner: dict[str, str] = {}
         self.after: dict[str, tuple[str, ...]] = {}  # task → those that it comes after
         self.kept: dict[str, Reservation] = {}
+        self.asked: list[str] = []  # attempts of which the manager was asked why they have not begun
         self.tell(HostsObserved(0.0, mixed_hosts()))
 
     def tell(self, event: Event) -> None:
@@ -736,11 +738,16 @@ class AnyWeather(RuleBasedStateMachine):
                     self.runs_into_nothing(attempt.hosts, event.time, event.time + (attempt.predicted or 0.0))
                     self.owner[attempt.uuid] = task.id
                 case CancelAttempt(uuid):
-                    self.fenced.add(uuid)
-                    if self.jobs.get(uuid) in (JobState.QUEUED, JobState.RUNNING, JobState.HELD):
-                        self.jobs[uuid] = JobState.REMOVED
+                    self.is_fenced(uuid)
+                case DiagnoseAttempt(uuid):
+                    self.asked.append(uuid)
                 case LocateAttempt() | Replan():
                     pass
+
+    def is_fenced(self, uuid: str) -> None:
+        self.fenced.add(uuid)
+        if self.jobs.get(uuid) in (JobState.QUEUED, JobState.RUNNING, JobState.HELD):
+            self.jobs[uuid] = JobState.REMOVED
 
     def runs_into_nothing(self, hosts: Sequence[str], start: float, end: float) -> None:
         for each in self.kept.values():
@@ -819,6 +826,12 @@ class AnyWeather(RuleBasedStateMachine):
         if to is JobState.COMPLETED:
             assert self.owner[uuid] not in self.completed, "a task ran twice"
             self.completed.append(self.owner[uuid])
+
+    @precondition(lambda self: bool(self.asked))
+    @rule(number=st.integers(0, 99), verdict=st.sampled_from(StartVerdict))
+    def the_manager_says_why_it_has_not_begun(self, number: int, verdict: StartVerdict) -> None:
+        uuid = self.pick(number, self.asked)
+        self.tell(AttemptDiagnosed(self.later(), uuid, StartDiagnosis(verdict, "why")))
 
     @precondition(lambda self: bool(self.jobs))
     @rule(number=st.integers(0, 99))

@@ -11,9 +11,10 @@ from unittest.mock import MagicMock
 import pytest
 from structlog.testing import capture_logs
 
-from cosched.connector.interface import ConnectorError, Host, JobReport, JobState
+from cosched.connector.interface import ConnectorError, Host, JobReport, JobState, StartDiagnosis, StartVerdict
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
     Event,
@@ -235,6 +236,47 @@ def test_a_fence_that_cannot_be_laid_is_tried_again() -> None:
         running.locate("u", fence=True)
         assert isinstance(told.next(), AttemptAbsent)
     assert actions(connector) == ["find", "cancel", "find", "cancel", "find"]
+
+
+class Diagnosing(Scripted):
+    """A connector that says why a job has not begun."""
+
+    def diagnose(self, _attempt: str) -> Any:
+        return self._answer("diagnose")
+
+
+BLOCKED = StartDiagnosis(StartVerdict.BLOCKED, "no host\nhas so much memory")
+
+
+@pytest.mark.parametrize(
+    ("connector", "told_as"),
+    [
+        (Diagnosing(find=[found(JobState.QUEUED)], diagnose=[BLOCKED]), "no host has so much memory"),
+        (Diagnosing(find=[DOWN, found(JobState.QUEUED)], diagnose=[DOWN, BLOCKED]), "no host has so much memory"),
+        (Scripted(find=[found(JobState.QUEUED)]), ""),  # it knows no reasons
+    ],
+)
+def test_the_reason_why_an_attempt_has_not_begun_is_told(connector: Scripted, told_as: str) -> None:
+    with manager(connector) as (running, told):
+        running.diagnose("u")
+        event = told.next()
+        assert isinstance(event, AttemptDiagnosed)
+        assert event.diagnosis.reason == told_as
+
+
+@pytest.mark.parametrize("state", [JobState.RUNNING, JobState.HELD, JobState.COMPLETED])
+def test_an_attempt_that_waits_no_more_is_told_as_what_it_is(state: JobState) -> None:
+    with manager(Diagnosing(find=[found(state)], diagnose=[BLOCKED])) as (running, told):
+        running.diagnose("u")
+        event = told.next()
+        assert isinstance(event, JobReported)
+        assert event.report.state is state
+
+
+def test_an_attempt_that_is_asked_for_and_not_there_is_missing_after_the_grace() -> None:
+    with manager(Diagnosing(diagnose=[BLOCKED])) as (running, told):
+        running.diagnose("u")
+        assert isinstance(told.next(), AttemptMissing)
 
 
 def test_an_attempt_is_looked_for_once_at_a_time_and_again_when_asked_again() -> None:

@@ -43,12 +43,14 @@ _LINES = (
     ("PeerReported", "reason"),
     ("Reservation", "name"),
     ("SubmitFailed", "message"),
+    ("StartDiagnosis", "reason"),
     ("TaskEdit", "name"),
     ("TaskSpec", "directory"),
     ("TaskSpec", "model"),
     ("TaskSpec", "name"),
     ("TaskForwarded", "reason"),
     ("TaskReturned", "reason"),
+    ("UnstartedAttempt", "reason"),
 )
 
 

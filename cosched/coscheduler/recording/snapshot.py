@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction, DispatchLatency
 
-__all__ = ["AttemptsSnapshot", "CoreSnapshot", "QueueSnapshot"]
+__all__ = ["AttemptsSnapshot", "CoreSnapshot", "QueueSnapshot", "UnstartedAttempt", "UnstartedSnapshot"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,46 @@ class QueueSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class UnstartedAttempt:
+    """An attempt in the manager's queue. Times are epoch seconds.
+
+    Attributes:
+        since: when it began to wait.
+        ask: when the manager is asked next why it has not begun.
+        asked: when it was asked; None while no answer is due.
+        reason: its last answer.
+    """
+
+    since: float
+    ask: float
+    asked: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnstartedSnapshot:
+    """Memory of attempts that did not begin; see `UnstartedAttempts`.
+
+    Attributes:
+        waiting: attempt → since when it waits.
+        tries: task → attempts in a row that did not begin.
+        retry: task → epoch time before which it is not tried again.
+        tried: task → hosts on which it did not begin.
+        accusers: host → tasks that did not begin there, and nowhere else.
+        aside: host → epoch time until which others are preferred.
+        calls: attempts called back since the start.
+    """
+
+    waiting: Mapping[str, UnstartedAttempt] = field(default_factory=dict)
+    tries: Mapping[str, int] = field(default_factory=dict)
+    retry: Mapping[str, float] = field(default_factory=dict)
+    tried: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    accusers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    aside: Mapping[str, float] = field(default_factory=dict)
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptsSnapshot:
     """Memory of the manager's answers.
 
@@ -52,6 +92,7 @@ class AttemptsSnapshot:
         cancel_requests: attempt being cancelled → when the manager was asked last.
         limits: the known limits of the manager, by owner.
         distrusted: tasks whose attempts may have been cancelled in changes that the database has forgotten.
+        unstarted: attempts that have not begun, and what they taught.
     """
 
     paused_until: float = 0.0
@@ -60,6 +101,7 @@ class AttemptsSnapshot:
     cancel_requests: Mapping[str, float] = field(default_factory=dict)
     limits: Mapping[str, OwnerLimit] = field(default_factory=dict)
     distrusted: tuple[str, ...] = ()
+    unstarted: UnstartedSnapshot = field(default_factory=UnstartedSnapshot)
 
 
 @dataclass(frozen=True, slots=True)

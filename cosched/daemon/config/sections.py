@@ -233,6 +233,7 @@ class DispatchSection(_Section):
 
     grace: Duration = 30.0
     attempts: Annotated[int, Field(ge=1, le=1000)] = 5
+    start_grace: PositiveDuration = 60.0
     retry: Duration = 1.0
     retry_longest: Duration = 60.0
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import ConnectorError, JobState, NativeDescription
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.errors import UserError
 from cosched_simulated import SimulatedConnector
 from tests.connectors.cosched_simulated.makers import a_launch
@@ -110,6 +111,15 @@ def test_a_job_waits_for_a_host_that_is_off(connect: Connect, tmp_path: Path) ->
     assert (report.state, report.reason) == (JobState.QUEUED, "waits for host02")
     (tmp_path / "spool" / "offline" / "host02").unlink()
     assert end(connector, launch).state is JobState.COMPLETED
+
+
+def test_a_waiting_job_says_whose_job_has_its_hosts(connect: Connect) -> None:
+    connector = connect()
+    first, second = a_launch("host02", predicted=1000.0), a_launch("host02", "host03", predicted=1.0)
+    number = connector.submit(first)
+    connector.submit(second)
+    assert connector.diagnose(second.attempt) == StartDiagnosis(StartVerdict.BLOCKED, f"job {number} has host02")
+    connector.cancel(first.attempt)
 
 
 def test_what_runs_on_a_host_that_is_taken_off_is_evicted_at_the_next_look(connect: Connect, tmp_path: Path) -> None:

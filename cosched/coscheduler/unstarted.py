@@ -1,0 +1,188 @@
+"""Attempts that the manager has and does not start, though their hosts are free.
+
+The manager is asked why; its answer decides whether to wait on or to call the attempt back. Start at
+`UnstartedAttempts.answered`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cosched.connector.interface import StartVerdict
+from cosched.coscheduler.changes import DiagnoseAttempt
+from cosched.coscheduler.recording.snapshot import UnstartedAttempt, UnstartedSnapshot
+
+if TYPE_CHECKING:
+    from cosched.connector.interface import StartDiagnosis
+    from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.state import CoreState
+    from cosched.coscheduler.task import Attempt
+
+__all__ = ["UnstartedAttempts"]
+
+_SLOW_STARTS = 3.0  # times the hand-over that nine in ten stay below, until an attempt is late
+_DOUBTFUL = 0.25  # share of the grace after which nothing is promised any more for the hosts
+_UNEXPLAINED = 5.0  # graces that an attempt is waited for where the manager names no obstacle
+_PAUSE_GROWTH = 4.0
+_LONGEST_PAUSE = 3600.0  # seconds between two tries of a task
+_LONGEST_ASIDE = 600.0  # seconds for which a host is set aside at most
+_SUSPICIOUS = 2  # tasks that began nowhere on a host, and were tried on no other
+
+
+class UnstartedAttempts:
+    """Attempts in the manager's queue, and the tasks and hosts where attempts did not begin.
+
+    An attempt without hosts is never called back: it waits wherever the manager likes, and only the reason is shown.
+
+    Attributes:
+        calls: attempts called back since the start.
+    """
+
+    def __init__(self, settings: CoreSettings, state: CoreState) -> None:
+        self.calls = 0
+        self._settings = settings
+        self._state = state
+        self._waiting: dict[str, UnstartedAttempt] = {}
+        self._tries: dict[str, int] = {}
+        self._retry: dict[str, float] = {}
+        self._tried: dict[str, tuple[str, ...]] = {}
+        self._accusers: dict[str, tuple[str, ...]] = {}
+        self._aside: dict[str, float] = {}
+
+    def snapshot(self) -> UnstartedSnapshot:
+        """Return all that is remembered."""
+        return UnstartedSnapshot(
+            dict(self._waiting),
+            dict(self._tries),
+            dict(self._retry),
+            dict(self._tried),
+            dict(self._accusers),
+            dict(self._aside),
+            self.calls,
+        )
+
+    def load(self, snapshot: UnstartedSnapshot) -> None:
+        """Go on from a snapshot."""
+        self._waiting, self._tries, self._retry = dict(snapshot.waiting), dict(snapshot.tries), dict(snapshot.retry)
+        self._tried, self._accusers = dict(snapshot.tried), dict(snapshot.accusers)
+        self._aside, self.calls = dict(snapshot.aside), snapshot.calls
+
+    @property
+    def grace(self) -> float:
+        """Return the seconds after which an attempt on free hosts should have begun."""
+        return max(self._settings.start_grace, _SLOW_STARTS * self._state.corrections.dispatch_latency.slow)
+
+    def wait(self, attempt: str, time: float) -> None:
+        """Note that the manager has an attempt; known ones go on waiting."""
+        self._waiting.setdefault(attempt, UnstartedAttempt(time, time + self.grace))
+
+    def forget(self, attempt: str) -> None:
+        """Note that an attempt no longer waits to begin."""
+        self._waiting.pop(attempt, None)
+
+    def began(self, attempt: Attempt) -> None:
+        """Note that an attempt has begun: neither its task nor its hosts are to blame."""
+        self.forget(attempt.uuid)
+        self.forget_task(attempt.task)
+        for host in attempt.hosts:
+            self._accusers.pop(host, None)
+            self._aside.pop(host, None)
+
+    def forget_task(self, task: str) -> None:
+        """Forget a task that has begun or ended."""
+        for known in (self._tries, self._retry, self._tried):
+            known.pop(task, None)
+
+    def tries(self, task: str) -> int:
+        """Return how many attempts of a task in a row did not begin."""
+        return self._tries.get(task, 0)
+
+    def retry_at(self, task: str) -> float:
+        """Return the epoch time before which a task is not tried again; 0 for none."""
+        return self._retry.get(task, 0.0)
+
+    def ask(self, time: float) -> None:
+        """Ask why attempts have not begun that should have."""
+        for uuid, waiting in self._waiting.items():
+            if waiting.asked is None and time >= waiting.ask and self._is_asked_for(self._state.attempts[uuid], time):
+                self._waiting[uuid] = replace(waiting, asked=time)
+                self._state.decide(DiagnoseAttempt(uuid))
+
+    def answered(self, attempt: Attempt, diagnosis: StartDiagnosis, time: float) -> str:
+        """Take in the manager's answer; return why the attempt is to be called back, or "".
+
+        An answer that took longer than the grace comes from a manager that was away, and started nothing meanwhile.
+        """
+        waiting = self._waiting.get(attempt.uuid)
+        if waiting is None or waiting.asked is None:
+            return ""
+        grace, age = self.grace, time - waiting.since
+        if diagnosis.verdict is StartVerdict.STARTING or time > waiting.asked + grace:
+            self._waiting[attempt.uuid] = UnstartedAttempt(time, time + grace)
+            return ""
+        explained = diagnosis.verdict is StartVerdict.BLOCKED or age >= _UNEXPLAINED * grace
+        if not attempt.hosts or not explained:
+            pause = age if not attempt.hosts else grace
+            self._waiting[attempt.uuid] = UnstartedAttempt(waiting.since, time + pause, None, diagnosis.reason)
+            return ""
+        self.forget(attempt.uuid)
+        self.calls += 1
+        self._tries[attempt.task] = tries = self.tries(attempt.task) + 1
+        self._retry[attempt.task] = time + min(grace * _PAUSE_GROWTH ** min(tries - 1, 10), _LONGEST_PAUSE)
+        self._blame(attempt, time)
+        words = diagnosis.reason or "it names no reason"
+        return f"the resource manager did not start it on free hosts in {age:.0f} s: {words}"
+
+    def late(self, time: float) -> dict[str, UnstartedAttempt]:
+        """Return the attempts with hosts that have not begun for too long to count on them, by UUID."""
+        slow = _SLOW_STARTS * self._state.corrections.dispatch_latency.slow
+        before = time - max(_DOUBTFUL * self._settings.start_grace, slow)
+        return {
+            uuid: waiting
+            for uuid, waiting in self._waiting.items()
+            if waiting.since <= before and self._state.attempts[uuid].hosts
+        }
+
+    def set_aside(self, time: float) -> dict[str, float]:
+        """Return the hosts that get no task before an epoch time.
+
+        Where no other is left, it is rather the tasks, or the manager, and all are used.
+        """
+        aside = {host: until for host, until in self._aside.items() if until > time}
+        return aside if aside and any(host not in aside for host in self._state.hosts.mine()) else {}
+
+    def suspects(self) -> dict[str, int]:
+        """Return the hosts on which several tasks did not begin, with their number."""
+        return {host: len(tasks) for host, tasks in self._accusers.items() if len(tasks) >= _SUSPICIOUS}
+
+    def _is_asked_for(self, attempt: Attempt, time: float) -> bool:
+        """Return whether the manager is asked now.
+
+        For an attempt without hosts only where some are free, and one at a time.
+        """
+        if attempt.hosts:
+            return True
+        asked = any(
+            each.asked is not None and not self._state.attempts[uuid].hosts for uuid, each in self._waiting.items()
+        )
+        busy = self._state.hosts.occupied(self._state.attempts.values(), time)
+        return not asked and sum(host not in busy for host in self._state.hosts.mine()) >= attempt.count
+
+    def _blame(self, attempt: Attempt, time: float) -> None:
+        """Suspect the hosts of a task that was tried nowhere else.
+
+        One that began on no other host either is to blame itself.
+        """
+        task, before = attempt.task, self._tried.get(attempt.task, ())
+        self._tried[task] = tuple(sorted({*before, *attempt.hosts}))
+        if set(before) - set(attempt.hosts):
+            for host, tasks in list(self._accusers.items()):
+                self._accusers[host] = tuple(each for each in tasks if each != task)
+            return
+        for host in attempt.hosts:
+            tasks = self._accusers.get(host, ())
+            self._accusers[host] = tasks = tasks if task in tasks else (*tasks, task)
+            if len(tasks) >= _SUSPICIOUS:
+                pause = self.grace * 2.0 ** min(len(tasks) - _SUSPICIOUS, 10)
+                self._aside[host] = time + min(pause, _LONGEST_ASIDE)

@@ -1,0 +1,245 @@
+"""Attempts that the manager does not start, though their hosts are free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.interface import JobState, StartDiagnosis, StartVerdict
+from cosched.coscheduler.changes import DiagnoseAttempt
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick
+from cosched.coscheduler.task import AttemptState, TaskState
+from tests.coscheduler.makers import (
+    a_core,
+    a_task,
+    cancelled,
+    complete,
+    dispatched,
+    hosts,
+    report,
+    restore,
+    settings,
+    start,
+    submit,
+)
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.changes import Outcome
+    from cosched.coscheduler.task import Attempt
+
+GREEDY = StartDiagnosis(StartVerdict.BLOCKED, "no host has 999999999 MB of memory")
+
+
+def asked(outcome: Outcome) -> list[str]:
+    """Return the attempts of which the manager is asked why they have not begun."""
+    return [decision.attempt for decision in outcome.decisions if isinstance(decision, DiagnoseAttempt)]
+
+
+def submitted(core: Coscheduler, attempt: Attempt, time: float) -> None:
+    core.handle(AttemptSubmitted(time, attempt.uuid, "1.0"))
+
+
+def answer(core: Coscheduler, attempt: Attempt, time: float, diagnosis: StartDiagnosis = GREEDY) -> Outcome:
+    """Let the core ask after an attempt, and answer."""
+    assert asked(core.handle(Tick(time))) == [attempt.uuid]
+    return core.handle(AttemptDiagnosed(time, attempt.uuid, diagnosis))
+
+
+def called_back(core: Coscheduler, attempt: Attempt, time: float) -> Outcome:
+    """Have an attempt called back for its own fault; return what follows the manager's word."""
+    submitted(core, attempt, time - 60.0)
+    assert cancelled(answer(core, attempt, time)) == [attempt.uuid]
+    return report(core, attempt, JobState.REMOVED, time)
+
+
+def test_an_attempt_that_does_not_begin_on_free_hosts_leaves_them_to_others() -> None:
+    core = a_core(1)
+    (greedy,) = dispatched(submit(core, a_task(1, [10.0])))
+    submit(core, a_task(2, [5.0], deadline=180.0))
+    submitted(core, greedy, 0.0)
+    assert not asked(core.handle(Tick(59.0)))
+    outcome = answer(core, greedy, 60.0)
+    assert cancelled(outcome) == [greedy.uuid]
+    assert [item.state for item in outcome.changes.attempts.values()] == [AttemptState.CANCELLING]
+    assert not dispatched(outcome)  # not before the manager's word
+    (sane,) = dispatched(report(core, greedy, JobState.REMOVED, 61.0))
+    assert (sane.task, sane.hosts) == ("2", ("node01",))
+    task = core.tasks["1"]
+    assert task.status.state is TaskState.QUEUED
+    assert task.status.reason.endswith("on free hosts in 60 s: no host has 999999999 MB of memory")
+
+
+def test_it_is_asked_once_and_an_answer_that_comes_again_changes_nothing() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    submitted(core, attempt, 0.0)
+    answer(core, attempt, 60.0)
+    assert not asked(core.handle(Tick(61.0)))
+    (again,) = dispatched(report(core, attempt, JobState.REMOVED, 200.0))
+    assert not cancelled(core.handle(AttemptDiagnosed(201.0, attempt.uuid, GREEDY)))
+    assert not cancelled(core.handle(AttemptDiagnosed(201.0, again.uuid, GREEDY)))  # it was not asked for
+
+
+def test_a_task_that_does_not_begin_is_tried_again_ever_later_and_fails_with_the_reason() -> None:
+    core = a_core(1, starts=3)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    time = 60.0
+    for pause in (60.0, 240.0):
+        assert not dispatched(called_back(core, attempt, time))
+        assert not dispatched(core.handle(Tick(time + pause - 1.0)))
+        (attempt,) = dispatched(core.handle(Tick(time + pause)))
+        time += pause + 60.0
+    (task,) = called_back(core, attempt, time).changes.tasks.values()
+    assert task.status.state is TaskState.FAILED
+    assert "999999999 MB" in task.status.reason
+    assert "try 3, the last" in task.status.reason
+
+
+def test_a_task_that_began_after_all_has_all_its_tries_again() -> None:
+    core = a_core(1, starts=2)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    called_back(core, attempt, 60.0)
+    (attempt,) = dispatched(core.handle(Tick(120.0)))
+    start(core, attempt, 121.0)
+    report(core, attempt, JobState.EVICTED, 122.0)
+    (attempt,) = dispatched(report(core, attempt, JobState.REMOVED, 123.0))
+    called_back(core, attempt, 190.0)
+    assert core.tasks["1"].status.state is TaskState.QUEUED
+
+
+def test_an_attempt_that_begins_while_the_manager_is_asked_goes_on() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    submitted(core, attempt, 0.0)
+    core.handle(Tick(60.0))
+    report(core, attempt, JobState.RUNNING, 60.5, started=60.5)
+    assert not cancelled(core.handle(AttemptDiagnosed(61.0, attempt.uuid, GREEDY)))
+    assert complete(core, attempt, 60.5, 70.0).changes.tasks["1"].status.state is TaskState.COMPLETED
+
+
+def test_a_pool_that_is_slow_and_healthy_is_given_its_time() -> None:
+    core = a_core(1)
+    (first,) = dispatched(submit(core, a_task(1, [10.0])))
+    core.handle(AttemptSubmitted(0.0, first.uuid, "1.0"))
+    report(core, first, JobState.RUNNING, 100.0, started=100.0)  # a negotiation takes so long
+    complete(core, first, 100.0, 110.0)
+    (second,) = dispatched(submit(core, a_task(2, [10.0]), 110.0))
+    submitted(core, second, 110.0)
+    assert not asked(core.handle(Tick(110.0 + 299.0)))
+    assert asked(core.handle(Tick(110.0 + 300.0)))
+
+
+@pytest.mark.parametrize("verdict", [StartVerdict.STARTING, StartVerdict.WAITING])
+def test_an_attempt_without_an_obstacle_is_waited_for(verdict: StartVerdict) -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    submitted(core, attempt, 0.0)
+    assert not cancelled(answer(core, attempt, 60.0, StartDiagnosis(verdict)))
+    assert not cancelled(answer(core, attempt, 120.0, StartDiagnosis(verdict)))
+
+
+def test_an_attempt_is_called_back_in_the_end_also_where_the_manager_names_no_reason() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    submitted(core, attempt, 0.0)
+    for time in (60.0, 120.0, 180.0, 240.0):
+        assert not cancelled(answer(core, attempt, time, StartDiagnosis()))
+    assert cancelled(answer(core, attempt, 300.0, StartDiagnosis())) == [attempt.uuid]
+
+
+def test_an_answer_of_a_manager_that_was_away_begins_the_wait_anew() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    submitted(core, attempt, 0.0)
+    core.handle(Tick(60.0))
+    assert not cancelled(core.handle(AttemptDiagnosed(600.0, attempt.uuid, GREEDY)))
+    assert cancelled(answer(core, attempt, 660.0)) == [attempt.uuid]
+
+
+def test_a_restart_begins_the_wait_anew() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    submitted(core, attempt, 0.0)
+    tasks, attempts = list(core.tasks.values()), list(core.attempts.values())
+    core = Coscheduler(settings())
+    restore(core, 1000.0, tasks=tasks, attempts=attempts)
+    core.handle(HostsObserved(1000.0, hosts(1)))
+    assert not asked(core.handle(Tick(1059.0)))
+    assert asked(core.handle(Tick(1060.0))) == [attempt.uuid]
+
+
+def test_a_held_job_takes_no_host_and_is_not_called_back() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    submitted(core, attempt, 0.0)
+    report(core, attempt, JobState.HELD, 1.0, reason="by a user")
+    assert not asked(core.handle(Tick(1000.0)))
+    report(core, attempt, JobState.QUEUED, 1001.0)  # released
+    assert not asked(core.handle(Tick(1060.0)))
+    assert asked(core.handle(Tick(1061.0)))
+
+
+def test_a_job_without_a_model_shows_the_reason_and_waits_on() -> None:
+    core = a_core(2)
+    (attempt,) = dispatched(submit(core, a_task(1, None)))
+    submitted(core, attempt, 0.0)
+    assert not cancelled(answer(core, attempt, 60.0))
+    report(core, attempt, JobState.QUEUED, 61.0)
+    assert core.tasks["1"].status.reason == "not started yet: no host has 999999999 MB of memory"
+    report(core, attempt, JobState.RUNNING, 90.0, started=90.0)
+    assert core.tasks["1"].status.reason == ""
+
+
+def test_a_job_without_a_model_in_a_full_pool_is_not_asked_for() -> None:
+    core = a_core(1)
+    (planned,) = dispatched(submit(core, a_task(1, [1000.0])))
+    start(core, planned, 0.0)
+    (other,) = dispatched(submit(core, a_task(2, None)))
+    submitted(core, other, 0.0)
+    assert not asked(core.handle(Tick(500.0)))
+
+
+def test_a_host_on_which_several_tasks_do_not_begin_is_set_aside_until_it_is_tried_again() -> None:
+    core = a_core(2)
+    (busy,) = dispatched(submit(core, a_task(1, [1000.0])))
+    start(core, busy, 0.0)
+    for number in (2, 3, 4):
+        submit(core, a_task(number, [5.0]))
+    left = [attempt for attempt in core.attempts.values() if attempt.task == "2"]
+    (third,) = dispatched(called_back(core, left[0], 60.0))
+    assert third.hosts == left[0].hosts == ("node02",)
+    assert not dispatched(called_back(core, third, 120.0))  # two tasks: it is the host
+    (fourth,) = dispatched(core.handle(Tick(180.0)))
+    start(core, fourth, 181.0)
+    assert dispatched(complete(core, fourth, 181.0, 186.0))  # and it is well again
+
+
+def test_a_task_that_begins_on_no_host_does_not_make_hosts_suspect() -> None:
+    core = a_core(3, starts=2)
+    core.handle(HostsObserved(0.0, hosts(3, down=[2, 3])))
+    (greedy,) = dispatched(submit(core, a_task(1, [10.0])))
+    called_back(core, greedy, 60.0)
+    core.handle(HostsObserved(61.0, hosts(3, down=[1, 3])))
+    (greedy,) = dispatched(core.handle(Tick(120.0)))
+    called_back(core, greedy, 180.0)
+    assert "1" not in core.tasks
+    for number, down in ((2, [2, 3]), (3, [1, 3])):
+        core.handle(HostsObserved(100.0 * number, hosts(3, down=down)))
+        (unlucky,) = dispatched(submit(core, a_task(number, [5.0]), 100.0 * number))
+        called_back(core, unlucky, 100.0 * number + 60.0)
+    core.handle(HostsObserved(361.0, hosts(3)))
+    submit(core, a_task(4, [5.0]), 362.0)
+    submit(core, a_task(5, [5.0]), 362.0)
+    assert {host for attempt in core.attempts.values() for host in attempt.hosts} == {"node01", "node02", "node03"}
+
+
+def test_a_core_from_a_snapshot_goes_on_asking() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    submitted(core, attempt, 0.0)
+    snapshot = core.snapshot()
+    copy = Coscheduler.from_snapshot(core.settings, replace(snapshot))
+    assert asked(copy.handle(Tick(60.0))) == asked(core.handle(Tick(60.0))) == [attempt.uuid]
