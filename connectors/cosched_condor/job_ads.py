@@ -153,6 +153,7 @@ PROJECTION = (
     "AllRemoteHosts",
     "ServerTime",
     "StageOutFinish",
+    "TerminationPending",
 )
 MOST_NAMED = 200  # attempts in an expression at most, which the scheduler compares with each of its jobs
 SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
@@ -264,7 +265,8 @@ def _hosts_of_ad(ad: Mapping[str, Any]) -> str:
 def _process_of_ad(ad: Mapping[str, Any], *, left: bool) -> CondorProcess:
     status = ad.get("JobStatus")
     started = _start_time(ad)
-    if status == COMPLETED:
+    # A removal that came after the program's end and before the scheduler's note of it changes the status alone.
+    if status == COMPLETED or (status == _REMOVED and left and ad.get("TerminationPending") is True):
         return _completed_process(ad, started)
     if status == _REMOVED and left:
         return CondorProcess(

@@ -56,11 +56,26 @@ def test_state_of_a_job_in_the_queue(values: dict[str, Any], state: JobState) ->
     [
         ({"JobStatus": 3, "RemoveReason": "by hand", "EnteredCurrentStatus": 130}, JobState.REMOVED),
         ({**_RUNNING, "JobStatus": 4, "ExitBySignal": False, "ExitCode": 0}, JobState.COMPLETED),
+        ({**_RUNNING, "JobStatus": 3, "ExitBySignal": True, "ExitSignal": 15}, JobState.REMOVED),
+        ({**_RUNNING, "JobStatus": 3, "ExitBySignal": False, "ExitCode": 143}, JobState.REMOVED),
         ({"JobStatus": 2}, JobState.UNKNOWN),
     ],
 )
 def test_state_of_a_job_in_the_history(values: dict[str, Any], state: JobState) -> None:
     assert reports_of_ads([], [_ad(**values)])["a"].state is state
+
+
+def test_a_removal_that_came_after_the_programs_end_removed_nothing() -> None:
+    """The scheduler logs "Attempt to change JobStatus of removed job 46.1 to 4" and keeps the rest.
+
+    Taken for removed, the attempt was made again, and the task completed twice.
+    """
+    ended: dict[str, Any] = {**_RUNNING, "ExitBySignal": False, "ExitCode": 0, "TerminationPending": True}
+    completed = {**ended, "JobStatus": 4, "CompletionDate": 102}
+    removed = {**ended, "JobStatus": 3, "RemoveReason": "cancelled by cosched", "EnteredCurrentStatus": 103}
+    report = reports_of_ads([], [_ad(0, 2, **completed), _ad(1, 2, **removed)])["a"]
+    assert (report.state, report.exit_code, report.finished) == (JobState.COMPLETED, 0, 103)
+    assert reports_of_ads([_ad(0, 1, **removed)], [])["a"].state is JobState.RUNNING  # not yet done
 
 
 def test_a_signal_is_128_and_its_number() -> None:
