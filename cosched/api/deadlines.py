@@ -24,6 +24,7 @@ __all__ = [
     "check_deadline",
     "parse_deadline",
     "parse_deadline_field",
+    "parse_since",
     "parse_typed_deadline",
 ]
 
@@ -85,6 +86,25 @@ def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple
         return seconds, ""
     note = f"the {what} is {format_time(seconds)}"
     return seconds, note + (", the first of the two moments with this time" if moment.twice else "")
+
+
+def parse_since(text: str, now: float) -> float:
+    """Return a time that is past: so long ago ("8h", "30d"), or a date and time of this machine's zone.
+
+    Raises:
+        UserError: neither of them, or still to come.
+    """
+    try:
+        return max(now - parse_duration(text), 0.0)
+    except UserError:
+        pass
+    try:
+        seconds = _epoch(datetime.fromisoformat(text), None)
+    except (ValueError, OverflowError) as error:
+        raise UserError(f"{text[:80]!r} is no time: write how long ago (8h, 30d), or 2026-11-01") from error
+    if not 0 <= seconds <= now:
+        raise UserError(f"{text[:80]!r} is still to come: write a time that is past")
+    return seconds
 
 
 def parse_deadline_field(text: str, zone: tzinfo | None) -> float | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from cosched.api.documents import Accuracy, RecordView, RunView
+from cosched.api.documents import Accuracy, RecordView, RunView, UsageView
 from cosched.prediction.calibration import Correction
 
 if TYPE_CHECKING:
@@ -60,6 +60,12 @@ class DomainHistory:
             )
             for (application, hardware, key), values in sorted(ratios.items())
         ]
+
+    def usage(self, principal: Principal, by: Literal["user", "application"], since: float) -> list[UsageView]:
+        """Return who has had the hosts since a time, the largest use first; your own alone, unless you are operator."""
+        column = "owner" if by == "user" else "application"
+        owner = None if principal.is_operator else principal.name
+        return [UsageView(**row) for row in self._store.usage(column, since, self._core.now(), owner)]
 
     def planned(self, task: str) -> list[PlanPoint]:
         """Return where a task was planned as its plan changed, oldest first."""

@@ -11,9 +11,11 @@ from typing import Annotated
 
 import typer
 
+from cosched.api.deadlines import parse_since
 from cosched.api.times import format_duration, format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
+from cosched.errors import UserError
 
 __all__ = ["app"]
 
@@ -116,6 +118,40 @@ def runs(
         for run in found
     ]
     print_table(("TASK", "NAME", "APPLICATION", "STATE", "STARTED", "RAN", "HOSTS"), rows)
+
+
+@app.command()
+def usage(
+    by: Annotated[str, typer.Option(metavar="user|application", help="What is told apart.")] = "user",
+    since: Annotated[str, typer.Option(metavar="DURATION|TIME", help="30d, 12h, 2026-11-01 …")] = "30d",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Show who has had the hosts; your own tasks alone, unless you are an operator.
+
+    What still runs counts until now. Tasks that are kept no longer ([database] keep_days) count no more.
+    """
+    if by not in ("user", "application"):
+        raise UserError(f"--by is {by!r}: write user or application")
+    with connect(server) as client:
+        found = client.usage(by, parse_since(since, time.time()))
+    if json:
+        emit_json([asdict(entry) for entry in found])
+        return
+    total = sum(entry.host_seconds for entry in found) or 1.0
+    rows = [
+        (
+            entry.name,
+            str(entry.tasks),
+            str(entry.runs),
+            f"{entry.host_seconds / 3600:.2f}",
+            f"{entry.host_seconds / total:.1%}",
+            str(entry.on_time or ""),
+            str(entry.late or ""),
+        )
+        for entry in found
+    ]
+    print_table((by.upper(), "TASKS", "RUNS", "HOST HOURS", "SHARE", "ON TIME", "LATE"), rows)
 
 
 @app.command()

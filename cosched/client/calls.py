@@ -42,6 +42,7 @@ from cosched.api.documents import (
     TaskView,
     TokenRequest,
     TokenView,
+    UsageView,
 )
 from cosched.api.documents.tasks import FINAL_STATES
 from cosched.client.http_caller import ApiCaller, LostAnswerError, decode_document, segment
@@ -219,6 +220,11 @@ class DomainCalls(ApiCaller):
     def runs(self, since: float = 0.0) -> list[RunView]:
         """Return the attempts that ended after this time (seconds since the epoch), the newest first."""
         return [decode_document(RunView, item) for item in self._call("GET", "/runs", params={"since": since})]
+
+    def usage(self, by: str = "user", since: float = 0.0) -> list[UsageView]:
+        """Return who has had the hosts since a time (epoch seconds), by "user" or "application"."""
+        found = self._call("GET", "/usage", params={"by": by, "since": since})
+        return [decode_document(UsageView, item) for item in found]
 
     def search(self) -> list[SearchPoint]:
         """Return how the search's plan became better, the oldest first."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import bindparam, exists, func, insert, or_, select
+from sqlalchemy import and_, bindparam, desc, exists, func, insert, or_, select
 
 from cosched.coscheduler.changes import KeyedSubmission, LogEntry
 from cosched.coscheduler.handovers import Handover
@@ -299,6 +299,39 @@ class Store:
         query = query.where(attempts.c.finished > since, attempts.c.started.is_not(None))
         rows = self.read(query.order_by(attempts.c.finished.desc()).limit(limit))
         return tuple((record_of(Attempt, row, "attempt_"), record_of(Task, row)) for row in rows)
+
+    def usage(self, by: str, since: float, until: float, owner: str | None = None) -> Sequence[TableRow]:
+        """Return the use of the hosts in a time, the largest first.
+
+        Args:
+            by: column of the table `tasks` whose values are told apart.
+            since: begin of the time, epoch seconds.
+            until: its end; attempts that still run have their hosts until then.
+            owner: of this user's tasks alone; None for all.
+
+        Returns:
+            Rows with the fields of `UsageView`.
+        """
+        attempts, tasks = tables.attempts.c, tables.tasks.c
+        ended = func.min(func.coalesce(attempts.finished, until), until)
+        seconds = (ended - func.max(attempts.started, since)) * attempts["count"]
+        # Of a task with several attempts the last one tells whether it was on time.
+        last = and_(tasks.state == str(TaskState.COMPLETED), tasks.finished == attempts.finished)
+        query = (
+            select(
+                tasks[by].label("name"),
+                func.count(tasks.id.distinct()).label("tasks"),
+                func.count().label("runs"),
+                func.sum(seconds).label("host_seconds"),
+                func.count().filter(last, tasks.finished <= tasks.deadline).label("on_time"),
+                func.count().filter(last, tasks.finished > tasks.deadline).label("late"),
+            )
+            .join_from(tables.attempts, tables.tasks, tasks.id == attempts.task)
+            .where(attempts.started < until, or_(attempts.finished.is_(None), attempts.finished > since))
+            .group_by(tasks[by])
+            .order_by(desc("host_seconds"), "name")
+        )
+        return self.read(query if owner is None else query.where(tasks.owner == owner))
 
     def by_key(self, key: str, owner: str = "") -> KeyedSubmission | None:
         """Return the submission under an owner's idempotency key, None while it is unused."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.api.deadlines import HORIZON, parse_deadline, parse_deadline_field, parse_typed_deadline
+from cosched.api.deadlines import HORIZON, parse_deadline, parse_deadline_field, parse_since, parse_typed_deadline
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -188,3 +188,16 @@ def test_a_field_with_a_time_that_the_clocks_skip_is_refused() -> None:
 def test_a_field_without_a_time_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="is not a time: choose a date"):
         parse_deadline_field(text, ZoneInfo("Pacific/Kiritimati"))
+
+
+def test_a_past_time_is_so_long_ago_or_a_date() -> None:
+    assert parse_since("8h", FRIDAY) == FRIDAY - 8 * 3600
+    assert parse_since("2026-03-27T08:00+00:00", FRIDAY) == FRIDAY - 26 * 60 - 40
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("soon", "is no time: write how long ago"), ("2027-01-01", "is still to come")]
+)
+def test_what_is_no_past_time_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        parse_since(text, FRIDAY)

@@ -85,3 +85,23 @@ def test_plans_and_log_follow_a_new_task(running: Daemon, history: DomainHistory
     assert len(history.planned("1")) == 1
     assert history.log(BOB, 10, 0)[-1].kind == "hosts observed"
     assert [line.kind for line in history.log(ANN, 10, 0)] == ["submitted", "hosts observed"]
+
+
+def test_usage_counts_the_hosts_of_each_user_for_as_long_as_they_had_them(
+    running: Daemon, history: DomainHistory
+) -> None:
+    ran(running, 1, "ann", 10.0, 10.0)  # each on one host, for as many seconds as its number, due after five
+    ran(running, 4, "bob", 10.0, 10.0)
+    ran(running, 8, "ann", 10.0, 10.0)
+    task = make_task(9, name="two hosts", owner="bob", state=TaskState.RUNNING, started=NOW)
+    live = Attempt("u9", "9", ("h01", "h02"), 2, None, NOW, AttemptState.RUNNING, started=NOW)
+    running.store.commit(changed([task], [live]))
+    rows = {row["name"]: row for row in running.store.usage("owner", NOW, NOW + 10)}
+    assert (rows["bob"]["tasks"], rows["bob"]["runs"], rows["bob"]["host_seconds"]) == (2, 2, 4 + 2 * 10)
+    assert rows["ann"] == {"name": "ann", "tasks": 2, "runs": 2, "host_seconds": 9, "on_time": 1, "late": 1}
+    assert [row["name"] for row in running.store.usage("owner", NOW, NOW + 10)] == ["bob", "ann"]
+    later = {row["name"]: row["host_seconds"] for row in running.store.usage("owner", NOW + 6, NOW + 10)}
+    assert later == {"bob": 2 * 4, "ann": 2}  # what was before does not count
+    assert [entry.name for entry in history.usage(ANN, "user", NOW)] == ["ann"]
+    assert {entry.name for entry in history.usage(OLGA, "user", NOW)} == {"ann", "bob"}
+    assert [entry.tasks for entry in history.usage(ANN, "application", NOW)] == [2]

@@ -37,7 +37,7 @@ def test_the_domain_is_told_to_people(capsys: pytest.CaptureFixture[str]) -> Non
     assert head.split()[:5] == ["TASK", "NAME", "OWNER", "APPLICATION", "IS"]
     assert row.split()[:5] == ["1", "night", getuser(), "halving", "planned"]
     assert "submitted" in said(capsys, "log")
-    for empty in ("runs", "search", "accuracy"):
+    for empty in ("runs", "search", "accuracy", "usage"):
         assert len(said(capsys, empty).splitlines()) == 1  # the headings
 
 

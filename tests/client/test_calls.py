@@ -123,6 +123,7 @@ def test_a_run_is_in_the_past_the_log_and_the_accuracy(tmp_path: Path) -> None:
         done = JobReport(attempt.uuid, JobState.COMPLETED, "j", started=now, finished=now + 6, exit_code=0)
         daemon.inbox.apply(JobReported(now + 6, done)).result(10)
         (run,) = client.runs(now - 60)
+        assert [entry.runs for entry in client.usage(since=now - 60)] == [1]
         assert (run.task, run.state, run.end - run.start, run.hosts) == (task.id, "completed", 6.0, attempt.hosts)
         assert client.runs(now + 60) == []
         (entry,) = client.accuracy()

@@ -30,6 +30,7 @@ from cosched.api.documents.domain import (
     RunView,
     SearchPoint,
     Status,
+    UsageView,
 )
 from cosched.api.documents.library import ApplicationView, CurvesView, ModelText, ModelView, ParameterView
 from cosched.api.documents.tasks import (
@@ -90,4 +91,5 @@ __all__ = [
     "TaskView",
     "TokenRequest",
     "TokenView",
+    "UsageView",
 ]

@@ -19,6 +19,7 @@ __all__ = [
     "RunView",
     "SearchPoint",
     "Status",
+    "UsageView",
 ]
 
 
@@ -196,6 +197,27 @@ class RunView:
     end: float
     deadline: float | None
     state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageView:
+    """Use of the hosts by one user or application since a time.
+
+    Attributes:
+        name: the user or the application; empty for tasks that are of none.
+        tasks: those that had hosts in this time.
+        runs: their attempts that had.
+        host_seconds: each host of these counts for as long as it was theirs, the running ones until now.
+        on_time: tasks that completed in this time by their deadline.
+        late: tasks that completed in this time after it.
+    """
+
+    name: str
+    tasks: int
+    runs: int
+    host_seconds: float
+    on_time: int
+    late: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,13 +2,13 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from cosched.access.principals import Scope
-from cosched.api.documents import Accuracy, PlanPoint, RecordView, RunView, SearchPoint
+from cosched.api.documents import Accuracy, PlanPoint, RecordView, RunView, SearchPoint, UsageView
 from cosched.portal.dependencies import Manager, Portal, Reader, Services, needs, sender
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
@@ -21,6 +21,7 @@ _PLANS, _SEARCH = (
     DocumentResponder[list[SearchPoint]](list[SearchPoint]),
 )
 _ACCURACY = DocumentResponder[list[Accuracy]](list[Accuracy])
+_USAGE = DocumentResponder[list[UsageView]](list[UsageView])
 _JSON_LINES = "application/jsonl"
 router = api_router()
 
@@ -56,6 +57,18 @@ def runs(
     They are the schedule's past.
     """
     return _RUNS.tagged(request, list(services.history.runs(principal, since)))
+
+
+@router.get("/usage", tags=["domain"], response_model=list[UsageView], responses=NOT_MODIFIED)
+def usage(
+    request: Request,
+    services: Services,
+    principal: Reader,
+    by: Annotated[Literal["user", "application"], Query(description="What is told apart.")] = "user",
+    since: Annotated[float, Query(ge=0, le=1e11, description="From this time on.")] = 0.0,
+) -> Response:
+    """Say who has had the hosts, the largest use first; your own tasks alone, unless you are an operator."""
+    return _USAGE.tagged(request, services.history.usage(principal, by, since))
 
 
 @router.get(
