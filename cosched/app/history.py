@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 from cosched.api.documents import Accuracy, RecordView, RunView, UsageView
@@ -65,7 +66,8 @@ class DomainHistory:
         """Return who has had the hosts since a time, the largest use first; your own alone, unless you are operator."""
         column = "owner" if by == "user" else "application"
         owner = None if principal.is_operator else principal.name
-        return [UsageView(**row) for row in self._store.usage(column, since, self._core.now(), owner)]
+        rows = self._store.usage(column, since, self._core.now(), owner)
+        return [UsageView(**{item.name: row[item.name] for item in fields(UsageView)}) for row in rows]
 
     def planned(self, task: str) -> list[PlanPoint]:
         """Return where a task was planned as its plan changed, oldest first."""

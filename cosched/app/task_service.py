@@ -5,6 +5,7 @@ Another user's task is as absent as one that never was. New tasks: `cosched.app.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ from cosched.app.validation import check_deadline_can_be_met, checked_name
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
 from cosched.coscheduler.edits import TaskEdit, edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
+from cosched.coscheduler.state import expected_end
 from cosched.errors import UserError
+from cosched.store.store import LateTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,8 +68,20 @@ class TaskService:
         self._outputs = outputs
         self._neighbours = neighbours
 
-    def tasks(self, principal: Principal, selection: TaskSelection, limit: int, offset: int) -> TaskPage:
-        """Return the tasks of a selection that the principal may see, newest first."""
+    def tasks(
+        self, principal: Principal, selection: TaskSelection, limit: int, offset: int, *, late: bool = False
+    ) -> TaskPage:
+        """Return the tasks of a selection that the principal may see, newest first.
+
+        Args:
+            principal: the user who asks.
+            selection: conditions on the tasks.
+            limit: how many at most.
+            offset: how many of the newest to pass over.
+            late: only those that missed their deadline, or will as things stand.
+        """
+        if late:
+            selection = replace(selection, late=self._core.ask(_late_tasks))
         if not principal.is_operator:
             if selection.owner not in (None, principal.name):
                 return TaskPage(tasks=(), total=0, limit=limit, offset=offset)
@@ -160,6 +175,16 @@ class TaskService:
         if task is None or not principal.may_see(task.owner):
             raise _no_such_task(task_id)
         return task
+
+
+def _late_tasks(core: Coscheduler, time: float) -> LateTasks:
+    ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values()}
+    forecast = core.planning_view.forecast(time)
+    if forecast is not None:
+        ends |= {spot.task: time + spot.end for spot in forecast[1].assignments}
+    tasks = ((core.tasks.get(name), end) for name, end in ends.items())
+    late = (task.id for task, end in tasks if task is not None and end > (task.spec.deadline or math.inf))
+    return LateTasks(time, tuple(late))
 
 
 def _checked_edit(change: TaskChange, now: float) -> TaskEdit:

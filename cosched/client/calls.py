@@ -86,7 +86,15 @@ class TaskCalls(ApiCaller):
         return decode_document(Forecast, answer)
 
     def tasks(
-        self, states: Sequence[str] = (), limit: int = 100, offset: int = 0, *, owner: str = "", search: str = ""
+        self,
+        states: Sequence[str] = (),
+        limit: int = 100,
+        offset: int = 0,
+        *,
+        owner: str = "",
+        search: str = "",
+        name: str = "",
+        late: bool = False,
     ) -> TaskPage:
         """Return tasks in these states (none given: in any), newest first.
 
@@ -96,10 +104,12 @@ class TaskCalls(ApiCaller):
             offset: number of the newest to leave out.
             owner: only this user's; empty: all that you may see.
             search: only with these words in name, application or identifier.
+            name: only with such a name; `*` and `?` stand for anything.
+            late: only those that missed their deadline, or are expected to.
         """
         params = {"state": list(states), "limit": str(limit), "offset": str(offset), "search": search}
-        if owner:
-            params["owner"] = owner
+        # A daemon of before does not know what is not asked for.
+        params |= {key: value for key, value in (("owner", owner), ("name", name), ("late", "true" * late)) if value}
         return decode_document(TaskPage, self._call("GET", "/tasks", params=params))
 
     def task(self, task_id: str) -> TaskDetail:
@@ -148,6 +158,22 @@ class TaskCalls(ApiCaller):
         """Give a waiting task other values, all or none."""
         body = {key: value for key, value in asdict(change).items() if value is not None}
         return decode_document(TaskView, self._call("PATCH", f"/tasks/{segment(task_id)}", body))
+
+    def resubmit(self, task_id: str, change: TaskChange | None = None, key: str = "") -> TaskView:
+        """Submit a task once more, changed, with as much time until its deadline as it had.
+
+        Args:
+            task_id: the task.
+            change: what is to be other than it was.
+            key: idempotency key, as for `submit`.
+        """
+        body = {} if change is None else {name: value for name, value in asdict(change).items() if value is not None}
+        path, headers = f"/tasks/{segment(task_id)}/resubmit", {"Idempotency-Key": key or str(uuid4())}
+        try:
+            answer = self._call("POST", path, body, headers=headers)
+        except LostAnswerError:
+            answer = self._call("POST", path, body, headers=headers)
+        return decode_document(TaskView, answer)
 
     def hold(self, task_id: str) -> TaskView:
         """Keep a waiting task from being planned and started until it is released."""

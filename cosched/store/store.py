@@ -5,6 +5,7 @@ Start at `Store.commit`; `TaskSelection` says which tasks are asked for.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,7 +40,24 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.changes import Changes
 
-__all__ = ["Store", "TaskHistory", "TaskSelection"]
+__all__ = ["LateTasks", "Store", "TaskHistory", "TaskSelection"]
+
+
+_LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
+_FINAL_TASKS = [str(state) for state in TaskState if state.final]
+
+
+@dataclass(frozen=True, slots=True)
+class LateTasks:
+    """What the database alone does not know of late tasks.
+
+    Attributes:
+        time: now; a task that has not ended by its deadline is late.
+        expected: identifiers of tasks that will end after their deadlines, as the plan has it.
+    """
+
+    time: float
+    expected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +68,15 @@ class TaskSelection:
         states: the task is in one of these.
         owner: the task is this user's.
         text: the name, application or identifier has these words, in any case of letters.
+        name: pattern of the name, in which `*` and `?` stand for anything; empty for any.
+        late: only tasks that are late.
     """
 
     states: tuple[TaskState, ...] = ()
     owner: str | None = None
     text: str = ""
+    name: str = ""
+    late: LateTasks | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """Return the conditions on rows of the table `tasks`; all must hold."""
@@ -72,11 +94,16 @@ class TaskSelection:
                     columns.id == self.text,
                 )
             )
+        if self.name:
+            found.append(columns.name.op("GLOB")(self.name))
+        if self.late is not None:
+            completed = and_(columns.state == str(TaskState.COMPLETED), columns.finished > columns.deadline)
+            overdue = and_(columns.state.not_in(_FINAL_TASKS), columns.deadline < self.late.time)
+            expected = select(func.json_each(json.dumps(self.late.expected)).table_valued("value").c.value)
+            found.append(or_(completed, overdue, columns.id.in_(expected)))
         return found
 
 
-_LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
-_FINAL_TASKS = [str(state) for state in TaskState if state.final]
 _COUNTS_KEPT = 100  # selections whose counts are remembered until a task changes
 
 _COUNT = "UPDATE instance SET commits = commits + 1 RETURNING commits"
@@ -264,7 +291,7 @@ class Store:
         conditions = () if selection is None else selection.conditions()
         rows = self.read(select(column, func.count().label("tasks")).where(*conditions).group_by(column))
         found = dict.fromkeys(TaskState, 0) | {row["state"]: int(row["tasks"]) for row in rows}
-        if len(counted) < _COUNTS_KEPT:
+        if len(counted) < _COUNTS_KEPT and (selection is None or selection.late is None):
             counted[selection] = found
         return found
 

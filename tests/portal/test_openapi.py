@@ -41,6 +41,10 @@ include-name = "PATCH /api/v1/tasks/{task_id}"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
 
 [[operations]]
+include-name = "POST /api/v1/tasks/{task_id}/resubmit"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
+[[operations]]
 include-name = "POST /api/v1/reservations"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
 

@@ -9,6 +9,7 @@ from cosched.connector.values import NativeDescription
 
 __all__ = [
     "FINAL_STATES",
+    "LIVE_STATES",
     "AttemptView",
     "Effect",
     "ExplanationView",
@@ -26,6 +27,9 @@ __all__ = [
 
 FINAL_STATES = ("completed", "failed", "cancelled")
 """States that a task does not leave."""
+
+LIVE_STATES = ("queued", "forwarded", "dispatching", "running", "cancelling")
+"""All others, in the order of a task's life."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

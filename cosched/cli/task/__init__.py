@@ -1,6 +1,6 @@
 """`cosched task` submits tasks, follows them and prints what they wrote.
 
-`submission.py` makes requests of arguments and files; `text.py` words the answers.
+`submission.py` makes requests of arguments and files; `selection.py` chooses tasks; `text.py` words the answers.
 """
 
 import os
@@ -20,6 +20,16 @@ from cosched.api.documents.tasks import FINAL_STATES, TaskChange, TaskDetail, Ta
 from cosched.api.times import format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
+from cosched.cli.task.selection import (
+    IdArgument,
+    IdsArgument,
+    LateOption,
+    NamedOption,
+    NameOption,
+    Selection,
+    StateOption,
+    UserOption,
+)
 from cosched.cli.task.submission import SubmitOptions, read_lines, request_of, requests_of_file, task_array
 from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
 from cosched.client import Client
@@ -33,7 +43,6 @@ __all__ = ["app", "output_command"]
 
 _PART = 1 << 20
 _LOOK = 0.5  # seconds between looks at a task that still runs
-_OFFERED = 200  # newest tasks of which a shell completes identifiers
 
 
 def output_command(stream: str) -> Callable[..., None]:
@@ -129,24 +138,10 @@ def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:
 app = typer.Typer()
 
 
-def _complete_id(incomplete: str) -> list[tuple[str, str]]:
-    """Offer a shell the newest tasks whose identifiers begin so, and nothing where no daemon answers."""
-    with suppress(CoschedError), connect(os.environ.get("COSCHED_SERVER", "")) as client:
-        tasks = client.tasks(limit=_OFFERED).tasks
-        return [(task.id, f"{task.name} ({task.state})") for task in tasks if task.id.startswith(incomplete)]
-    return []
-
-
 def _complete_application(incomplete: str) -> list[str]:
     with suppress(CoschedError), connect(os.environ.get("COSCHED_SERVER", "")) as client:
         return [entry.name for entry in client.applications() if entry.name.startswith(incomplete)]
     return []
-
-
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.", autocompletion=_complete_id)]
-IdsArgument = Annotated[
-    list[str], typer.Argument(metavar="ID…", help="Identifiers of tasks.", autocompletion=_complete_id)
-]
 
 
 class _WithCommand(TyperCommand):
@@ -239,8 +234,10 @@ def submit(
 
 @app.command("list")
 def list_tasks(
-    state: Annotated[list[str] | None, typer.Option(help="Only tasks in this state; several times for more.")] = None,
-    owner: Annotated[str, typer.Option(help="Only this user's.")] = "",
+    user: UserOption = "",
+    name: NameOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
     search: Annotated[str, typer.Option(help="Only with this in name, application or ID.")] = "",
     limit: LimitOption = 100,
     offset: OffsetOption = 0,
@@ -249,7 +246,7 @@ def list_tasks(
 ) -> None:
     """List tasks, newest first."""
     with connect(server) as client:
-        page = client.tasks(state or (), limit, offset, owner=owner, search=search)
+        page = client.tasks(state or (), limit, offset, owner=user, search=search, name=name, late=late)
         if json:
             emit_json(asdict(page))
             return
@@ -298,14 +295,19 @@ def plans(task_id: IdArgument, server: ServerOption = "", json: JsonOption = Fal
 
 @app.command()
 def wait(
-    task_ids: IdsArgument,
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    name: NameOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
     timeout: Annotated[str, typer.Option(metavar="DURATION", help="Give up after this.")] = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
     """Wait until tasks have ended; exit 1 unless all of them completed."""
+    selection = Selection(user=user, name=name, states=state or (), late=late)
     with connect(server) as client:
-        tasks = client.wait(task_ids, parse_duration(timeout) if timeout else float("inf"))
+        tasks = client.wait(selection.tasks(client, task_ids), parse_duration(timeout) if timeout else float("inf"))
     _show(
         json,
         [asdict(task) for task in tasks],
@@ -316,16 +318,32 @@ def wait(
 
 
 @app.command()
-def cancel(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = False) -> None:
-    """Cancel tasks: waiting ones will not run, jobs of running ones are ended."""
+def cancel(
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    name: NameOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Cancel tasks: waiting ones will not run, jobs of running ones are ended.
+
+    Chosen by options, your own alone, unless --user names another.
+    """
+    selection = Selection(user=user, name=name, states=state or (), late=late)
     with connect(server) as client:
-        tasks = [client.cancel(task_id) for task_id in task_ids]
+        tasks = [client.cancel(task_id) for task_id in selection.tasks(client, task_ids)]
     _show(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
 
 
 @app.command()
 def edit(
-    task_ids: IdsArgument,
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    named: NamedOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
     deadline: Annotated[str, typer.Option(help="As at submission; `none`: no deadline any more.")] = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     best_effort: Annotated[
@@ -338,27 +356,79 @@ def edit(
 
     A task that has left the queue is refused and stays as it is.
     """
-    when: float | str | None = deadline or None
-    if deadline and deadline != "none":
-        when, note = parse_typed_deadline(deadline, time.time())
-        sys.stderr.write(f"cosched: {note}\n" if note else "")
-    change = TaskChange(deadline=when, name=name or None, best_effort=best_effort)
+    change = TaskChange(deadline=_new_deadline(deadline), name=name or None, best_effort=best_effort)
+    selection = Selection(user=user, name=named, states=state or (), late=late)
     with connect(server) as client:
-        _each(task_ids, lambda task_id: client.edit(task_id, change), "is changed", json=json)
+        chosen = selection.tasks(client, task_ids, ["queued"])
+        _each(chosen, lambda task_id: client.edit(task_id, change), "is changed", json=json)
 
 
 @app.command()
-def hold(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+def hold(
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    name: NameOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
     """Keep waiting tasks from being planned and started until they are released."""
+    selection = Selection(user=user, name=name, states=state or (), late=late)
     with connect(server) as client:
-        _each(task_ids, client.hold, "is held", json=json)
+        _each(selection.tasks(client, task_ids, ["queued"]), client.hold, "is held", json=json)
 
 
 @app.command()
-def release(task_ids: IdsArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+def release(
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    name: NameOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
     """Have held tasks planned again."""
+    selection = Selection(user=user, name=name, states=state or (), late=late)
     with connect(server) as client:
-        _each(task_ids, client.release_task, "is released", json=json)
+        _each(selection.tasks(client, task_ids, ["queued"]), client.release_task, "is released", json=json)
+
+
+@app.command()
+def resubmit(
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    named: NamedOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
+    deadline: Annotated[str, typer.Option(help="Another one, as at submission, or `none`; else as much time.")] = "",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Submit tasks once more, each with as much time until its deadline as it had.
+
+    Chosen by options: those that failed or were cancelled, unless --state names others.
+    """
+    selection = Selection(user=user, name=named, states=state or (), late=late)
+    change = TaskChange(deadline=_new_deadline(deadline))
+    with connect(server) as client:
+        chosen = selection.tasks(client, task_ids, ["failed", "cancelled"])
+        tasks = [client.resubmit(task_id, change) for task_id in chosen]
+    _show(
+        json,
+        [asdict(task) for task in tasks],
+        lambda: [f"task {task.id} is task {first} once more" for task, first in zip(tasks, chosen, strict=True)],
+    )
+
+
+def _new_deadline(text: str) -> float | str | None:
+    """Return a deadline as it is sent, and tell what was assumed of it; None where none was typed."""
+    if text in ("", "none"):
+        return text or None
+    when, note = parse_typed_deadline(text, time.time())
+    sys.stderr.write(f"cosched: {note}\n" if note else "")
+    return when
 
 
 def _each(task_ids: list[str], change: Callable[[str], TaskView], done: str, *, json: bool) -> None:

@@ -6,13 +6,13 @@ import math
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cosched.api.deadlines import parse_deadline_field
 from cosched.api.documents import TaskRequest
+from cosched.app.resubmission import request_like_task
 from cosched.connector import LaunchMode
 from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file
-from cosched.coscheduler.task import shared_values
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ __all__ = [
     "local_minute",
     "read_profile",
     "read_request",
-    "request_like_task",
     "requests_of_upload",
     "resubmit_request",
 ]
@@ -137,23 +136,6 @@ def resubmit_request(
     """
     earlier = request_like_task(task, 0.0, catalogued=catalogued)
     return replace(read_request(fields, zone), **{name: getattr(earlier, name) for name in _OF_THE_FILE})
-
-
-def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
-    """Return the request that makes a task like this one, with as much time."""
-    own = task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model))
-    again: dict[str, Any] = {
-        "application": task.application if catalogued else "",
-        "command": () if catalogued and task.native is None else task.command,
-        "parameters": dict(task.parameters) if catalogued or task.model else {},
-        "deadline": None if task.deadline is None else now + task.deadline - task.submitted,
-        "hosts": task.count if task.profile is None else None,
-        "profile": task.profile.seconds if own and task.profile is not None else None,
-        "prepare": () if catalogued else task.prepare,
-        "launch": LaunchMode(task.launch),
-        "after": (),  # it waits for nothing that the first one waited for
-    }
-    return TaskRequest(**(shared_values(task, TaskRequest) | again))
 
 
 def _parameters(fields: Mapping[str, str]) -> dict[str, float | str]:

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from cosched.access.principals import Principal, Scope
 from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskDetail
+from cosched.app.resubmission import resubmit
 from cosched.app.services import DomainServices
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
@@ -20,7 +21,6 @@ from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, s
 from cosched.portal.pages import page_router
 from cosched.portal.pages.curves import run_time_curve
 from cosched.portal.pages.rendering import render_page
-from cosched.portal.pages.tasks import resubmit
 from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES
 
 __all__ = ["TaskTimeline", "TimelinePhase", "router", "timeline"]

@@ -2,8 +2,7 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Annotated
 
@@ -12,17 +11,16 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal
-from cosched.api.documents import TaskView
+from cosched.app.resubmission import resubmit
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.portal.dependencies import Reader, Services, Submitter
 from cosched.portal.pages import page_router
-from cosched.portal.pages.forms import request_like_task
 from cosched.portal.pages.rendering import render_page
 from cosched.store.store import TaskSelection
 
-__all__ = ["resubmit", "router"]
+__all__ = ["router"]
 
 
 _PAGE = 50
@@ -81,21 +79,15 @@ def tasks(
 _MOST_SELECTED = 1000
 
 
-def resubmit(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> Sequence[TaskView]:
-    """Submit tasks once more, each with as much time, and return the new ones."""
-    known = {entry.name for entry in services.models.applications()}
-    earlier = [services.tasks.task(principal, task) for task in tasks]
-    now = time.time()
-    requests = [request_like_task(task, now, catalogued=task.application in known) for task in earlier]
-    return services.submissions.submit(principal, requests, "", "")
-
-
 def _cancel(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
     for task in tasks:
         services.tasks.cancel(principal, task)
 
 
-_ACTIONS = {"cancel": _cancel, "again": resubmit}
+_ACTIONS: dict[str, Callable[[DomainServices, Principal, Sequence[str]], object]] = {
+    "cancel": _cancel,
+    "again": resubmit,
+}
 
 
 @router.post("/tasks/chosen")

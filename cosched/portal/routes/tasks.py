@@ -6,6 +6,7 @@ slow pages do not delay them, and take the daemon's values without a dependency,
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import asdict
@@ -16,7 +17,7 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import Header, Query, Request, Response
 
-from cosched.access.principals import Principal
+from cosched.access.principals import Principal, Scope
 from cosched.api.documents import (
     ExplanationView,
     Forecast,
@@ -26,9 +27,10 @@ from cosched.api.documents import (
     TaskView,
 )
 from cosched.api.problems import RequestError
+from cosched.app.resubmission import resubmit
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
-from cosched.portal.dependencies import Portal, Reader, Services, Submitter, sender
+from cosched.portal.dependencies import Portal, Reader, Services, Submitter, needs, sender
 from cosched.portal.request_bodies import RequestBody, read_requests, request_schema, requests_digest
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
@@ -109,14 +111,16 @@ async def tasks(
     state: Annotated[list[TaskState] | None, Query(description="Only tasks in these states.")] = None,
     owner: Annotated[str | None, Query(description="Only this user's.", max_length=255)] = None,
     search: Annotated[str, Query(description="Only with this in name, application or id.", max_length=255)] = "",
+    name: Annotated[str, Query(description="Only with such a name: * and ? stand for anything.", max_length=255)] = "",
+    late: Annotated[bool, Query(description="Only those that missed their deadline, or will.")] = False,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> Response:
     """List tasks, newest first."""
     portal = portal_of(request)
-    selection = TaskSelection(tuple(state or ()), owner, search)
+    selection = TaskSelection(tuple(state or ()), owner, search, name)
     return await to_thread.run_sync(
-        lambda: _PAGE.tagged(request, portal.services.tasks.tasks(principal, selection, limit, offset)),
+        lambda: _PAGE.tagged(request, portal.services.tasks.tasks(principal, selection, limit, offset, late=late)),
         limiter=portal.readers,
     )
 
@@ -206,6 +210,34 @@ async def edit(request: Request, portal: Portal, principal: Submitter, task_id: 
         return changed
 
     return await to_thread.run_sync(done)
+
+
+@router.post(
+    "/tasks/{task_id}/resubmit",
+    status_code=HTTPStatus.CREATED,
+    response_model=TaskView,
+    openapi_extra=_CHANGE.description,
+    dependencies=[needs(Scope.READ)],  # the new task is made of the earlier one's command and environment
+)
+async def resubmit_task(
+    request: Request,
+    portal: Portal,
+    principal: Submitter,
+    task_id: str,
+    idempotency_key: Annotated[
+        str, Header(description="The same key and body again: the same task.", json_schema_extra=_KEY_SCHEMA)
+    ] = "",
+) -> Response:
+    """Submit a task once more, changed, with as much time until its deadline as it had."""
+    body = await request.body()
+    change = _CHANGE.read(body)
+    _check_key(idempotency_key)
+    digest = hashlib.sha256(f"resubmit {task_id} ".encode() + body).hexdigest() if idempotency_key else ""
+    accepted = await to_thread.run_sync(
+        lambda: resubmit(portal.services, principal, [task_id], change, (idempotency_key, digest)),
+        limiter=portal.submitters,
+    )
+    return _TASK(accepted[0], HTTPStatus.CREATED)
 
 
 @router.post("/tasks/{task_id}/hold")

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cosched.api.documents import TaskRequest
+from cosched.app.resubmission import request_like_task
 from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.errors import UserError
@@ -14,7 +15,6 @@ from cosched.portal.pages.forms import (
     local_minute,
     read_profile,
     read_request,
-    request_like_task,
     requests_of_upload,
     resubmit_request,
 )
@@ -97,25 +97,6 @@ def test_how_a_task_is_launched_is_submitted_again() -> None:
 def test_a_launch_that_cannot_be_read_is_named(wrong: dict[str, str]) -> None:
     with pytest.raises(UserError, match=r"twice|many"):
         read_request(wrong, None)
-
-
-def test_a_task_like_another_is_made_from_all_of_it() -> None:
-    native = NativeDescription("slurm", {"mem": "2G"}, "#!/bin/sh\n")
-    task = detail(command=("/job.sh",), native=native, environment={"A": "1"}, deadline=NOW, count=3, prepare=("/p",))
-    again = request_like_task(task, NOW, catalogued=False)
-    assert again == TaskRequest(
-        command=("/job.sh",),
-        native=native,
-        environment={"A": "1"},
-        deadline=NOW + 100,
-        hosts=3,
-        name="night",
-        prepare=("/p",),
-    )
-    predicted = detail(application="jacobi", parameters={"Scale": 2.0}, profile=profile((4.0, 2.0), "model"))
-    assert request_like_task(predicted, NOW, catalogued=True) == TaskRequest(
-        application="jacobi", parameters={"Scale": 2.0}, name="night"
-    )
 
 
 def test_a_command_with_a_model_of_its_own_is_cloned_with_it() -> None:

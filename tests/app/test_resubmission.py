@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.access.principals import Principal, Role
+from cosched.api.documents import TaskChange, TaskRequest
+from cosched.api.problems import NotFoundError
+from cosched.app.resubmission import request_like_task, resubmit
+from cosched.connector.values import NativeDescription
+from tests.daemon.makers import daemon
+from tests.portal.pages.makers import NOW, detail, profile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANN, BOB = Principal("ann", Role.USER), Principal("bob", Role.USER)
+
+
+def test_a_task_like_another_is_made_from_all_of_it() -> None:
+    native = NativeDescription("slurm", {"mem": "2G"}, "#!/bin/sh\n")
+    task = detail(command=("/job.sh",), native=native, environment={"A": "1"}, deadline=NOW, count=3, prepare=("/p",))
+    again = request_like_task(task, NOW, catalogued=False)
+    assert again == TaskRequest(
+        command=("/job.sh",),
+        native=native,
+        environment={"A": "1"},
+        deadline=NOW + 100,
+        hosts=3,
+        name="night",
+        prepare=("/p",),
+    )
+    predicted = detail(application="jacobi", parameters={"Scale": 2.0}, profile=profile((4.0, 2.0), "model"))
+    assert request_like_task(predicted, NOW, catalogued=True) == TaskRequest(
+        application="jacobi", parameters={"Scale": 2.0}, name="night"
+    )
+
+
+def test_a_task_is_submitted_once_more_with_other_values_once_under_a_key(tmp_path: Path) -> None:
+    with daemon(tmp_path) as here:
+        request = TaskRequest(application="halving", parameters={"work": 40.0}, deadline="now+1h", name="night")
+        (first,) = here.services.submissions.submit(ANN, [request], "", "")
+        (same,) = resubmit(here.services, ANN, [first.id])
+        assert (same.name, same.application) == ("night", "halving")
+        assert same.deadline is not None
+        assert first.deadline is not None
+        assert same.deadline - same.submitted == pytest.approx(first.deadline - first.submitted, abs=5.0)
+        change = TaskChange(deadline="none", name="day", best_effort=True)
+        (other,) = resubmit(here.services, ANN, [first.id], change, ("key", "digest"))
+        assert (other.name, other.deadline, other.best_effort) == ("day", None, True)
+        assert [task.id for task in resubmit(here.services, ANN, [first.id], change, ("key", "digest"))] == [other.id]
+        with pytest.raises(NotFoundError, match="there is no task"):
+            resubmit(here.services, BOB, [first.id])

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import time
+from getpass import getuser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.cli.main import run
+from cosched.coscheduler.task import TaskState
+from tests.changes import changed
+from tests.daemon.makers import serving
+from tests.tasks import make_task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.daemon.makers import Daemon
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
+    with serving(tmp_path) as (running, address):
+        monkeypatch.setenv("COSCHED_SERVER", address)
+        yield running
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = run(words)
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines(keepends=True)
+    # In this process the audit log is printed, too.
+    return code, "".join(line for line in lines if not line.startswith("[info")), captured.err
+
+
+def test_tasks_are_chosen_by_name_state_and_user(here: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("heat-1", "heat-2", "other"):
+        assert run(["task", "submit", "halving", "--set", "work=40", "--name", name]) == 0
+    now = time.time()
+    theirs = make_task(9, name="heat-3", owner="bob", state=TaskState.FAILED, submitted=now, finished=now)
+    here.store.commit(changed([theirs], []))
+    capsys.readouterr()
+    _, out, _ = said(capsys, "task", "list", "--name", "heat*")
+    assert [line.split()[0] for line in out.splitlines()] == ["ID", "9", "2", "1"]
+    _, out, _ = said(capsys, "task", "list", "--user", "bob", "--state", "failed")
+    assert [line.split()[0] for line in out.splitlines()] == ["ID", "9"]
+    assert said(capsys, "task", "hold", "--name", "heat*") == (0, "task 1 is held\ntask 2 is held\n", "")
+    assert said(capsys, "task", "edit", "--named", "heat-2", "--name", "cold")[:2] == (0, "task 2 is changed\n")
+    assert said(capsys, "task", "cancel", "--name", "heat*") == (0, "task 1 is cancelled\n", "")
+    assert said(capsys, "task", "cancel", "--state", "queued")[1] == "task 2 is cancelled\ntask 3 is cancelled\n"
+    assert said(capsys, "task", "resubmit", "--named", "heat*") == (0, "task 4 is task 1 once more\n", "")
+    code, _, err = said(capsys, "task", "wait", "--state", "cancelled", "--timeout", "5s")
+    assert (code, err) == (1, "")
+
+
+def test_late_tasks_are_those_that_ended_late_or_will(here: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+    now = time.time()
+    late, punctual = (
+        make_task(
+            number, name="t", owner=getuser(), state=TaskState.COMPLETED, submitted=now, finished=now, deadline=deadline
+        )
+        for number, deadline in ((1, now - 5), (2, now + 5))
+    )
+    here.store.commit(changed([late, punctual], []))
+    capsys.readouterr()
+    _, out, _ = said(capsys, "task", "list", "--late")
+    assert [line.split()[0] for line in out.splitlines()] == ["ID", "1"]
+    for work, deadline in ((400, "now+20s"), (40, "now+1h")):
+        words = ["--set", f"work={work}", "--deadline", deadline, "--best-effort"]
+        assert run(["task", "submit", "halving", *words]) == 0
+    capsys.readouterr()
+    _, out, _ = said(capsys, "task", "list", "--late", "--state", "queued")
+    assert len(out.splitlines()) == 2
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "no task is named: give identifiers, or choose by --user, --name, --state or --late"),
+        (["1", "--late"], "tasks are named by their identifiers and chosen by options: do one of both"),
+        (["--name", "nothing*"], f"no task of {getuser()} is chosen: `cosched task list`"),
+    ],
+)
+def test_a_selection_that_chooses_nothing_is_refused(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = said(capsys, "task", "cancel", *words)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"cosched: {message}")
