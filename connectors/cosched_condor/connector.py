@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.interface import SubmitOutcomes
+from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import SpoolPruner, spool_faults
 from cosched.errors import UserError
@@ -138,6 +138,11 @@ class CondorConnector:
         """Look the attempt up in the queue and in the history."""
         check_attempt(attempt)
         return self._jobs.look_up([attempt]).get(attempt)
+
+    def diagnose(self, attempt: str) -> StartDiagnosis:
+        """Match the attempt's idle processes with the slots that they may have."""
+        check_attempt(attempt)
+        return self._jobs.diagnose(attempt)
 
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Follow the event log or, from afar, the queue.

@@ -69,6 +69,7 @@ _VERB_TEXTS = {
     "hosts": "list its hosts",
     "queue": "show its queue",
     "history": "show its history",
+    "unmatched": "say why a job is idle",
     "act": "change a job",
     "follow": "tell its events",
     "slots": "list its hosts",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector.worker_process import error_line, serve_requests
 from cosched_condor.job_ads import WITHDRAWN
+from cosched_condor.matching import pinned_machines, why_idle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,6 +125,22 @@ class _CondorVerbs:
         """Return the jobs in the queue that the constraint selects."""
         return [_literal_values(ad) for ad in self._schedd().query(constraint=constraint, projection=list(projection))]
 
+    def unmatched(self, constraint: str) -> str:
+        """Return why no slot can run some idle job of a constraint; empty where slots could run each."""
+        import classad2
+
+        for job in self._schedd().query(constraint=constraint):
+            machines = pinned_machines(str(job.lookup("Requirements")))
+            named = ", ".join(f'"{machine}"' for machine in machines)
+            slots = self._library.Collector().query(
+                self._library.AdType.Startd,
+                constraint=f"member(Machine, {{{named}}})" if machines else "true",
+                projection=[] if machines else _slot_attributes(job),
+            )
+            if why := why_idle(job, slots, classad2.ExprTree):
+                return why
+        return ""
+
     def history(self, constraint: str, projection: Sequence[str], since: str) -> list[dict[str, Any]]:
         """Return the jobs in the history by `constraint`, back to the first that `since` selects."""
         ads = self._schedd().history(constraint=constraint, projection=list(projection), since=since or None)
@@ -173,6 +190,12 @@ class _CondorVerbs:
         """
         self._schedd_found = None
         self._logs.clear()
+
+
+def _slot_attributes(job: Any) -> list[str]:
+    """Return the attributes of slots that a job's requirements name: all of a pool's slots are asked for them."""
+    named = {name.rpartition(".")[2] for name in job.externalRefs(job.lookup("Requirements"))}
+    return sorted({"Name", "Machine", *named})
 
 
 def _literal_values(ad: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPLETED",
+    "IDLE",
     "MOST_NAMED",
     "PROJECTION",
     "SUBMITTED_ON_HOLD",
@@ -25,6 +26,7 @@ __all__ = [
     "complete_attempts",
     "constraint",
     "is_cut_off",
+    "is_idle",
     "is_running",
     "is_withdrawn",
     "keeps_output",
@@ -154,12 +156,14 @@ PROJECTION = (
     "ServerTime",
     "StageOutFinish",
     "TerminationPending",
+    "LastRejMatchReason",
 )
 MOST_NAMED = 200  # attempts in an expression at most, which the scheduler compares with each of its jobs
 SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
 _SPOOLING = 16  # and for jobs whose files are on their way to the scheduler
 WITHDRAWN = "withdrawn by cosched: its files did not get here"
 
+IDLE = "JobStatus == 1"
 _IDLE, _RUNNING, _REMOVED, COMPLETED, _HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
 
 
@@ -205,6 +209,11 @@ def is_withdrawn(ad: Mapping[str, Any]) -> bool:
 def keeps_output(ad: Mapping[str, Any]) -> bool:
     """Return whether a queued process has ended and only waits for its output's transfer."""
     return ad.get("JobStatus") == COMPLETED and not ad.get("StageOutFinish")
+
+
+def is_idle(ad: Mapping[str, Any]) -> bool:
+    """Return whether the process waits for a slot."""
+    return ad.get("JobStatus") == _IDLE
 
 
 def is_running(ad: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, JobReport, JobState
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.spool import with_preparation_failure
 from cosched_condor import job_ads
 from cosched_condor.job_ads import with_exit_codes
@@ -116,6 +117,18 @@ class SchedulerJobs:
         queue = self.queue(job_ads.constraint(attempts))
         self._repair_submissions(ad for ad in queue if ad["CoschedAttempt"] in asked)
         return self.reports(queue, attempts)
+
+    def diagnose(self, attempt: str) -> StartDiagnosis:
+        """Return why an attempt's idle processes have no slot; what runs is starting."""
+        ads = self.queue(job_ads.constraint([attempt]))
+        idle = [ad for ad in ads if job_ads.is_idle(ad)]
+        if not idle:
+            return StartDiagnosis(StartVerdict.STARTING)
+        why: str = self._client.call("unmatched", constraint=f"{job_ads.constraint([attempt])} && {job_ads.IDLE}")
+        if why:
+            return StartDiagnosis(StartVerdict.BLOCKED, why)
+        rejected = next((word for ad in idle if (word := str(ad.get("LastRejMatchReason", "")).strip())), "")
+        return StartDiagnosis(StartVerdict.WAITING, rejected and f"HTCondor's negotiator says: {rejected}")
 
     def queue(self, constraint: str) -> list[dict[str, Any]]:
         """Return the ads of jobs in the queue."""

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.interface import SubmitOutcomes
+from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import SpoolPruner, spool_faults, with_preparation_failure
 from cosched_slurm.commands import SlurmCommands
@@ -22,7 +22,7 @@ from cosched_slurm.job_script import (
     process_count,
     sbatch_arguments,
 )
-from cosched_slurm.jobs import JobRecord, commented_uuid, job_records
+from cosched_slurm.jobs import JobRecord, commented_uuid, job_records, start_diagnosis
 from cosched_slurm.nodes import busy_nodes, cluster_hosts
 from cosched_slurm.owners import OwnerAccount, owner_account
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
@@ -142,6 +142,11 @@ class SlurmConnector:
         """Look for the attempt in queue, stamps, completion file and accounting, in this order."""
         check_attempt(attempt)
         return self._sought(attempt, self._records().get(attempt))
+
+    def diagnose(self, attempt: str) -> StartDiagnosis:
+        """Return Slurm's reason of the attempt's job."""
+        check_attempt(attempt)
+        return start_diagnosis(self._records().get(attempt))
 
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return new reports of attempts in the spool.

@@ -12,6 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import JobState
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ __all__ = [
     "job_state",
     "node_names",
     "plain_number",
+    "start_diagnosis",
     "state_words",
 ]
 
@@ -97,6 +99,9 @@ _STATES = {
 }
 # Of several words, the first of these in order decides: a job that is completing is not over.
 _PRECEDENCE = ("COMPLETING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "SUSPENDED", "STOPPED", "CONFIGURING")
+# Slurm has not looked at the job yet, or others are before it: it begins by itself.
+_IN_TURN = ("", "None", "Priority", "Resources", "Cleaning")
+_STARTING = "its hosts are made ready"
 _HOLDS = ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "launch_failed_requeued_held")
 
 
@@ -114,6 +119,7 @@ class JobRecord:
         exit_code: 128 + n for signal n; None before the end.
         reason: Slurm's words where it did not end well.
         hosts: its nodes, in Slurm's order.
+        waits: Slurm's word for why a job that is pending has not begun ("Licenses"); empty where it names nothing.
         vanished: whether Slurm shows other elements of its array and not this one, as after a cancel before its begin.
     """
 
@@ -126,6 +132,7 @@ class JobRecord:
     exit_code: int | None = None
     reason: str = ""
     hosts: tuple[str, ...] = ()
+    waits: str = ""
     vanished: bool = False
 
     @property
@@ -237,6 +244,15 @@ def job_state(states: Iterable[str], reason: str = "") -> JobState:
     return _STATES[decisive]
 
 
+def start_diagnosis(record: JobRecord | None) -> StartDiagnosis:
+    """Return why a job has not begun, in Slurm's words."""
+    if record is None or record.state is not JobState.QUEUED or record.waits == _STARTING:
+        return StartDiagnosis(StartVerdict.STARTING)  # its stamps are still to come
+    blocked = record.waits.partition(":")[0] not in _IN_TURN
+    reason = f"Slurm's reason is {record.waits}" if record.waits else ""
+    return StartDiagnosis(StartVerdict.BLOCKED if blocked else StartVerdict.WAITING, reason)
+
+
 def state_words(value: object) -> list[str]:
     """Return a state or a set of states as words in capitals."""
     if isinstance(value, str):
@@ -273,7 +289,12 @@ def _record_of_row(row: Mapping[str, Any], attempt: str, count: int, job: str) -
         exit_code=_exit_code(row.get("exit_code")) if state in (JobState.COMPLETED, JobState.FAILED) else None,
         reason="" if state in (JobState.COMPLETED, JobState.RUNNING) else ": ".join(reasons),
         hosts=node_names(str(row.get("nodes") or "")),
+        waits=_waits_for(why, described) if "PENDING" in states else _STARTING,
     )
+
+
+def _waits_for(why: str, described: str) -> str:
+    return ": ".join(word for word in (why, described) if word and word != "None")
 
 
 def _exit_code(value: object) -> int | None:

@@ -329,7 +329,7 @@ class DiagnosesStarts(Protocol):
     """Connector of a manager that says why a job has not begun."""
 
     def diagnose(self, attempt: str) -> StartDiagnosis:
-        """Return why an attempt in the queue has not begun; asked seldom, so it may take a while.
+        """Return why an attempt in the queue has not begun. It is asked seldom.
 
         Raises:
             ConnectorError: the manager does not answer.

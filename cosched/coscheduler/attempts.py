@@ -265,7 +265,10 @@ class AttemptLifecycle:
         self._requeue_or_end(attempt, AttemptState.LOST, reason, time)
 
     def _diagnosed(self, attempt: Attempt, event: AttemptDiagnosed) -> None:
-        """Call an attempt back that will not begin on its hosts; of one without hosts only show the reason."""
+        """Call an attempt back that will not begin on its hosts.
+
+        Of one without hosts only the reason is shown.
+        """
         if attempt.state is not AttemptState.SUBMITTED:
             return
         reason = event.diagnosis.reason

@@ -110,7 +110,9 @@ class UnstartedAttempts:
                 self._state.decide(DiagnoseAttempt(uuid))
 
     def answered(self, attempt: Attempt, diagnosis: StartDiagnosis, time: float) -> str:
-        """Take in the manager's answer; return why the attempt is to be called back, or "".
+        """Take in the manager's answer.
+
+        Return why the attempt is to be called back; empty where it is waited for.
 
         An answer that took longer than the grace comes from a manager that was away, and started nothing meanwhile.
         """
@@ -135,7 +137,7 @@ class UnstartedAttempts:
         return f"the resource manager did not start it on free hosts in {age:.0f} s: {words}"
 
     def late(self, time: float) -> dict[str, UnstartedAttempt]:
-        """Return the attempts with hosts that have not begun for too long to count on them, by UUID."""
+        """Return the attempts with hosts whose start cannot be counted on any more, by UUID."""
         slow = _SLOW_STARTS * self._state.corrections.dispatch_latency.slow
         before = time - max(_DOUBTFUL * self._settings.start_grace, slow)
         return {

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.connector import JobState
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched_slurm.jobs import (
     commented_uuid,
     job_comment,
@@ -17,6 +18,7 @@ from cosched_slurm.jobs import (
     job_state,
     node_names,
     plain_number,
+    start_diagnosis,
     state_words,
 )
 
@@ -146,6 +148,29 @@ def test_a_held_job_says_why() -> None:
     record = _one({**_OLD, "job_state": "PENDING", "state_reason": "JobHeldUser"})
     assert record.state is JobState.HELD
     assert "JobHeldUser" in record.reason
+
+
+@pytest.mark.parametrize(
+    ("states", "reason", "described", "diagnosis"),
+    [
+        ("PENDING", "Licenses", "", StartDiagnosis(StartVerdict.BLOCKED, "Slurm's reason is Licenses")),
+        (
+            "PENDING",
+            "QOSMaxJobs",
+            "3 jobs",
+            StartDiagnosis(StartVerdict.BLOCKED, "Slurm's reason is QOSMaxJobs: 3 jobs"),
+        ),
+        (["PENDING"], "Priority", "", StartDiagnosis(StartVerdict.WAITING, "Slurm's reason is Priority")),
+        ("PENDING", "None", "", StartDiagnosis(StartVerdict.WAITING)),
+        (["RUNNING", "CONFIGURING"], "None", "", StartDiagnosis(StartVerdict.STARTING)),
+        ("RUNNING", "None", "", StartDiagnosis(StartVerdict.STARTING)),
+    ],
+)
+def test_a_job_that_has_not_begun_says_why(
+    states: object, reason: str, described: str, diagnosis: StartDiagnosis
+) -> None:
+    row = {**_OLD, "job_state": states, "state_reason": reason, "state_description": described}
+    assert start_diagnosis(job_records([row])[_ATTEMPT][0]) == diagnosis
 
 
 def test_the_guess_at_a_start_is_none() -> None:

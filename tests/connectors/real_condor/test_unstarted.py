@@ -1,0 +1,22 @@
+"""A real pool that never starts some jobs: the others run, and everybody learns why."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
+
+from cosched.api.documents import TaskRequest
+from cosched.connector import NativeDescription
+from tests.connectors.unstarted_jobs import SETTINGS, check_others_run
+from tests.testbed.nursery import QuickSite
+
+# The HTTP library leaves the socket to the garbage collector where nobody listens.
+pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]
+
+
+def test_jobs_that_no_slot_can_run_leave_their_hosts_to_others() -> None:
+    native = NativeDescription("condor", {"executable": "/bin/true", "request_memory": "999999999"})
+    with QuickSite("condor", scale=0.02, settings=SETTINGS) as site, site.client() as client:
+        greedy = TaskRequest(command=("/bin/true",), native=native, profile=(20.0,))
+        check_others_run(client, greedy, "RequestMemory is 999999999")

@@ -1,0 +1,42 @@
+"""Jobs that a manager takes and does not start, on all hosts of a real pool, and what becomes of a task behind them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from cosched.api.documents import TaskRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.client import Client
+
+__all__ = ["SETTINGS", "check_others_run"]
+
+SETTINGS = {"dispatch": {"start_grace": "3s"}}
+
+
+def check_others_run(client: Client, request: TaskRequest, reason: str) -> None:
+    """Check that a task with a deadline runs in time behind as many greedy jobs as there are hosts.
+
+    Each greedy one says the manager's `reason`, and is tried again.
+    """
+    hosts = len(client.hosts())
+    greedy = client.submit_all([request] * hosts)
+    _await(lambda: all(client.task(task.id).attempts for task in greedy))
+    sane = client.submit(TaskRequest(command=("/bin/sleep", "1"), profile=(1.0,), deadline="now+2m"))
+    (done,) = client.wait([sane.id], 120.0)
+    assert (done.state, done.on_time) == ("completed", True)
+    _await(lambda: all(reason in client.task(task.id).reason for task in greedy))
+    _await(lambda: any(client.task(task.id).attempts > 1 for task in greedy))
+    for task in greedy:
+        client.cancel(task.id)
+    assert {task.state for task in client.wait([task.id for task in greedy], 60.0)} == {"cancelled"}
+
+
+def _await(so: Callable[[], bool]) -> None:
+    until = time.monotonic() + 90.0
+    while not so():
+        assert time.monotonic() < until, "it took too long"
+        time.sleep(0.1)
