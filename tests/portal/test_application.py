@@ -149,8 +149,10 @@ class Recorder:
         nothing = dict.fromkeys(item.name for item in fields(Forecast)) | {"application": "sweep3d", "name": "n"}
         return [Forecast(**(nothing | {"planned_hosts": ()})) for _ in requests]  # type: ignore[arg-type]  # None fits the rest
 
-    def tasks(self, principal: Principal, selection: TaskSelection, limit: int, offset: int) -> TaskPage:
-        self._ask("tasks", selection, limit, offset)
+    def tasks(
+        self, principal: Principal, selection: TaskSelection, limit: int, offset: int, *, late: bool = False
+    ) -> TaskPage:
+        self._ask("tasks", selection, limit, offset, late)
         return TaskPage(tasks=(TaskView(**VIEW),), total=1, limit=limit, offset=offset)
 
     def task(self, principal: Principal, task_id: str) -> TaskDetail:
@@ -290,9 +292,9 @@ def test_a_dry_run_only_foresees(client: TestClient, service: Recorder) -> None:
 
 def test_reading(client: TestClient, service: Recorder) -> None:
     assert client.get("/api/v1/tasks?state=queued&state=running&limit=5&offset=2").json()["total"] == 1
-    assert service.asked[-1] == ("tasks", TaskSelection((TaskState.QUEUED, TaskState.RUNNING)), 5, 2)
+    assert service.asked[-1] == ("tasks", TaskSelection((TaskState.QUEUED, TaskState.RUNNING)), 5, 2, False)
     client.get("/api/v1/tasks?owner=ann&search=night")
-    assert service.asked[-1] == ("tasks", TaskSelection((), "ann", "night"), 100, 0)
+    assert service.asked[-1] == ("tasks", TaskSelection((), "ann", "night"), 100, 0, False)
     assert client.get("/api/v1/tasks/7").json()["parameters"] == {"nx": 5.0}
     assert client.get("/api/v1/tasks/7/explain").json()["waits_for"] == ["w"]
     assert client.post("/api/v1/tasks/7/cancel", json={}).status_code == 202
