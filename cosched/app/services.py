@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cosched.app.model_queries import ModelQueries
     from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.reservations import ReservationService
+    from cosched.app.share_service import ShareService
     from cosched.app.submissions import SubmissionService
     from cosched.app.task_service import TaskService
 
@@ -38,6 +39,7 @@ class DomainServices:
         models: catalogue and model library.
         history: runs, log, accuracy of predictions, earlier plans.
         feed: live events, for followers of the event stream.
+        shares: what users and groups are entitled to, and have had.
         recordings: recordings of the core's events.
     """
 
@@ -49,4 +51,5 @@ class DomainServices:
     models: ModelQueries
     history: DomainHistory
     feed: EventFeed
+    shares: ShareService
     recordings: RecordingService = field(default_factory=RecordingService)

@@ -34,6 +34,8 @@ from cosched.api.documents import (
     ReservationView,
     RunView,
     SearchPoint,
+    ShareChange,
+    ShareView,
     Status,
     TaskChange,
     TaskDetail,
@@ -221,6 +223,15 @@ class DomainCalls(ApiCaller):
     def release(self, reservation_id: str) -> None:
         """Give a reservation up."""
         self._response("DELETE", f"/reservations/{segment(reservation_id)}")
+
+    def shares(self) -> list[ShareView]:
+        """Return shares of groups and users, and what they have had."""
+        return [decode_document(ShareView, item) for item in self._call("GET", "/shares")]
+
+    def change_share(self, kind: str, name: str, change: ShareChange) -> ShareView:
+        """Set the share of a "user" or "group"; it wins over the configuration."""
+        path = f"/shares/{segment(kind)}/{segment(name)}"
+        return decode_document(ShareView, self._call("PATCH", path, asdict(change)))
 
     def glue(self, *, ldif: bool = False) -> str:
         """Return the domain described in GLUE 2.0, as XML, or as LDIF for a directory."""

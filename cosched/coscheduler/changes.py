@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
+    from cosched.coscheduler.sharing.shares import UserUsage
     from cosched.coscheduler.task import Attempt, Task
 
 __all__ = [
@@ -86,6 +87,7 @@ class Changes:
         guests: by neighbour and the task's UUID.
         log: lines to append.
         submissions: idempotency keys to add.
+        usage: by user.
     """
 
     tasks: Mapping[str, Task] = field(default_factory=dict)
@@ -95,11 +97,12 @@ class Changes:
     guests: Mapping[tuple[str, str], Guest] = field(default_factory=dict)
     log: tuple[LogEntry, ...] = ()
     submissions: tuple[KeyedSubmission, ...] = ()
+    usage: Mapping[str, UserUsage] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Return whether there is anything to write down."""
         records = self.tasks or self.attempts or self.reservations or self.handovers or self.guests
-        return bool(records or self.log or self.submissions)
+        return bool(records or self.log or self.submissions or self.usage)
 
     def __or__(self, later: Changes) -> Changes:
         """Return these changes with later ones over them."""
@@ -124,6 +127,7 @@ class Changes:
             _merged(part.guests for part in parts),
             tuple(chain.from_iterable(part.log for part in parts)),
             tuple(chain.from_iterable(part.submissions for part in parts)),
+            _merged(part.usage for part in parts),
         )
 
 

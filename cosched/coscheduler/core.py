@@ -35,6 +35,7 @@ from cosched.coscheduler.events import (
     ReservationReleased,
     Restored,
     ScheduleImproved,
+    SharesChanged,
     StartPermitted,
     TaskForwarded,
     TaskReturned,
@@ -45,6 +46,7 @@ from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.planning_view import PlanningView
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import without_distant_reservations
+from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
 from cosched.coscheduler.task_plan import TaskPlan
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.sharing.fair_shares import FairShares
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction
@@ -116,7 +119,7 @@ class Coscheduler:
 
         Events may come late, twice or in the wrong order; what no longer matters is ignored.
         """
-        self._state.begin()
+        self._state.begin(event.time)
         self.planning_view.forget()
         self._take(event)
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
@@ -148,6 +151,7 @@ class Coscheduler:
             last_search=self.last_search,
             last_improvement=self.last_improvement,
             last_number=self._last_number,
+            shares=self._state.shares.snapshot(),
         )
 
     @property
@@ -169,6 +173,11 @@ class Coscheduler:
     def attempts(self) -> Mapping[str, Attempt]:
         """Live attempts by UUID."""
         return self._state.attempts
+
+    @property
+    def fair_shares(self) -> FairShares:
+        """The shares in force and what users have had."""
+        return self._state.shares
 
     @property
     def next_number(self) -> int:
@@ -244,8 +253,8 @@ class Coscheduler:
                 self._fulfil(event)
             case HostsObserved():
                 self._observe(event)
-            case HostsReserved() | ReservationReleased():
-                self._reserve(event)
+            case HostsReserved() | ReservationReleased() | SharesChanged():
+                self._divide(event)
             case ScheduleImproved():
                 self._improve(event)
             case NeighboursChanged():
@@ -269,11 +278,14 @@ class Coscheduler:
         self._neighbours, self._dispatched_at = snapshot.neighbours, snapshot.dispatched_at
         self.last_search, self.last_improvement = snapshot.last_search, snapshot.last_improvement
         self._note_number(snapshot.last_number, *(task.number for task in snapshot.tasks))
+        self._state.shares.load(snapshot.shares)
 
     def _restore(self, event: Restored) -> None:
         """Begin anew with the records, and find out what became of each attempt meanwhile."""
+        saved, tree = event.state, self._state.shares.tree
         self._begin()
-        saved = event.state
+        self._state.begin(event.time)
+        self._state.shares.load(SharesSnapshot(tree, saved.usage))
         self._state.load(saved.tasks, saved.attempts)
         self._note_number(saved.last_number, *(task.number for task in saved.tasks))
         for reservation in saved.reservations:
@@ -349,6 +361,14 @@ class Coscheduler:
         elif (known := self.reservations.pop(event.reservation)) is not None:
             self._state.put_reservation(replace(known, released=event.time))
 
+    def _divide(self, event: HostsReserved | ReservationReleased | SharesChanged) -> None:
+        """Divide the domain anew: hosts are kept for others, or users are entitled to other parts."""
+        if not isinstance(event, SharesChanged):
+            self._reserve(event)
+        elif event.shares != self._state.shares.tree:
+            self._state.shares.tree = event.shares
+            self._state.replan()
+
     def _improve(self, event: ScheduleImproved) -> None:
         """Take a plan over unless the current one has become better meanwhile."""
         problem = self.planning_view.problem(event.time)
@@ -362,7 +382,8 @@ class Coscheduler:
         self.last_search = event
 
     def _compare(self, problem: Problem, proposed: Plan, time: float) -> None:
-        current = self.plan.for_problem(problem)
+        current = self.planning_view.arranged(problem, self.plan.for_problem(problem), time)
+        proposed = self.planning_view.arranged(problem, proposed, time)
         problem = without_distant_reservations(problem, current, proposed)
         before, after = (measure_plan(problem, plan) for plan in (current, proposed))
         bound, weights = lower_bound(problem), self.settings.weights
@@ -412,7 +433,7 @@ class Coscheduler:
         if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)
             return starts_in_order(self._arrivals(problem, self._policy), idle, may_leave, speeds, kept)
-        plan = self.planning_view.plan(problem)
+        plan = self.planning_view.plan(problem, time)
         first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, idle)
         return starts_now(first, idle, partial(self._ready, time=time), speeds, kept, behind)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.edits import TaskEdit
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
+    from cosched.coscheduler.sharing.shares import Shares, UserUsage
     from cosched.coscheduler.task import Attempt, Task, TaskState
     from cosched.coscheduler.task_plan import TaskPlan
 
@@ -38,6 +39,7 @@ __all__ = [
     "Restored",
     "SavedState",
     "ScheduleImproved",
+    "SharesChanged",
     "StartPermitted",
     "SubmitFailed",
     "TaskForwarded",
@@ -128,6 +130,18 @@ class ReservationReleased:
 
     time: float
     reservation: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharesChanged:
+    """The administrator has divided the domain between groups and users.
+
+    Attributes:
+        shares: the whole tree; None: shares are not in force.
+    """
+
+    time: float
+    shares: Shares | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +326,7 @@ class SavedState:
         plan: in force before a mistake of cosched; None after a restart.
         life: number of the agent's life that begins now; 0 for the one that it was made with.
         forgotten: tasks up to this number may have attempts, and cancels of these, that the database has forgotten.
+        usage: hosts that users have had and claim.
     """
 
     tasks: tuple[Task, ...] = ()
@@ -325,6 +340,7 @@ class SavedState:
     plan: TaskPlan | None = None
     life: int = 0
     forgotten: int = 0
+    usage: tuple[UserUsage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +366,7 @@ Event = (
     | HostsObserved
     | HostsReserved
     | ReservationReleased
+    | SharesChanged
     | ScheduleImproved
     | AttemptSubmitted
     | SubmitFailed

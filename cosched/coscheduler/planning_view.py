@@ -15,6 +15,8 @@ import numpy as np
 
 from cosched.coscheduler.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
+from cosched.coscheduler.sharing.fair_shares import fair_plan
+from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
@@ -143,7 +145,7 @@ class PlanningView:
         problem = self.problem(time)
         if problem is None:
             return None
-        plan = self._queue.plan.for_problem(problem)
+        plan = self.plan(problem, time)
         return without_distant_reservations(problem, plan), plan
 
     def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
@@ -153,12 +155,12 @@ class PlanningView:
         instant.
         """
         if self._forecast is None or self._forecast[0] != time:
-            self._forecast = (time, self._decoded(self.problem(time)))
+            self._forecast = (time, self._decoded(self.problem(time), time))
         return self._forecast[1]
 
     def unreserved(self, time: float) -> tuple[Problem, Schedule] | None:
         """Return what `forecast` would if no hosts were reserved."""
-        return self._decoded(self.problem(time, reserved=False))
+        return self._decoded(self.problem(time, reserved=False), time)
 
     def spans(self, time: float) -> list[tuple[str, float, float, int]] | None:
         """Return what `forecast` does but for the hosts' names, several times quicker.
@@ -169,7 +171,7 @@ class PlanningView:
         problem = self.problem(time)
         if problem is None:
             return None
-        plan = self.plan(problem)
+        plan = self.plan(problem, time)
         starts, ends = spans(without_distant_reservations(problem, plan), plan)
         counts = plan.counts.tolist()
         return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
@@ -185,16 +187,34 @@ class PlanningView:
             problem = with_dependencies(problem, self._state.tasks, partial(self.expected_end, time=time), time)
         return with_reservations(problem, self._reservations, time) if problem is not None and reserved else problem
 
-    def plan(self, problem: Problem) -> Plan:
-        """Return the plan in force of a problem of what waits."""
+    def plan(self, problem: Problem, time: float) -> Plan:
+        """Return the plan in force of a problem of what waits, made at a time."""
         if isinstance(self._policy, ImmediatePolicy):  # what waits is in order of arrival: no search has changed it
             return self._policy.plan_at_once(problem)
-        return self._queue.plan.for_problem(problem)
+        return self.arranged(problem, self._queue.plan.for_problem(problem), time)
 
-    def _decoded(self, problem: Problem | None) -> tuple[Problem, Schedule] | None:
+    def arranged(self, problem: Problem, plan: Plan, time: float) -> Plan:
+        """Return the plan with tasks without deadlines in the order of the shares in force."""
+        tree = self._state.shares.tree
+        return plan if tree is None else fair_plan(tree, self.expected_usage(time), problem, plan, self._state.tasks)
+
+    def expected_usage(self, time: float) -> dict[str, float]:
+        """Return each user's decayed host-seconds, with those that live attempts have still ahead.
+
+        Without these the next host would go to who has just got one.
+        """
+        state, handover = self._state, self._corrections.dispatch_latency.seconds
+        used = state.shares.usage(time, state.attempts.values(), state.tasks)
+        for attempt in state.attempts.values():
+            user = share_user(state.tasks[attempt.task])
+            ahead = expected_end(attempt, time, handover) - max(time, attempt.started or time)
+            used[user] = used.get(user, 0.0) + attempt.count * max(ahead, 0.0)
+        return used
+
+    def _decoded(self, problem: Problem | None, time: float) -> tuple[Problem, Schedule] | None:
         if problem is None:
             return None
-        plan = self.plan(problem)
+        plan = self.plan(problem, time)
         problem = without_distant_reservations(problem, plan)
         return problem, decode(problem, plan)
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.changes import Changes, Outcome, Replan
 from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.reservations import Reservations
+from cosched.coscheduler.sharing.fair_shares import FairShares
+from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.changes import Decision
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.reservations import Reservation
+    from cosched.coscheduler.sharing.shares import UserUsage
     from cosched.coscheduler.task import Attempt, Task
 
 __all__ = ["CoreState", "DomainHosts", "expected_end"]
@@ -135,6 +138,7 @@ class CoreState:
         self.hosts = DomainHosts()
         self.reservations = Reservations()
         self.corrections = LearntCorrections()
+        self.shares = FairShares()
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
         self.tasks_by_owner: Counter[str] = Counter()
@@ -143,10 +147,12 @@ class CoreState:
         self.unmodelled_submitting: set[str] = set()
         self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         self._live: dict[str, str] = {}  # task → its live attempt
-        self.begin()
+        self.begin(0.0)
 
-    def begin(self) -> None:
-        """Begin with an event: nothing has changed yet."""
+    def begin(self, time: float) -> None:
+        """Begin with an event at a time: nothing has changed yet."""
+        self._time = time
+        self._changed_usage: dict[str, UserUsage] = {}
         self._changed_tasks: dict[str, Task] = {}
         self._changed_attempts: dict[str, Attempt] = {}
         self._changed_reservations: dict[str, Reservation] = {}
@@ -155,7 +161,9 @@ class CoreState:
 
     def outcome(self, *events: Event) -> Outcome:
         """Return what the event has changed and decided, with `Replan` last."""
-        changes = Changes(self._changed_tasks, self._changed_attempts, self._changed_reservations)
+        changes = Changes(
+            self._changed_tasks, self._changed_attempts, self._changed_reservations, usage=self._changed_usage
+        )
         decisions = (*self._decisions, Replan()) if self._replan else tuple(self._decisions)
         return Outcome(changes, decisions, events)
 
@@ -225,6 +233,9 @@ class CoreState:
         """Write an attempt's end down and forget it."""
         self._changed_attempts[attempt.uuid] = attempt
         del self.attempts[attempt.uuid]
+        charged = self.shares.charge(attempt, share_user(self.tasks[attempt.task]), self._time)
+        if charged is not None:
+            self._changed_usage[charged.user] = charged
         self.unmodelled_submitting.discard(attempt.uuid)
         self.live_by_owner[self.tasks[attempt.task].owner] -= 1
         del self._live[attempt.task]

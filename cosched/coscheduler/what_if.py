@@ -160,7 +160,7 @@ def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
     forecast = core.planning_view.forecast(time)
     if forecast is not None:
         # It may be without reservations that begin behind what waits: one more task could run into them.
-        return with_reservations(forecast[0], core.reservations, time), core.plan.for_problem(forecast[0])
+        return with_reservations(forecast[0], core.reservations, time), core.planning_view.plan(forecast[0], time)
     hosts, free, class_of = core.domain.up(), core.planning_view.taken(time), core.domain.classes()
     classes = tuple(sorted({class_of[host] for host in hosts}))
     problem = Problem(

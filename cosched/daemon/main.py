@@ -28,12 +28,15 @@ from cosched.app.plan_history import PlanHistory
 from cosched.app.recordings import RecordingService
 from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
+from cosched.app.share_service import ShareService
 from cosched.app.submissions import SubmissionService, submission_state
 from cosched.app.task_service import TaskService
 from cosched.app.validation import TaskValidator
 from cosched.connector.registry import load_connector
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.events import SharesChanged
+from cosched.coscheduler.sharing.shares import with_settings
 from cosched.coscheduler.task import AttemptState
 from cosched.daemon.clock import Clock
 from cosched.daemon.effects import Effects
@@ -49,6 +52,7 @@ from cosched.daemon.processes.predictors import ModelProcesses
 from cosched.daemon.processes.search import SearchProcess
 from cosched.daemon.recorder import Recorder, RecordingFiles
 from cosched.daemon.runtime_tuning import raise_file_limit, tune_runtime
+from cosched.daemon.site_shares import configured_shares
 from cosched.daemon.web.server import web_server
 from cosched.errors import SystemFault
 from cosched.prediction.catalogue import Catalogue
@@ -56,6 +60,7 @@ from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import find_policy
 from cosched.secret_files import read_secret
 from cosched.store.plan_points import PlanPoints
+from cosched.store.shares import ShareTable
 from cosched.store.store import Store
 
 if TYPE_CHECKING:
@@ -176,6 +181,7 @@ class Daemon:
             models=ModelQueries(catalogue, self._curves, configuration.models.folders),
             history=DomainHistory(client, store, self._plans),
             feed=self._feed,
+            shares=_share_service(configuration, parts),
             recordings=RecordingService(None if recorder is None else recorder.blocks),
         )
 
@@ -293,6 +299,14 @@ def _domain_parts(
             catalogue, models, configuration.domain.hardware, configuration.connector.kind, targets
         ),
     )
+
+
+def _share_service(configuration: Configuration, parts: DomainParts) -> ShareService:
+    """Return the service of shares; the core hears of them with its first event."""
+    table, configured = ShareTable(parts.store), configured_shares(configuration.shares)
+    if configured is not None:
+        parts.inbox.post(SharesChanged(parts.inbox.now(), with_settings(configured, table.settings())))
+    return ShareService(CoreClient(parts.inbox), table, configured)
 
 
 def _resource_manager(configuration: Configuration, inbox: Inbox, clock: Clock) -> ResourceManager:

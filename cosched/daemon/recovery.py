@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.events import SavedState
 from cosched.store.handovers import HandoverTable
+from cosched.store.shares import ShareTable
 
 if TYPE_CHECKING:
     from cosched.coscheduler.task_plan import TaskPlan
@@ -20,7 +21,7 @@ __all__ = ["saved_again", "saved_state"]
 
 
 def saved_state(store: Store, time: float) -> SavedState:
-    """Read live tasks, their attempts, reservations and hand-overs.
+    """Read live tasks, their attempts, reservations, hand-overs and users' usage.
 
     Args:
         store: holds the records of the former process.
@@ -45,6 +46,7 @@ def saved_state(store: Store, time: float) -> SavedState:
         ended=ended,
         last_number=store.last_number(),
         forgotten=store.forgotten,
+        usage=ShareTable(store).usage(),
     )
 
 

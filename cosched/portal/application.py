@@ -36,6 +36,7 @@ from cosched.portal.routes import (
     login,
     metrics,
     reservations,
+    shares,
     tasks,
 )
 from cosched.portal.state import PortalState
@@ -96,6 +97,7 @@ _ROUTERS = (
     tasks.router,
     domain.router,
     reservations.router,
+    shares.router,
     glue.router,
     events.router,
     credentials.router,

@@ -187,6 +187,7 @@ class Store:
             "guests": upsert(tables.guests),
             "reservations": upsert(tables.reservations),
             "submissions": insert(tables.submission_keys),
+            "usage": upsert(tables.usage),
         }
 
     def close(self) -> None:

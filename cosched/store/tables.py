@@ -24,6 +24,7 @@ from sqlalchemy import (
 
 from cosched.connector.interface import LaunchMode
 from cosched.coscheduler.handovers import GuestState, HandoverState
+from cosched.coscheduler.sharing.shares import ShareKind
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store.column_types import NATIVE, PROFILE, STRING_MAP, STRINGS, TASK_DOCUMENT, state_type
 
@@ -41,9 +42,11 @@ __all__ = [
     "plans",
     "reservations",
     "sessions",
+    "shares",
     "submission_keys",
     "tasks",
     "tokens",
+    "usage",
 ]
 
 metadata = MetaData()
@@ -266,4 +269,29 @@ reservations = Table(
     Column("owner", String(64), nullable=False),
     Column("created", Double, nullable=False),
     Column("released", Double),
+)
+
+usage = Table(
+    "usage",
+    metadata,
+    Column("user", String(128), primary_key=True),
+    Column("host_seconds", Double, nullable=False),
+    Column("time", Double, nullable=False),
+    Column("claimed", Double, nullable=False),
+    Column("window", Double, nullable=False),
+)
+
+shares = Table(
+    "shares",
+    metadata,
+    # What was set by command; null: as the configuration has it.
+    Column("kind", state_type(ShareKind), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("weight", Double),
+    Column("budget", Double),
+    Column("hosts", Integer),
+    Column("waiting", Integer),
+    Column("group", String(64)),
+    Column("by", String(64), nullable=False),
+    Column("time", Double, nullable=False),
 )

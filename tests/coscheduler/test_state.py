@@ -42,7 +42,7 @@ def test_an_attempt_that_ended_is_written_down_and_forgotten() -> None:
 def test_a_new_event_begins_with_no_changes() -> None:
     state = CoreState()
     state.put(a_task(1))
-    state.begin()
+    state.begin(0.0)
     assert not state.outcome().changes.tasks
     assert state.tasks == {"1": a_task(1)}
 

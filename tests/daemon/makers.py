@@ -24,6 +24,7 @@ from cosched.app.plan_history import PlanHistory
 from cosched.app.recordings import RecordingService
 from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
+from cosched.app.share_service import ShareService
 from cosched.app.submissions import SubmissionService, submission_state
 from cosched.app.task_service import TaskService
 from cosched.app.validation import TaskValidator
@@ -46,6 +47,7 @@ from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.credentials import Credentials
 from cosched.store.plan_points import PlanPoints
+from cosched.store.shares import ShareTable
 from tests.store.new_database import new_database
 
 if TYPE_CHECKING:
@@ -199,6 +201,7 @@ def services_of(
         models=ModelQueries(applications, ModelPredictor(models), models, longest=1e6),  # however busy the machine is
         history=DomainHistory(client, store, plans),
         feed=feed,
+        shares=ShareService(client, ShareTable(store), None),
     )
     engine.subscribe(services.domain.on_change)
     return services

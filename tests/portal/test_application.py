@@ -249,6 +249,7 @@ def services_of(recorder: Recorder) -> DomainServices:
         models=each,
         history=each,
         feed=recorder.feed,
+        shares=each,
     )
 
 

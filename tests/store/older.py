@@ -19,6 +19,8 @@ _ADDED = (
     ("0016", "tasks", "processes_per_host"),
     ("0017", "tasks", "held_by"),
 )
+# Tables that they have made.
+_MADE = (("0018", "usage"), ("0018", "shares"))
 
 
 def make_older(connection: sqlite3.Connection, revision: str) -> None:
@@ -26,4 +28,7 @@ def make_older(connection: sqlite3.Connection, revision: str) -> None:
     for added, table, column in _ADDED:
         if added > revision:
             connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    for made, table in _MADE:
+        if made > revision:
+            connection.execute(f"DROP TABLE {table}")
     connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))

@@ -33,6 +33,7 @@ from cosched.api.documents.domain import (
     UsageView,
 )
 from cosched.api.documents.library import ApplicationView, CurvesView, ModelText, ModelView, ParameterView
+from cosched.api.documents.shares import ShareChange, ShareView
 from cosched.api.documents.tasks import (
     AttemptView,
     Effect,
@@ -83,6 +84,8 @@ __all__ = [
     "ReservationView",
     "RunView",
     "SearchPoint",
+    "ShareChange",
+    "ShareView",
     "Status",
     "TaskChange",
     "TaskDetail",

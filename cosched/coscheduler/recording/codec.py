@@ -27,6 +27,7 @@ from cosched.coscheduler import (
 )
 from cosched.coscheduler.recording import snapshot
 from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
+from cosched.coscheduler.sharing import fair_shares, shares
 from cosched.prediction import calibration, profile
 from cosched.scheduling.objective import weights
 
@@ -52,6 +53,8 @@ _MODULES = (
     edits,
     events,
     changes,
+    shares,
+    fair_shares,
     snapshot,
 )
 _INFINITE = {math.inf: "inf", -math.inf: "-inf"}  # JSON has no such numbers

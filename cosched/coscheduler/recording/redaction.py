@@ -73,7 +73,7 @@ def redaction() -> Rules:
 
     Names of hosts and domains, identifiers, times and predictions stay.
     """
-    owner, application = _Pseudonyms("owner"), _Pseudonyms("application")
+    owner, application, group = _Pseudonyms("owner"), _Pseudonyms("application"), _Pseudonyms("group")
 
     def correction(key: str) -> str:
         """Rename the application in a key such as "name@peer/hardware"."""
@@ -90,6 +90,10 @@ def redaction() -> Rules:
         **dict.fromkeys(((event, "by") for event in _CHANGES), owner),
         ("Reservation", "owner"): owner,
         ("AttemptsSnapshot", "limits"): _renamed_keys(owner),
+        ("UserUsage", "user"): lambda user: user if user.startswith("@") else owner(user),
+        ("Shares", "users"): _renamed_keys(owner),
+        ("Shares", "groups"): _renamed_keys(group),
+        ("Shares", "members"): lambda members: {owner(user): group(name) for user, name in members.items()},
         ("TaskSpec", "application"): application,
         ("Task", "correction"): correction,
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),

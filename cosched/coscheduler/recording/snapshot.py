@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
 from cosched.coscheduler.task_plan import TaskPlan
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ class CoreSnapshot:
         last_search: the last answer of the search.
         last_improvement: when an answer last made the plan better, and what became better.
         last_number: the highest that a task was given; a recording of before it was kept has none.
+        shares: the tree in force, and what users have had.
     """
 
     tasks: tuple[Task, ...]
@@ -133,3 +135,4 @@ class CoreSnapshot:
     last_search: ScheduleImproved | None = None
     last_improvement: tuple[float, str] | None = None
     last_number: int = 0
+    shares: SharesSnapshot = field(default_factory=SharesSnapshot)

@@ -274,9 +274,13 @@ def _alternatives(location: tuple[int | str, ...]) -> str:
     """Return the nearest valid key and all valid ones, for a message."""
     model: type[BaseModel] = Configuration
     for part in location[:-1]:
-        annotation = model.model_fields[str(part)].annotation
-        assert isinstance(annotation, type)
-        model = annotation
+        known = model.model_fields.get(str(part))
+        if known is None:
+            continue  # a name that the site gave one table among others
+        # Of tables with such names, the type of each.
+        annotation = get_args(known.annotation)[-1] if get_args(known.annotation) else known.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            model = annotation
     valid = list(model.model_fields)
     close = difflib.get_close_matches(str(location[-1]), valid, n=1)
     meant = f" (did you mean {close[0]}?)" if close else ""

@@ -39,6 +39,7 @@ __all__ = [
     "PlanningSection",
     "RecorderSection",
     "ServerSection",
+    "SharesSection",
 ]
 
 STATE = "{state}"
@@ -317,6 +318,44 @@ class NotifySection(_Section):
         return self
 
 
+class ShareTable(_Section):
+    """[shares.users.NAME]: what one user is entitled to."""
+
+    weight: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 1.0
+    budget: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    hosts: Annotated[int, Field(ge=0)] | None = None
+    waiting: Annotated[int, Field(ge=0)] | None = None
+
+
+class GroupTable(ShareTable):
+    """[shares.groups.NAME]: the same for a group; without `users` the Unix group of that name."""
+
+    users: Users | None = None
+
+
+class SharesSection(_Section):
+    """[shares]: how the domain is divided between groups and users."""
+
+    enabled: bool = False
+    half_life: PositiveDuration = 7 * _DAY
+    window: PositiveDuration = _DAY
+    budget: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    hosts: Annotated[int, Field(ge=0)] | None = None
+    waiting: Annotated[int, Field(ge=0)] | None = None
+    groups: dict[Annotated[str, AfterValidator(_user)], GroupTable] = Field(default_factory=dict)
+    users: dict[Annotated[str, AfterValidator(_user)], ShareTable] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_groups(self) -> SharesSection:
+        seen: dict[str, str] = {}
+        for group, table in self.groups.items():
+            for user in table.users or ():
+                if user in seen:
+                    raise ValueError(f"user {user!r} stands in groups {seen[user]!r} and {group!r}: leave one out")
+                seen[user] = group
+        return self
+
+
 class ApplicationsSection(_Section):
     """[applications]: folders of the catalogue; a later folder's entry replaces one of the same name."""
 
@@ -382,6 +421,7 @@ class Configuration(_Section):
     dispatch: DispatchSection = Field(default_factory=DispatchSection)
     server: ServerSection = Field(default_factory=ServerSection)
     access: AccessSection = Field(default_factory=AccessSection)
+    shares: SharesSection = Field(default_factory=SharesSection)
     notify: NotifySection = Field(default_factory=NotifySection)
     agent: AgentSection = Field(default_factory=AgentSection)
     applications: ApplicationsSection = Field(default_factory=ApplicationsSection)

@@ -14,6 +14,7 @@ from cosched.coscheduler.events import (
     Event,
     HoldRequested,
     HostsReserved,
+    SharesChanged,
     SubmitFailed,
     TaskSubmitted,
 )
@@ -22,6 +23,7 @@ from cosched.coscheduler.recording.lines import RecordingWriter, read_recording
 from cosched.coscheduler.recording.redaction import redaction
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.task import Attempt
 from tests.coscheduler.makers import a_core, a_task
 from tests.tasks import change_task
@@ -53,6 +55,7 @@ def recording() -> list[bytes]:
         HoldRequested(3.2, "1", "ann"),
         EditRequested(3.4, "1", TaskEdit("of ann"), "ann"),
         CancelRequested(4.0, "1", "too late for ann"),
+        SharesChanged(4.5, Shares(groups={"audit": Share(2.0)}, users={"ann": Share(3.0)}, members={"ann": "audit"})),
     )
     lines += [writer.handled(event, core.handle(event)) for event in events]
     lines.append(writer.start(core.settings, 4.0, core.snapshot()))

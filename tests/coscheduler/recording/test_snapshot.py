@@ -17,6 +17,7 @@ from cosched.coscheduler.events import (
     NeighboursChanged,
     OfferEnded,
     ScheduleImproved,
+    SharesChanged,
     SubmitFailed,
     TaskSubmitted,
     Tick,
@@ -24,6 +25,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.task_plan import TaskPlan
 from tests.coscheduler.makers import a_task, hosts, mixed_hosts, on_both, settings
 
@@ -190,6 +192,18 @@ STORIES: dict[str, tuple[CoreSettings, list[Event]]] = {
             reported(6.0, 1, JobState.COMPLETED, 1.0),
             HostsReserved(6.5, Reservation("r", ("node01",), 12.5, 20.0)),
             TaskSubmitted(7.0, a_task(2, [2.0])),
+        ],
+    ),
+    "shares decide who is next": (
+        settings(),
+        [
+            HostsObserved(0.0, hosts(1)),
+            SharesChanged(0.0, Shares(groups={"physics": Share(2.0)}, members={"bob": "physics"})),
+            *(TaskSubmitted(0.1, a_task(number, [2.0], owner=owner)) for number, owner in enumerate("aabb", start=1)),
+            reported(0.2, 1, JobState.RUNNING, 0.2),
+            reported(2.2, 1, JobState.COMPLETED, 0.2),
+            SharesChanged(2.3, None),
+            reported(4.2, 3, JobState.COMPLETED, 2.2),
         ],
     ),
     "hosts that others have are expected back by how long they had them": (

@@ -1,0 +1,1 @@
+"""Divide a domain between groups and users by shares and decayed usage."""

@@ -1,0 +1,120 @@
+"""The core remembers here the shares in force and each user's decayed usage.
+
+Start at `FairShares.usage`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.coscheduler.sharing.fair_tree import fair_order
+from cosched.coscheduler.sharing.shares import UserUsage, decayed_host_seconds, share_user
+from cosched.scheduling.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from cosched.coscheduler.sharing.shares import Shares
+    from cosched.coscheduler.task import Attempt, Task
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["FairShares", "SharesSnapshot", "fair_plan"]
+
+
+@dataclass(frozen=True, slots=True)
+class SharesSnapshot:
+    """All that `FairShares` remembers; no tree where shares are not in force."""
+
+    tree: Shares | None = None
+    usage: tuple[UserUsage, ...] = ()
+
+
+class FairShares:
+    """Shares in force and what users have had.
+
+    Attributes:
+        tree: None where shares are not in force; then nothing is charged.
+    """
+
+    def __init__(self) -> None:
+        self.tree: Shares | None = None
+        self._usage: dict[str, UserUsage] = {}
+
+    def snapshot(self) -> SharesSnapshot:
+        """Return all that is remembered."""
+        return SharesSnapshot(self.tree, tuple(self._usage.values()))
+
+    def load(self, snapshot: SharesSnapshot) -> None:
+        """Go on from a snapshot."""
+        self.tree, self._usage = snapshot.tree, {each.user: each for each in snapshot.usage}
+
+    def record(self, user: str) -> UserUsage:
+        """Return what is recorded of a user."""
+        return self._usage.get(user) or UserUsage(user)
+
+    def put(self, usage: UserUsage) -> None:
+        """Keep a user's record as it is now."""
+        self._usage[usage.user] = usage
+
+    def charge(self, attempt: Attempt, user: str, time: float) -> UserUsage | None:
+        """Charge a user for an ended attempt.
+
+        Returns:
+            The new record; None where nothing is charged.
+        """
+        if self.tree is None or attempt.started is None:
+            return None
+        end = time if attempt.finished is None else min(attempt.finished, time)
+        half_life = self.tree.half_life
+        seconds = decayed_host_seconds(attempt.count, attempt.started, end, half_life)
+        if seconds <= 0:
+            return None
+        usage = self.record(user).charged(seconds * math.exp2(-(time - end) / half_life), time, half_life)
+        self.put(usage)
+        return usage
+
+    def usage(self, time: float, attempts: Iterable[Attempt], tasks: Mapping[str, Task]) -> dict[str, float]:
+        """Return each user's decayed host-seconds, of ended and of live attempts."""
+        if self.tree is None:
+            return {}
+        half_life = self.tree.half_life
+        used = {user: each.at(time, half_life) for user, each in self._usage.items()}
+        for attempt in attempts:
+            if attempt.started is not None:
+                user = share_user(tasks[attempt.task])
+                seconds = decayed_host_seconds(attempt.count, attempt.started, time, half_life)
+                used[user] = used.get(user, 0.0) + seconds
+        return used
+
+
+def fair_plan(
+    shares: Shares, used: Mapping[str, float], problem: Problem, plan: Plan, tasks: Mapping[str, Task]
+) -> Plan:
+    """Return the plan with tasks without deadlines in fair order; others keep their places.
+
+    A task that cannot start yet keeps its place too: it would block who comes behind it.
+
+    Args:
+        shares: the tree.
+        used: decayed host-seconds by user.
+        problem: the waiting tasks.
+        plan: a plan of this problem.
+        tasks: all live tasks by identifier.
+    """
+    free = np.isinf(problem.deadline) & (problem.release <= 0)
+    if problem.depends_on:
+        free &= np.array([not before for before in problem.depends_on], dtype=np.bool_)
+    places = np.flatnonzero(free[plan.order])
+    chosen = plan.order[places]
+    users = [share_user(tasks[problem.tasks[task]]) for task in chosen.tolist()]
+    if len(set(users)) < 2:
+        return plan
+    counts = plan.counts[chosen]
+    host_seconds = problem.seconds[:, chosen, counts - 1].min(axis=0) * counts
+    order = plan.order.copy()
+    order[places] = chosen[fair_order(shares, used, list(zip(users, host_seconds.tolist(), strict=True)))]
+    return Plan(order, plan.counts, plan.classes)
