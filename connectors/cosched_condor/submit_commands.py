@@ -18,30 +18,38 @@ COMBINED_COMMANDS = ("requirements", "periodic_remove", "environment", "env")
 _UNIVERSES = ("", "vanilla", "docker", "container", "java", "parallel")
 _PASSED = """
     accounting_group allow_arguments_v1 allow_environment_v1 allow_startup_script allowed_execute_duration
-    allowed_job_duration arguments batch_name buffer_block_size buffer_files buffer_size checkpoint_exit_code
-    compress_files concurrency_limits concurrency_limits_expr container_image container_is_common
-    container_service_names container_target_dir core_size coresize cron_day_of_month cron_day_of_week cron_hour
-    cron_minute cron_month cron_prep_time cron_window cuda_version deferral_prep_time deferral_time deferral_window
-    description docker_image docker_network_type docker_override_entrypoint docker_pull_policy docker_send_credentials
-    dont_encrypt_input_files dont_encrypt_output_files email_attributes encrypt_execute_directory encrypt_input_files
-    encrypt_output_files env environment erase_output_and_error_on_restart error executable gpus_maximum_capability
+    allowed_job_duration arguments batch_name buffer_block_size buffer_files buffer_size compress_files
+    concurrency_limits concurrency_limits_expr container_image container_is_common container_service_names
+    container_target_dir core_size coresize cuda_version description docker_image docker_network_type
+    docker_override_entrypoint docker_pull_policy docker_send_credentials dont_encrypt_input_files
+    dont_encrypt_output_files email_attributes encrypt_execute_directory encrypt_input_files encrypt_output_files
+    env environment erase_output_and_error_on_restart error executable gpus_maximum_capability
     gpus_minimum_capability gpus_minimum_memory gpus_minimum_runtime image_size initialdir input jar_files
     java_vm_args job_ad_information_attrs job_lease_duration job_machine_attrs job_machine_attrs_history_length
-    job_max_vacate_time keep_claim_idle kill_sig kill_sig_timeout leave_in_queue load_profile local_files log log_xml
-    manifest manifest_dir max_job_retirement_time max_retries max_transfer_input_mb max_transfer_output_mb
+    job_max_vacate_time keep_claim_idle kill_sig kill_sig_timeout leave_in_queue load_profile local_files log
+    log_xml manifest manifest_dir max_job_retirement_time max_transfer_input_mb max_transfer_output_mb
     mount_under_scratch next_job_start_delay nice_user notification notify_user on_exit_hold on_exit_hold_reason
-    on_exit_hold_subcode on_exit_remove output output_destination output_directory parallel_script_shadow
-    parallel_script_starter periodic_hold periodic_hold_reason periodic_hold_subcode periodic_release periodic_remove
-    periodic_vacate preserve_relative_paths public_input_files rank remote_initialdir remove_kill_sig require_gpus
-    requirements retry_until run_as_owner should_transfer_files skip_filechecks skip_if_dataflow stack_size
-    starter_debug starter_log stream_error stream_input stream_output submit_event_user_notes success_exit_code
-    transfer_checkpoint_files transfer_common_input transfer_container transfer_error transfer_executable
-    transfer_input transfer_input_files transfer_output transfer_output_files transfer_output_remaps transfer_plugins
-    ulog_execute_attrs universe use_oauth_services use_x509userproxy want_graceful_removal want_io_proxy
-    want_job_networking when_to_transfer_output x509userproxy
+    on_exit_hold_subcode output output_destination output_directory parallel_script_shadow parallel_script_starter
+    periodic_hold periodic_hold_reason periodic_hold_subcode periodic_remove periodic_vacate preserve_relative_paths
+    public_input_files rank remote_initialdir remove_kill_sig require_gpus requirements run_as_owner
+    should_transfer_files skip_filechecks skip_if_dataflow stack_size starter_debug starter_log stream_error
+    stream_input stream_output submit_event_user_notes transfer_checkpoint_files transfer_common_input
+    transfer_container transfer_error transfer_executable transfer_input transfer_input_files transfer_output
+    transfer_output_files transfer_output_remaps transfer_plugins ulog_execute_attrs universe use_oauth_services
+    use_x509userproxy want_graceful_removal want_io_proxy want_job_networking when_to_transfer_output x509userproxy
     """
 # A pool names its own resources, and a container its own ports.
 _PASSED_PATTERN = re.compile(r"request_[a-z0-9_]+|[a-z0-9_]+_container_port|[a-z0-9_]+_oauth_[a-z0-9_]+")
+# HTCondor would begin the job again or later by these; cosched starts each job once, when its hosts are free.
+_REPEATS = (
+    "checkpoint_exit_code",
+    "max_retries",
+    "on_exit_remove",
+    "periodic_release",
+    "retry_until",
+    "success_exit_code",
+)
+_BEGINS_LATER = re.compile(r"(deferral|cron)_[a-z_]+")
 # HTCondor's further commands: a file that has one asks for what cosched cannot keep.
 _OTHERS = """
     accounting_group_user batch_id cron_job dag_node_name dagman_job_id dagman_log ec2_ami_id grid_resource hold jobset
@@ -64,7 +72,8 @@ _LATE_MACROS = re.compile(r"\$\((ProcId|ClusterId|Node)\)")
 def is_known_command(name: str) -> bool:
     """Return whether HTCondor knows a name of a submit file; others are macros."""
     passed = name in _PASSED_COMMANDS or _PASSED_PATTERN.fullmatch(name) is not None
-    return passed or name in _OTHER_COMMANDS or name.startswith("my.")
+    refused = name in _OTHER_COMMANDS or name in _REPEATS or _BEGINS_LATER.fullmatch(name) is not None
+    return passed or refused or name.startswith("my.")
 
 
 def check_command(name: str, value: str) -> None:
@@ -77,6 +86,16 @@ def check_command(name: str, value: str) -> None:
     Raises:
         UserError: says what to leave out.
     """
+    if name in _REPEATS:
+        raise UserError(
+            f"by the submit command {name} HTCondor would repeat the job, and cosched begins each job once: leave it "
+            "out (a task whose host fails is begun anew all the same)"
+        )
+    if _BEGINS_LATER.fullmatch(name):
+        raise UserError(
+            f"the submit command {name} would keep the job from its hosts: leave it out, and submit the task when it "
+            "may begin"
+        )
     if not _COMMAND_NAME.match(name) or not _may_be_passed(name):
         raise UserError(f"the submit command {name[:80]} is not a user's to give to cosched: leave it out")
     if value.rstrip().endswith("\\"):  # HTCondor trims first

@@ -39,6 +39,7 @@ _COSCHED_REQUESTS = {
     "hosts": "hosts",
     "name": "name",
     "profile": "profile",
+    "runtime": "runtime",
 }
 # Commands that cosched decides: where and when the job runs, and how it is followed.
 _COSCHED_COMMANDS = (

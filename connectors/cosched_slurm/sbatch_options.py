@@ -54,7 +54,6 @@ USER_OPTIONS = {
             "acctg-freq",
             "batch",
             "bb",
-            "begin",
             "constraint",
             "container",
             "core-spec",
@@ -159,6 +158,10 @@ def long_name(word: str) -> tuple[str, str | None]:
         found, given = _SHORT_OPTIONS[word[1]], word[2:] or None
     else:
         raise UserError(f"{word!r} is no option of sbatch")
+    if found == "begin":
+        raise UserError(
+            "--begin would keep the job from its hosts: leave it out, and submit the task when it may begin"
+        )
     if found not in USER_OPTIONS and found not in _COSCHED_OPTIONS:
         raise UserError(f"sbatch's option --{found} has no place in a task of cosched: leave it out")
     if given is not None and found not in _OPTIONAL_VALUE and not takes_value(found):

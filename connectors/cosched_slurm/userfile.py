@@ -35,6 +35,7 @@ _COSCHED_REQUESTS = {
     "hosts": True,
     "name": True,
     "profile": True,
+    "runtime": True,
     "set": True,
 }
 # Variables of the submitting environment that a job takes over, where its script has no --export.

@@ -161,11 +161,17 @@ def submit(
     application: Annotated[
         str, typer.Argument(metavar="APP", help="Name in the catalogue.", autocompletion=_complete_application)
     ] = "",
-    deadline: Annotated[str, typer.Option(help="now+2h30m, 18:00, 'friday 17:00', 2030-01-31T18:00.")] = "",
+    deadline: Annotated[
+        str | None,
+        typer.Option(help="now+2h30m, 18:00, 'friday 17:00', 2030-01-31T18:00.", show_default=False),
+    ] = None,
     file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Your own: job.sub or job.sh.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
     hosts: Annotated[str, typer.Option(metavar="N|A-B", help="How many hosts.")] = "",
     profile: Annotated[str, typer.Option(metavar="S,S,…", help="Your figures: seconds on 1, 2, … hosts.")] = "",
+    runtime: Annotated[
+        str, typer.Option(metavar="TIME|N:TIME,…", help="How long it runs: 30m on --hosts, or 4:30m,8:16m.")
+    ] = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     directory: Annotated[str, typer.Option(help="Where it runs; a command: here.")] = "",
     notify: Annotated[
@@ -189,12 +195,15 @@ def submit(
 
     An application is one of the catalogue, a file one of your resource manager's.
     """
+    if deadline == "":
+        raise UserError("--deadline is empty: write now+2h or 'friday 17:00', or leave it out for no deadline")
     options = SubmitOptions(
         application=application,
-        deadline=deadline,
+        deadline=deadline or "",
         settings=settings or (),
         hosts=hosts,
         profile=profile,
+        runtime=runtime,
         name=name,
         directory=directory,
         environment=env or (),
@@ -212,7 +221,7 @@ def submit(
         raise UserError("give a file or a command, not both")
     if file is None:
         request, note = request_of(options, command, time.time())
-        requests = task_array(request, count, read_lines(lines) if lines else None)
+        requests = task_array(request, count, read_lines(lines, application=bool(application)) if lines else None)
     elif count > 1 or lines:
         raise UserError("a file says itself how many tasks there are: leave --count and --from out")
     else:
@@ -224,12 +233,25 @@ def submit(
             forecast = client.foresee(requests[0])
             _show(json, asdict(forecast), lambda: forecast_lines(forecast))
             return
-        tasks = client.submit_all(requests)
+        try:
+            tasks = client.submit_all(requests)
+        except UserError as error:
+            raise _with_advice(error, application) from error
         _show(
             json,
             asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
             lambda: accepted_lines(tasks),
         )
+
+
+def _with_advice(error: UserError, application: str) -> UserError:
+    """Return the refusal, with what was meant where the application's name is that of a file."""
+    if not Path(application).is_file():
+        return error
+    return UserError(
+        f"{error}; {application} is a file: `cosched task submit --file {application}` submits a batch script or "
+        f"submit file, `cosched task submit -- ./{application}` runs a program"
+    )
 
 
 @app.command("list")

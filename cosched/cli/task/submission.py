@@ -5,7 +5,9 @@ What the command line says wins over the file.
 
 from __future__ import annotations
 
+import csv
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -37,6 +39,7 @@ class SubmitOptions:
         settings: parameters, NAME=VALUE.
         hosts: a number or a range; empty for any.
         profile: seconds on 1, 2, … hosts, separated by commas, `-` where that count cannot be used.
+        runtime: the same as people say it: "30m" on `hosts`, or "4:30m,8:16m".
         directory: where it runs; a relative one starts here.
         environment: additions, NAME=VALUE.
         time_limit: a duration.
@@ -54,6 +57,7 @@ class SubmitOptions:
     settings: Sequence[str] = ()
     hosts: str = ""
     profile: str = ""
+    runtime: str = ""
     name: str = ""
     directory: str = ""
     environment: Sequence[str] = ()
@@ -85,7 +89,10 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
             "name an application of the catalogue, or put a command after --: "
             "`cosched task submit -- /path/program argument`"
         )
+    if options.profile and options.runtime:
+        raise UserError("--profile and --runtime both say how long it takes: give one of them")
     deadline, note = parse_typed_deadline(options.deadline, now) if options.deadline else (None, "")
+    profile = tuple(map(_profile_value, options.profile.split(","))) if options.profile else None
     where = options.directory or ("." if command else "")
     request = TaskRequest(
         application=options.application,
@@ -93,7 +100,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         parameters=dict(name_and_value(word, "--set") for word in options.settings),
         deadline=deadline,
         hosts=options.hosts or None,
-        profile=tuple(map(_profile_value, options.profile.split(","))) if options.profile else None,
+        profile=_runtime_profile(options.runtime, options.hosts) if options.runtime else profile,
         name=options.name,
         environment=dict(name_and_value(word, "--env") for word in options.environment),
         directory=str(Path(where).absolute()) if where else "",
@@ -130,6 +137,10 @@ def _prepare_words(text: str) -> tuple[str, ...]:
 
 def _program(word: str) -> str:
     found = shutil.which(word)
+    if found is None and Path(word).is_file():
+        raise UserError(
+            f"the program {word!r} is not executable: `chmod +x {shlex.quote(word)}`, or name its interpreter before it"
+        )
     if found is None:
         raise UserError(f"there is no program {word!r} here: give its path, or correct PATH")
     return str(Path(found).absolute())
@@ -163,6 +174,51 @@ def _profile_value(word: str) -> float | None:
         ) from error
 
 
+def _runtime_profile(text: str, hosts: str) -> tuple[float | None, ...]:
+    """Return the profile of run times as people say them: "30m" on these hosts, or "4:30m,8:16m"."""
+    if text.count(":") == 2 and "," not in text:
+        times = {_rigid_count(text, hosts): _clock_duration(text)}
+    elif ":" not in text and "," not in text:
+        times = {_rigid_count(text, hosts): parse_duration(text)}
+    else:
+        times = dict(_counted_time(part, text) for part in text.split(","))
+    if any(seconds <= 0 for seconds in times.values()):
+        raise UserError(f"--runtime {text[:80]!r} has a time of 0: write how long it runs")
+    return tuple(times.get(count) for count in range(1, max(times) + 1))
+
+
+def _rigid_count(text: str, hosts: str) -> int:
+    if hosts in ("", "1"):
+        return 1
+    return _host_count(
+        hosts, f"--runtime {text[:80]} is a time on how many hosts? Give --hosts 4, or --runtime 4:30m,8:16m"
+    )
+
+
+def _counted_time(part: str, text: str) -> tuple[int, float]:
+    hosts, _, time = part.strip().partition(":")
+    wrong = f"--runtime {text[:80]!r} is not understood: write 30m, 00:30:00, or hosts and times such as 4:30m,8:16m"
+    if not time or ":" in time:
+        raise UserError(wrong)
+    return _host_count(hosts, wrong), parse_duration(time)
+
+
+def _host_count(text: str, wrong: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text) <= _MOST_HOSTS:
+        raise UserError(wrong)
+    return int(text)
+
+
+def _clock_duration(text: str) -> float:
+    match = _CLOCK_DURATION.fullmatch(text)
+    if match is None:
+        raise UserError(f"--runtime {text[:80]!r} is not a time: write hours:minutes:seconds, or 30m")
+    hours, minutes, seconds = map(int, match.groups())
+    return float((hours * 60 + minutes) * 60 + seconds)
+
+
+_MOST_HOSTS = 65_536
+_CLOCK_DURATION = re.compile(r"(\d{1,4}):([0-5]\d):([0-5]\d)", re.ASCII)
 _LAUNCHES = (LaunchMode.EACH, LaunchMode.ONCE)
 _MPIS = (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL)
 _INDEX = "TASK_INDEX"
@@ -191,13 +247,14 @@ def task_array(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] 
     ]
 
 
-def read_lines(file: str) -> list[list[str]]:
-    """Return the words of each line as a shell splits them.
+def read_lines(file: str, *, application: bool = False) -> list[list[str]]:
+    """Return the words of each line as a shell splits them; of a table (.csv), the cells of each row.
 
-    Empty lines and comments (#) are left out.
+    Empty lines and comments (#) are left out, and the first line of a table, which names its columns.
 
     Args:
         file: its name; "-" for standard input.
+        application: a table's cells are parameters of an application, named as their columns.
 
     Raises:
         UserError: the file cannot be read, or has no line.
@@ -206,11 +263,27 @@ def read_lines(file: str) -> list[list[str]]:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"--from {file}: cannot be read ({error}): give a text file, or - for the input") from error
+    if file.lower().endswith(".csv"):
+        return _table_lines(file, text, application=application)
     found = [_line_words(file, number, line) for number, line in enumerate(text.splitlines(), 1)]
     lines = [words for words in found if words]
     if not lines:
         raise UserError(f"--from {file}: has no line: write one for each task")
     return lines
+
+
+def _table_lines(file: str, text: str, *, application: bool) -> list[list[str]]:
+    names, *rows = [row for row in csv.reader(text.splitlines()) if any(row)] or [[]]
+    if not rows:
+        raise UserError(f"--from {file}: has no row: write the columns' names first, then a row for each task")
+    if application and not all(name.strip() for name in names):
+        raise UserError(f"--from {file}: a column has no name: each is a parameter of the application")
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(names):
+            raise UserError(f"--from {file}: row {number} has {len(row)} cells, and there are {len(names)} columns")
+    if not application:
+        return rows
+    return [[f"{name.strip()}={cell.strip()}" for name, cell in zip(names, row, strict=True)] for row in rows]
 
 
 def _line_words(file: str, number: int, line: str) -> list[str]:
@@ -259,7 +332,8 @@ def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[Tas
         application=options.application or requests.get("application", ""),
         deadline=options.deadline or requests.get("deadline", ""),
         hosts=options.hosts or requests.get("hosts", "") or job.hosts,
-        profile=options.profile or requests.get("profile", ""),
+        profile=options.profile or ("" if options.runtime else requests.get("profile", "")),
+        runtime=options.runtime or ("" if options.profile else requests.get("runtime", "")),
         name=options.name or requests.get("name", "") or job.name,
         directory=options.directory or job.directory,
         environment=(*(f"{key}={value}" for key, value in job.environment.items()), *options.environment),

@@ -75,6 +75,18 @@ def test_late_tasks_are_those_that_ended_late_or_will(here: Daemon, capsys: pyte
 
 
 @pytest.mark.usefixtures("here")
+def test_what_was_meant_by_a_file_or_an_empty_deadline_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.sh").write_text("#!/bin/sh\n")
+    assert "job.sh is a file: `cosched task submit --file job.sh`" in said(capsys, "task", "submit", "job.sh")[2]
+    code, _, err = said(capsys, "task", "submit", "halving", "--deadline", "")
+    assert (code, err.partition(":")[0]) == (1, "cosched")
+    assert "--deadline is empty: write now+2h" in err
+
+
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(
     ("words", "message"),
     [

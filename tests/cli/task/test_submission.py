@@ -66,7 +66,77 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
         read_lines(str(file))
 
 
+def test_a_row_of_a_table_is_a_task(tmp_path: Path) -> None:
+    """A CSV file's heading became a task, and the commas stayed in the words."""
+    file = tmp_path / "runs.csv"
+    file.write_text('Scale,Label\n1,"a, b"\n\n2,c\n')
+    assert read_lines(str(file)) == [["1", "a, b"], ["2", "c"]]
+    assert read_lines(str(file), application=True) == [["Scale=1", "Label=a, b"], ["Scale=2", "Label=c"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "has no row"),
+        ("Scale\n", "has no row"),
+        ("a,b\n1\n", "row 2 has 1 cells, and there are 2"),
+        (",b\n1,2\n", "no name"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_named(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "runs.csv"
+    file.write_text(text)
+    with pytest.raises(UserError, match=f"--from {file}: .*{says}"):
+        read_lines(str(file), application=True)
+
+
 NOW = 1_750_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("runtime", "hosts", "profile"),
+    [
+        ("30m", "", (1800.0,)),
+        ("1h30m", "1", (5400.0,)),
+        ("00:30:00", "", (1800.0,)),
+        ("30m", "4", (None, None, None, 1800.0)),
+        ("2:30m,4:16m", "", (None, 1800.0, None, 960.0)),
+        ("4:30m", "4", (None, None, None, 1800.0)),
+        ("1:90, 2:50", "1-2", (90.0, 50.0)),
+    ],
+)
+def test_a_run_time_as_people_say_it_is_a_profile(runtime: str, hosts: str, profile: tuple[float | None, ...]) -> None:
+    request, _ = request_of(SubmitOptions(runtime=runtime, hosts=hosts), ("/bin/true",), NOW)
+    assert request.profile == profile
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (SubmitOptions(runtime="30m", hosts="2-8"), "is a time on how many hosts"),
+        (SubmitOptions(runtime="soon"), "is not a duration"),
+        (SubmitOptions(runtime="4:"), "is not understood: write 30m"),
+        (SubmitOptions(runtime="0:30m"), "is not understood"),
+        (SubmitOptions(runtime="x:30m"), "is not understood"),
+        (SubmitOptions(runtime="999999999:30m"), "is not understood"),
+        (SubmitOptions(runtime="30m,1h"), "is not understood"),
+        (SubmitOptions(runtime="00:99:00"), "is not a time"),
+        (SubmitOptions(runtime="0s"), "has a time of 0"),
+        (SubmitOptions(runtime="30m", profile="10"), "give one of them"),
+    ],
+)
+def test_a_run_time_that_says_nothing_is_refused(options: SubmitOptions, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        request_of(options, ("/bin/true",), NOW)
+
+
+def test_a_program_that_is_not_executable_is_told_from_one_that_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "job"
+    file.write_text("#!/bin/sh\n")
+    with pytest.raises(UserError, match="is not executable: `chmod"):
+        request_of(SubmitOptions(), (str(file),), NOW)
+    with pytest.raises(UserError, match="there is no program"):
+        request_of(SubmitOptions(), (str(tmp_path / "absent"),), NOW)
 
 
 @pytest.mark.parametrize(

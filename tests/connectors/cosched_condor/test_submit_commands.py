@@ -103,6 +103,25 @@ def test_a_command_that_is_cosched_s_to_give_is_refused(name: str, value: str) -
 
 
 @pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("max_retries", "would repeat the job"),
+        ("retry_until", "would repeat the job"),
+        ("periodic_release", "would repeat the job"),
+        ("on_exit_remove", "would repeat the job"),
+        ("checkpoint_exit_code", "would repeat the job"),
+        ("deferral_time", "would keep the job from its hosts"),
+        ("cron_hour", "would keep the job from its hosts"),
+    ],
+)
+def test_a_command_by_which_htcondor_would_begin_a_job_again_or_later_is_refused(name: str, why: str) -> None:
+    """With max_retries = 2 a failing program was started five times, with a false reason."""
+    assert is_known_command(name)
+    with pytest.raises(UserError, match=why):
+        check_command(name, "2")
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("request_memory", "2 GB"),

@@ -75,7 +75,21 @@ def test_short_names_and_long_ones_are_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["--uid=0", "--wrap=id", "--hold", "-H", "-Z", "-", "x", "--", "--overcommit=1", "--test-only"]
+    "word",
+    [
+        "--uid=0",
+        "--wrap=id",
+        "--hold",
+        "-H",
+        "--begin=now+3600",
+        "-b 16:00",
+        "-Z",
+        "-",
+        "x",
+        "--",
+        "--overcommit=1",
+        "--test-only",
+    ],
 )
 def test_options_without_a_place_are_refused(word: str) -> None:
     with pytest.raises(UserError):
