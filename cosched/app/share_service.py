@@ -6,29 +6,34 @@ Start at `ShareService`.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from cosched.access.principals import require_administrator
 from cosched.api.documents import ShareView
-from cosched.api.problems import ConflictError, NotFoundError
+from cosched.api.problems import ConflictError, NotFoundError, QuotaError
 from cosched.coscheduler.events import SharesChanged
-from cosched.coscheduler.sharing.shares import ShareKind, ShareSetting, with_settings
+from cosched.coscheduler.sharing.shares import ShareKind, ShareSetting, fewest_hosts, share_user, with_settings
 from cosched.coscheduler.sharing.standing import standings
+from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.user_names import checked_user_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cosched.access.principals import Principal
     from cosched.api.documents import ShareChange
     from cosched.app.core_access import CoreClient
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.sharing.shares import Shares
     from cosched.coscheduler.sharing.standing import Standing
+    from cosched.coscheduler.task import Task
     from cosched.store.shares import ShareTable
 
-__all__ = ["ShareService"]
+__all__ = ["ShareService", "check_share_limits"]
 
 _HOUR = 3600.0
 _LARGEST = 1e6  # weight
@@ -112,6 +117,34 @@ class ShareService:
         if self._configured is None:
             raise ConflictError("shares are not in force here: an administrator sets `enabled = true` in [shares]")
         return self._configured
+
+
+def check_share_limits(core: Coscheduler, tasks: Sequence[Task]) -> None:
+    """Refuse new tasks beyond the limits of their user or group.
+
+    Raises:
+        QuotaError: too many would wait.
+        UserError: a task needs more hosts than it may have.
+    """
+    tree = core.fair_shares.tree
+    if tree is None or not tasks:
+        return
+    user = share_user(tasks[0])
+    group, most = tree.group_of(user), core.host_room().most(user)
+    for task in tasks:
+        if (least := fewest_hosts(task)) > most:
+            raise UserError(f"it needs {least:g} hosts and your share allows {most:g} at once: ask for fewer")
+    limits = [(f"user {user}", tree.of_user(user).waiting)]
+    limits += [(f"group {group}", tree.of_group(group).waiting)] if group else []
+    if all(limit is None for _, limit in limits):
+        return
+    waits = Counter(share_user(task) for task in core.tasks.values() if task.status.state is TaskState.QUEUED)
+    counts = waits[user], sum(count for other, count in waits.items() if tree.group_of(other) == group)
+    for (name, limit), waiting in zip(limits, counts, strict=False):
+        if limit is not None and waiting + len(tasks) > limit:
+            raise QuotaError(
+                f"{waiting} tasks of {name} wait, and {limit} may: submit {len(tasks)} more when some have begun"
+            )
 
 
 def _check(change: ShareChange, kind: ShareKind) -> None:

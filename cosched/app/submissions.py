@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cosched.api.documents import Effect, Forecast
 from cosched.api.problems import ConflictError, QuotaError
 from cosched.app.forwarding_status import forwarding_obstacle
+from cosched.app.share_service import check_share_limits
 from cosched.app.validation import check_predecessors, offered_notice
 from cosched.app.views import profile_view, task_view
 from cosched.coscheduler.changes import KeyedSubmission
@@ -97,8 +98,7 @@ class SubmissionService:
             answer = self._accept(principal, requests, None)
         accepted, state = self._core.wait(answer), self._state()
         return [
-            replace(task_view(task), notice=offered_notice(task, replace(state, time=task.submitted)))
-            for task in accepted
+            replace(task_view(task), notice=_notice(task, replace(state, time=task.submitted))) for task in accepted
         ]
 
     def foresee(
@@ -131,7 +131,14 @@ class SubmissionService:
         tasks = self._make(principal, requests, self._state())
         if submission is not None:
             submission = replace(submission, created=tasks[0].submitted)
-        return self._core.accept(tasks, submission, None if principal.is_operator else self._quota(principal, tasks))
+        quota = None if principal.is_operator else self._quota(principal, tasks)
+
+        def check(core: Coscheduler) -> None:
+            if quota is not None:
+                quota(core)
+            check_share_limits(core, tasks)
+
+        return self._core.accept(tasks, submission, check)
 
     def _quota(self, principal: Principal, tasks: Sequence[Task]) -> Callable[[Coscheduler], None]:
         """Return the check that a user's live tasks leave room for these; operators need none."""
@@ -222,6 +229,16 @@ class SubmissionService:
             earliest_deadline=None if profile is None else state.time + profile.quickest.shortest,
             offered=offered,
         )
+
+
+def _notice(task: Task, state: DomainState) -> str:
+    """Return what the owner of a new task is told of its deadline."""
+    if task.status.claim == 0.0:
+        return (
+            "its deadline is not guaranteed, as it cannot be met or the budget of deadlines is used up: it takes turns "
+            "with tasks without a deadline (`cosched share usage` shows the budget)"
+        )
+    return offered_notice(task, state)
 
 
 def _check_same(wanted: KeyedSubmission, before: str) -> None:

@@ -18,6 +18,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cosched.coscheduler.attempts import AttemptLifecycle
 from cosched.coscheduler.dispatch import ImmediateStart, RunTimeTable, first_on_idle_hosts, starts_in_order, starts_now
 from cosched.coscheduler.edits import edited, why_unchangeable
@@ -44,9 +46,13 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.planning_view import PlanningView
+from cosched.coscheduler.problem_builder import run_times
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import without_distant_reservations
+from cosched.coscheduler.sharing.claims import claimed, given_back, needed_host_seconds
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
+from cosched.coscheduler.sharing.host_limits import HostRoom
+from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
 from cosched.coscheduler.task_plan import TaskPlan
@@ -103,10 +109,13 @@ class Coscheduler:
         self._dispatched_at = -math.inf
         self._last_number = 0
         self._state = CoreState()
+        self._room = self.host_room()
         self.domain, self.reservations = self._state.hosts, self._state.reservations
         self._queue = TaskQueue(
             settings.staging,
-            lambda task, time: bool(self.predecessors(task)) or self.owner_is_limited(task, time),
+            lambda task, time: (
+                bool(self.predecessors(task)) or self.owner_is_limited(task, time) or self._lacks_room(task)
+            ),
             by_deadline=self._policy.searched,
         )
         self._corrections = self._state.corrections
@@ -179,6 +188,10 @@ class Coscheduler:
         """The shares in force and what users have had."""
         return self._state.shares
 
+    def host_room(self) -> HostRoom:
+        """Return how many hosts users and groups may still take."""
+        return HostRoom(self._state.shares.tree, self.attempts.values(), self.tasks)
+
     @property
     def next_number(self) -> int:
         """Number of the next new task; no number is given twice.
@@ -248,7 +261,7 @@ class Coscheduler:
             case Restored():
                 self._restore(event)
             case TaskSubmitted():
-                self._accept(event.task)
+                self._accept(event.task, event.time)
             case CancelRequested() | EditRequested() | HoldRequested() | ReleaseRequested():
                 self._fulfil(event)
             case HostsObserved():
@@ -301,12 +314,28 @@ class Coscheduler:
         self._lifecycle.distrust(task.id for task in in_order if task.number <= saved.forgotten)
         self._lifecycle.find_all(event.time)
 
-    def _accept(self, task: Task) -> None:
+    def _accept(self, task: Task, time: float) -> None:
         self._note_number(task.number)
         if task.id not in self.tasks:
+            task = self._claim(task, time)
             self._state.put(task)
             self._state.replan()
             self._queue.add(task)
+
+    def _claim(self, task: Task, time: float) -> Task:
+        """Return a task with its deadline's claim, where shares are in force."""
+        fair, profile = self._state.shares, task.profile
+        if fair.tree is None or profile is None or task.spec.deadline is None:
+            return task
+        up, class_of = self.domain.up(), self.domain.classes()
+        classes = sorted({class_of[host] for host in up})
+        seconds = run_times(task, self.planning_view.assumptions(time), classes, len(up)) if up else None
+        if seconds is None:  # no host is up: as it was predicted
+            seconds = np.array([profile.seconds])
+        host_seconds = needed_host_seconds(seconds, task.spec.deadline - time)
+        task, usage = claimed(fair, task, host_seconds, time)
+        self._state.put_usage(usage)
+        return task
 
     def _note_number(self, *numbers: int) -> None:
         self._last_number = max(self._last_number, *numbers)
@@ -325,6 +354,9 @@ class Coscheduler:
         match event:
             case EditRequested():
                 changed = edited(task, event.edit)
+                if changed.spec.deadline != task.spec.deadline:
+                    self._state.put_usage(given_back(self._state.shares, task, event.time))
+                    changed = self._claim(changed.with_status(claim=None), event.time)
             case HoldRequested():
                 changed = task.with_status(held_by=event.by)
             case ReleaseRequested():
@@ -395,15 +427,27 @@ class Coscheduler:
             self.last_improvement = (time, why) if why else self.last_improvement
 
     def _dispatch(self, time: float) -> None:
+        self._room = self.host_room()
         for name in self._queue.unmodelled(time, self._free_unmodelled()):
-            if not self.owner_is_limited(name, time):
+            if not self.owner_is_limited(name, time) and not self._lacks_room(name):
+                self._room.take(share_user(self.tasks[name]), self.tasks[name].spec.count)
                 self._lifecycle.start(self.tasks[name], (), None, time)
         for departure in self._departures(time):
-            if not self.owner_is_limited(departure.task, time) and not self._stays(departure, time):
+            user, count = share_user(self.tasks[departure.task]), len(departure.hosts)
+            shut = self.owner_is_limited(departure.task, time) or self._room.left(user) < count
+            if not shut and not self._stays(departure, time):
+                self._room.take(user, count)
                 seconds = departure.seconds - self._corrections.dispatch_latency.seconds
                 task = self.tasks[departure.task].on(self.domain.hosts[host].host_class for host in departure.hosts)
                 self._lifecycle.start(task, departure.hosts, seconds, time)
                 self._state.replan()
+
+    def _lacks_room(self, name: str) -> bool:
+        """Return whether a waiting task's user or group has too many hosts for it now."""
+        task = self.tasks[name]
+        count = task.spec.count if task.profile is None else max(self._queue.planned_count(name), 1)
+        user = share_user(task)
+        return min(count, self._room.most(user)) > self._room.left(user)
 
     def _stays(self, departure: ImmediateStart, time: float) -> bool:
         """Return whether another domain must be asked before this task leaves, and ask it."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.sharing.standing import share_obstacle
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.prediction.calibration import Correction
 from cosched.scheduling.decoding.decoder import decode
@@ -121,7 +122,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         return TaskExplanation(task.id, task.status.state, (*obstacles, *why))
     mine = next(a for a in schedule.assignments if a.task == task.id)
     slack = None if task.spec.deadline is None else task.spec.deadline - time - mine.end
-    low, high = _ends(core, task, mine.hosts, time + mine.start + core.planning_view.assumptions().handover)
+    low, high = _ends(core, task, mine.hosts, time + mine.start + core.planning_view.assumptions(time).handover)
     earlier = _earlier_unreserved(core, mine, time)
     changes = _changes(core, problem, mine)
     if earlier:
@@ -157,6 +158,8 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
     if limit is not None and core.owner_is_limited(task.id, time):
         pause = max(limit.until - time, 0.0)
         found.append(f"{limit.why}; tried again when a task of its owner ends, or in {pause:.0f} s")
+    if shares := share_obstacle(core, task):
+        found.append(shares)
     held_back = core.held_back_until(task.id)
     if task.status.held:
         found.append(f"the word of domain {task.origin}, which it comes from, that it may start")

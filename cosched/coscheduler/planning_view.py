@@ -16,7 +16,8 @@ import numpy as np
 from cosched.coscheduler.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
 from cosched.coscheduler.sharing.fair_shares import fair_plan
-from cosched.coscheduler.sharing.shares import share_user
+from cosched.coscheduler.sharing.host_limits import HostRoom
+from cosched.coscheduler.sharing.shares import fewest_hosts, share_user
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
@@ -124,15 +125,15 @@ class PlanningView:
         own = self._domain.occupied(self._state.attempts.values(), time, self._corrections.dispatch_latency.seconds)
         return {**self._domain.claims(time), **self._lifecycle.unstarted.set_aside(time), **own}
 
-    def assumptions(self) -> PlanningAssumptions:
-        """Return what a plan must reckon with beside the tasks' profiles."""
+    def assumptions(self, time: float) -> PlanningAssumptions:
+        """Return what a plan at a time must reckon with beside the tasks' profiles."""
         learnt, settings = self._corrections, self._settings
         return PlanningAssumptions(
             dict(learnt.corrections),
             settings.quantile,
             learnt.dispatch_latency.seconds,
             settings.margin,
-            self._held_back(),
+            self._held_back(time),
         )
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
@@ -181,8 +182,9 @@ class PlanningView:
         up, classes = self._domain.up(), self._domain.classes()
         taken = self.taken(time) if reserved else self.busy(time)
         problem = self._queue.problems.build(
-            self._queue.plan.tasks, self._state.tasks, up, taken, time, self.assumptions(), classes
+            self._plannable(), self._state.tasks, up, taken, time, self.assumptions(time), classes
         )
+        problem = problem and self._shared(problem)
         if problem is not None and self._state.linked:
             problem = with_dependencies(problem, self._state.tasks, partial(self.expected_end, time=time), time)
         return with_reservations(problem, self._reservations, time) if problem is not None and reserved else problem
@@ -218,7 +220,53 @@ class PlanningView:
         problem = without_distant_reservations(problem, plan)
         return problem, decode(problem, plan)
 
-    def _held_back(self) -> Mapping[str, float]:
+    def _plannable(self) -> tuple[str, ...]:
+        """Return the waiting tasks, without those that need more hosts than their users may have."""
+        room, tasks = self._room(), self._queue.plan.tasks
+        if not room.limited:
+            return tasks
+        return tuple(name for name in tasks if fewest_hosts(self._state.tasks[name]) <= self._most(room, name))
+
+    def _most(self, room: HostRoom, name: str) -> float:
+        return room.most(share_user(self._state.tasks[name]))
+
+    def _room(self) -> HostRoom:
+        return HostRoom(self._state.shares.tree, self._state.attempts.values(), self._state.tasks)
+
+    def _shared(self, problem: Problem) -> Problem:
+        """Return a problem as the shares in force allow it.
+
+        A deadline that cannot be met any more claims nothing, and no task takes more hosts than its user may have.
+        """
+        if self._state.shares.tree is None:
+            return problem
+        shortest = problem.release + problem.seconds.min(axis=(0, 2))
+        within = shortest * (1 - self._settings.margin) <= problem.deadline  # the deadlines are early by the margin
+        problem = replace(problem, deadline=np.where(within, problem.deadline, np.inf))
+        room = self._room()
+        if not room.limited:
+            return problem
+        seconds = problem.seconds.copy()
+        for place, name in enumerate(problem.tasks):
+            seconds[:, place, int(min(self._most(room, name), seconds.shape[2])) :] = np.inf
+        return replace(problem, seconds=seconds)
+
+    def _without_room(self, time: float) -> dict[str, float]:
+        """Return when tasks whose users or groups have too many hosts for them may leave, epoch seconds."""
+        room = self._room()
+        if not room.limited:
+            return {}
+        end = partial(expected_end, now=time, handover=self._corrections.dispatch_latency.seconds)
+        plan, found = self._queue.plan, {}
+        for name, count in zip(plan.tasks, plan.counts, strict=True):
+            user = share_user(self._state.tasks[name])
+            wanted = int(min(max(count, 1), room.most(user)))
+            free = room.suffices_at(user, wanted, end)
+            if time < free < np.inf:
+                found[name] = free
+        return found
+
+    def _held_back(self, time: float) -> Mapping[str, float]:
         """Return the epoch time before which each held-back task is not tried.
 
         A task is held back, for example, while its owner is at the manager's limit or while a neighbour is asked about
@@ -234,4 +282,5 @@ class PlanningView:
             if shut
             else {}
         )
+        refused |= self._without_room(time)
         return {**refused, **self._queue.held_back} if refused else self._queue.held_back

@@ -69,7 +69,7 @@ class ProfileMatrix:
         widest = max(self.times.shape[2], new.shape[2])
         self.times = np.concatenate((widened(self.times, widest), widened(new, widest)), axis=1)
         self.able = np.concatenate((self.able, np.isfinite(best_times(new, self.host_class)).any(axis=1)))
-        deadline = [math.inf if task.spec.deadline is None else task.spec.deadline for task in tasks]
+        deadline = [math.inf if task.due is None else task.due for task in tasks]
         self.deadline = np.concatenate((self.deadline, deadline))
 
 

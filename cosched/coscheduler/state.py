@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.changes import Changes, Outcome, Replan
 from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.reservations import Reservations
+from cosched.coscheduler.sharing.claims import given_back
 from cosched.coscheduler.sharing.fair_shares import FairShares
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import AttemptState
@@ -214,6 +215,8 @@ class CoreState:
     def close(self, task: Task) -> None:
         """Write a task's end down and forget it."""
         self.put(task)
+        if not task.status.attempts:
+            self.put_usage(given_back(self.shares, task, self._time))
         del self.tasks[task.id]
         self._unlink(task)
         self.tasks_by_owner[task.owner] -= 1
@@ -233,13 +236,16 @@ class CoreState:
         """Write an attempt's end down and forget it."""
         self._changed_attempts[attempt.uuid] = attempt
         del self.attempts[attempt.uuid]
-        charged = self.shares.charge(attempt, share_user(self.tasks[attempt.task]), self._time)
-        if charged is not None:
-            self._changed_usage[charged.user] = charged
+        self.put_usage(self.shares.charge(attempt, share_user(self.tasks[attempt.task]), self._time))
         self.unmodelled_submitting.discard(attempt.uuid)
         self.live_by_owner[self.tasks[attempt.task].owner] -= 1
         del self._live[attempt.task]
         self.replan()
+
+    def put_usage(self, usage: UserUsage | None) -> None:
+        """Write a user's record down as it is now; None changes nothing."""
+        if usage is not None:
+            self._changed_usage[usage.user] = usage
 
     def put_reservation(self, reservation: Reservation) -> None:
         """Write a reservation down as it is now; the plan must heed it."""

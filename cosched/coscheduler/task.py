@@ -137,6 +137,8 @@ class TaskStatus:
         held: whether it waits for its origin's permission to start.
         peer: domain that has it, or in which it ended; empty: this one.
         held_by: user who keeps it, as it waits, from being planned and dispatched; empty: nobody.
+        claim: host-seconds that its deadline claims of a budget; 0: none, it is planned as if it had no deadline; None
+            without a deadline, and where shares were not in force.
     """
 
     state: TaskState = TaskState.QUEUED
@@ -152,6 +154,7 @@ class TaskStatus:
     held: bool = False
     peer: str = ""
     held_by: str = ""
+    claim: float | None = None
 
 
 class StatusChanges(TypedDict, total=False):
@@ -170,6 +173,7 @@ class StatusChanges(TypedDict, total=False):
     held: bool
     peer: str
     held_by: str
+    claim: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +202,11 @@ class Task:
     def with_status(self, **changes: Unpack[StatusChanges]) -> Task:
         """Return the task with fields of its status changed."""
         return replace(self, status=replace(self.status, **changes))
+
+    @property
+    def due(self) -> float | None:
+        """Return the deadline that it is planned towards, epoch seconds; None without one that it may claim."""
+        return None if self.status.claim == 0.0 else self.spec.deadline
 
     @property
     def in_transit(self) -> bool:

@@ -74,6 +74,10 @@ class TaskQueue:
         """Tasks of the plan in no order: to look one up, no plan is made."""
         return self._counts
 
+    def planned_count(self, task: str) -> int:
+        """Return a task's number of hosts in the plan; 0 where none is chosen."""
+        return self._counts.get(task, 0)
+
     def overtaken_by(self, task: Task) -> int:
         """Return how many tasks of the plan a new one overtakes where it is inserted."""
         return self._order.overtaken_by(self._due(task), task.spec.after)
@@ -123,7 +127,7 @@ class TaskQueue:
             self.remove(after.id)
         elif before.status.held_by:
             self.add(after)
-        elif before.spec.deadline != after.spec.deadline and after.id in self._counts:
+        elif before.due != after.due and after.id in self._counts:
             searched = after.id in self._searched
             self.remove(after.id)
             self.add(after)
@@ -200,4 +204,4 @@ class TaskQueue:
         self._plan = plan
 
     def _due(self, task: Task) -> float:
-        return task.spec.deadline if task.spec.deadline is not None and self._by_deadline else math.inf
+        return task.due if task.due is not None and self._by_deadline else math.inf

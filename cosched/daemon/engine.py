@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cosched.agents.broker import AgentEvent, Broker
     from cosched.app.core_access import ChangeListener
     from cosched.coscheduler.events import Event, SavedState
+    from cosched.coscheduler.task import Task
     from cosched.daemon.effects import Effects
     from cosched.daemon.inbox import Inbox
     from cosched.store.store import Store
@@ -234,7 +235,7 @@ class Engine(threading.Thread):
         except Exception as error:
             mistake = error
         for item in step.items:
-            item.answer.set_result(item.tasks or None)
+            item.answer.set_result(tuple(_with_claim(task, outcome.changes) for task in item.tasks) or None)
         self._tell_listeners(outcome)
         if mistake is not None:  # all attempts are looked for, those among them that were not submitted
             self._note("its decisions", mistake)
@@ -358,6 +359,12 @@ class Engine(threading.Thread):
             else:
                 self._inbox.note_store_fault("")
                 return done
+
+
+def _with_claim(task: Task, changes: Changes) -> Task:
+    """Return a task as it was taken in, with what its deadline claims."""
+    accepted = changes.tasks.get(task.id, task)
+    return task if accepted.status.claim is None else task.with_status(claim=accepted.status.claim)
 
 
 class _Step:

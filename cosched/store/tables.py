@@ -103,6 +103,7 @@ tasks = Table(
     Column("held", Boolean, nullable=False, server_default=false()),
     Column("peer", Text, nullable=False, server_default=text("''")),
     Column("held_by", Text, nullable=False, server_default=text("''")),
+    Column("claim", Double),
     Index("tasks_by_state", "state", "number"),
     Index("tasks_by_owner", "owner", "number"),
     Index("tasks_by_end", "finished"),

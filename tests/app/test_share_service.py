@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.access.principals import ForbiddenError, Principal, Role
-from cosched.api.documents import ShareChange
-from cosched.api.problems import ConflictError, NotFoundError
+from cosched.api.documents import ShareChange, TaskRequest
+from cosched.api.problems import ConflictError, NotFoundError, QuotaError
 from cosched.app.core_access import CoreClient
 from cosched.app.share_service import ShareService
+from cosched.coscheduler.events import SharesChanged
 from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.errors import UserError
 from cosched.store.shares import ShareTable
@@ -75,3 +77,19 @@ def test_a_share_that_cannot_be_is_refused(
 def test_where_shares_are_not_in_force_it_says_what_to_set(tmp_path: Path) -> None:
     with daemon(tmp_path) as running, pytest.raises(ConflictError, match=r"enabled = true. in \[shares\]"):
         running.services.shares.shares(ROOT)
+
+
+def test_what_is_beyond_a_limit_is_refused_and_what_is_beyond_the_budget_told(tmp_path: Path) -> None:
+    shares = Shares(default=Share(budget=0.0, hosts=2, waiting=2))
+    with daemon(tmp_path) as running:
+        running.inbox.apply(SharesChanged(1.0, shares)).result(20.0)
+        submit = partial(running.services.submissions.submit, ADA, key="", digest="")
+        wide = TaskRequest(command=("/bin/true",), profile=(None, None, 5.0))
+        with pytest.raises(UserError, match="it needs 3 hosts and your share allows 2 at once"):
+            submit([wide])
+        late = TaskRequest(command=("/bin/true",), profile=(5.0,), deadline="now+1h")
+        (accepted,) = submit([late])
+        assert (accepted.claim, accepted.deadline is None) == (0.0, False)
+        assert "its deadline is not guaranteed" in accepted.notice
+        with pytest.raises(QuotaError, match="1 tasks of user ada wait, and 2 may: submit 2 more"):
+            submit([late, late])

@@ -571,8 +571,8 @@ def test_what_runs_have_taught_widens_what_is_planned_with() -> None:
         complete(core, attempt, 100.0 * number, 100.0 * number + actual)
     expected, learned = 10.0 * core.corrections()["app/test"].factor, core.corrections()["app/test"]
     (planned,) = (
-        run_times(a_task(9, [10.0]), core.planning_view.assumptions(), ("",), 1)[0]
-        - core.planning_view.assumptions().handover
+        run_times(a_task(9, [10.0]), core.planning_view.assumptions(0.0), ("",), 1)[0]
+        - core.planning_view.assumptions(0.0).handover
     )
     assert planned == pytest.approx(expected * math.exp(1.6449 * math.sqrt(learned.variance)), rel=1e-4)
     assert planned > 1.2 * expected

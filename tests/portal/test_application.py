@@ -61,6 +61,7 @@ VIEW: dict[str, Any] = {
     "origin": "",
     "peer": "",
     "held_by": "",
+    "claim": None,
     "notice": "",
 }
 DETAIL: dict[str, Any] = VIEW | {

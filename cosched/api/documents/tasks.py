@@ -213,6 +213,8 @@ class TaskView:
         peer: domain that has it, or in which it ended; empty: this one.
         notice: a hint for its owner on its acceptance; in the answer to the submission alone.
         held_by: user who keeps the waiting task from starting; empty: nobody.
+        claim: host-seconds that its deadline claims of a budget; 0: none, it takes turns with tasks without a deadline;
+            null without a deadline, and where shares are not in force.
     """
 
     id: str
@@ -237,6 +239,7 @@ class TaskView:
     origin: str = ""
     peer: str = ""
     held_by: str = ""
+    claim: float | None = None
     notice: str = ""
 
 

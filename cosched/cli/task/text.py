@@ -67,6 +67,15 @@ def _note(task: TaskView) -> str:
     return ": ".join(text for text in (where, task.reason) if text)
 
 
+def _claim_text(task: TaskDetail) -> str:
+    """Tell what a deadline claims of a budget."""
+    if task.claim is None:
+        return ""
+    if not task.claim:
+        return "none: it takes turns with tasks without a deadline"
+    return f"{task.claim / 3600:.3g} host-hours of the budget"
+
+
 def task_lines(task: TaskDetail) -> list[str]:
     """Return all that is known of a task."""
     pairs = [
@@ -85,6 +94,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("prediction", _prediction_text(task)),
         ("submitted", format_optional_time(task.submitted)),
         ("deadline", _deadline_text(task)),
+        ("claim", _claim_text(task)),
         ("dispatched", format_optional_time(task.dispatched)),
         ("started", format_optional_time(task.started)),
         ("finished", format_optional_time(task.finished)),

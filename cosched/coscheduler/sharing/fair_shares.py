@@ -56,6 +56,10 @@ class FairShares:
         """Return what is recorded of a user."""
         return self._usage.get(user) or UserUsage(user)
 
+    def records(self) -> tuple[UserUsage, ...]:
+        """Return what is recorded of all users."""
+        return tuple(self._usage.values())
+
     def put(self, usage: UserUsage) -> None:
         """Keep a user's record as it is now."""
         self._usage[usage.user] = usage

@@ -22,6 +22,7 @@ __all__ = [
     "Shares",
     "UserUsage",
     "decayed_host_seconds",
+    "fewest_hosts",
     "share_user",
     "with_settings",
 ]
@@ -64,6 +65,12 @@ class Shares:
     users: Mapping[str, Share] = field(default_factory=dict)
     members: Mapping[str, str] = field(default_factory=dict)
     default: Share = Share()
+
+    @property
+    def limits_hosts(self) -> bool:
+        """Return whether anybody's running hosts are limited."""
+        every = (self.default, *self.groups.values(), *self.users.values())
+        return any(share.hosts is not None for share in every)
 
     def of_user(self, user: str) -> Share:
         """Return a user's share."""
@@ -180,3 +187,10 @@ def decayed_host_seconds(hosts: int, begin: float, end: float, half_life: float)
     It is the integral of hosts · 2^(-age / half_life): it does not matter how often it is counted.
     """
     return hosts * half_life / math.log(2) * -math.expm1(-math.log(2) * max(end - begin, 0.0) / half_life)
+
+
+def fewest_hosts(task: Task) -> float:
+    """Return the fewest hosts that a task can run on."""
+    if task.profile is None:
+        return task.spec.count
+    return next((count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value)), math.inf)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.sharing.fair_tree import fair_tree_factors, group_usage
-from cosched.coscheduler.sharing.shares import Share, ShareKind, share_user
+from cosched.coscheduler.sharing.shares import Share, ShareKind, fewest_hosts, share_user
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.sharing.shares import Shares
+    from cosched.coscheduler.task import Task
 
-__all__ = ["Standing", "entitled_parts", "standings"]
+__all__ = ["Standing", "entitled_parts", "share_obstacle", "standings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +123,15 @@ def standings(core: Coscheduler, time: float) -> list[Standing]:
         )
         for group in groups
     ] + own
+
+
+def share_obstacle(core: Coscheduler, task: Task) -> str:
+    """Say that a task's user or group has its hosts already; empty where not."""
+    tree, user, room = core.fair_shares.tree, share_user(task), core.host_room()
+    if tree is None or room.left(user) >= fewest_hosts(task):
+        return ""
+    group, limit = tree.group_of(user), tree.of_user(user).hosts
+    of = [f"user {user} may have {limit}"] if limit is not None else []
+    limit = tree.of_group(group).hosts if group else None
+    of += [f"group {group} may have {limit}"] if limit is not None else []
+    return f"hosts of other tasks: {' and '.join(of)} at once"

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector.interface import JobState
-from cosched.coscheduler.events import CancelRequested, SharesChanged
+from cosched.coscheduler.edits import TaskEdit
+from cosched.coscheduler.events import CancelRequested, EditRequested, SharesChanged
+from cosched.coscheduler.explain import explain
 from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.sharing.standing import standings
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, report, restore, start, submit
@@ -13,6 +15,7 @@ from tests.coscheduler.makers import a_core, a_task, complete, dispatched, repor
 if TYPE_CHECKING:
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
 
 LONG = 1e9  # a half-life by which nothing decays
 
@@ -102,3 +105,83 @@ def test_usage_outlives_a_restart_and_the_shares_in_force_a_mistake() -> None:
         (found,) = standings(each, 20.0)
         assert found.name == "ada"
         assert found.used == pytest.approx(10.0, rel=1e-6)
+
+
+def deadlines(core: Coscheduler, *hours: float, time: float = 0.0) -> list[float | None]:
+    """Have ada submit tasks of so many hours on one host with a far deadline; return their claims in hours."""
+    claims = []
+    for each in hours:
+        number = core.next_number
+        submit(core, a_task(number, [each * 3600.0], owner="ada", submitted=time, deadline=time + 1e6), time)
+        claim = core.tasks[str(number)].status.claim
+        claims.append(None if claim is None else claim / 3600)
+    return claims
+
+
+def test_deadlines_claim_a_budget_and_what_is_beyond_is_planned_as_if_it_had_none() -> None:
+    core = shared(a_core(1), Shares(half_life=LONG, window=86_400.0, users={"ada": Share(budget=5.0)}))
+    assert deadlines(core, 3.0, 3.0, 2.0) == [3.0, 0.0, 2.0]
+    assert [core.tasks[name].due is None for name in ("1", "2", "3")] == [False, True, False]
+    assert deadlines(core, 4.0, time=86_400.0) == [4.0]  # in the next window
+    assert deadlines(shared(a_core(1)), 1e2) == [1e2]  # no budget, no bound
+    assert deadlines(a_core(1), 1.0) == [None]
+
+
+def test_a_group_has_a_budget_of_its_own() -> None:
+    shares = Shares(groups={"physics": Share(budget=5.0)}, members={"ada": "physics", "bob": "physics"})
+    core = shared(a_core(1), shares)
+    assert deadlines(core, 3.0) == [3.0]
+    submit(core, a_task(2, [3 * 3600.0], owner="bob", deadline=1e6))
+    assert core.tasks["2"].status.claim == 0.0
+
+
+def test_a_claim_is_given_back_with_a_task_that_never_began_or_lost_its_deadline() -> None:
+    core = shared(a_core(0), Shares(half_life=LONG, users={"ada": Share(budget=5.0)}))
+    assert deadlines(core, 3.0, 2.0) == [3.0, 2.0]
+    core.handle(CancelRequested(1.0, "1"))
+    core.handle(EditRequested(1.0, "2", TaskEdit(without_deadline=True), "ada"))
+    assert core.tasks["2"].status.claim is None
+    assert deadlines(core, 5.0) == [5.0]
+
+
+def test_impossible_deadlines_gain_nothing_at_submission_nor_when_they_cannot_be_met_any_more() -> None:
+    core = shared(a_core(1))
+    first = submit(core, a_task(1, [10.0], owner="bob"))
+    for number in (2, 3):
+        submit(core, a_task(number, [10.0], owner="bob"))
+    for number, deadline in ((4, 9.0), (5, 12.0), (6, 12.0)):  # never, and no more once the first has run
+        submit(core, a_task(number, [10.0], owner="ada", deadline=deadline, best_effort=True))
+    assert [core.tasks[name].status.claim for name in ("4", "5")] == [0.0, 10.0]
+    assert run_all(core, first) == ["bob", "ada", "bob", "ada", "bob", "ada"]
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        Shares(users={"ada": Share(hosts=2)}),
+        Shares(default=Share(hosts=2)),
+        Shares(groups={"physics": Share(hosts=2)}, members={"ada": "physics"}),
+    ],
+)
+def test_no_more_hosts_run_than_the_limit_allows_and_others_take_them(shares: Shares) -> None:
+    core = shared(a_core(4), shares)
+    attempts = [each for _ in range(3) for each in dispatched(submit(core, own(core, "ada", [10.0])))]
+    assert [len(each.hosts) for each in attempts] == [1, 1]
+    (other,) = dispatched(submit(core, own(core, "bob", [10.0])))
+    assert core.tasks[other.task].owner == "bob"
+    found = explain(core, "3", 0.0)
+    assert found is not None
+    assert "may have 2 at once" in found.waits_for[0]
+    (third,) = dispatched(complete(core, attempts[0], 0.0, 5.0))
+    assert third.task == "3"
+
+
+def test_a_task_takes_as_many_hosts_as_its_user_may_have() -> None:
+    core = shared(a_core(4), Shares(users={"ada": Share(hosts=2)}))
+    (attempt,) = dispatched(submit(core, own(core, "ada", [40.0, 20.0, 12.0, 9.0])))
+    assert len(attempt.hosts) <= 2
+    assert not dispatched(submit(core, own(core, "ada", None, count=3)))
+
+
+def own(core: Coscheduler, owner: str, seconds: list[float] | None, **values: int) -> Task:
+    return a_task(core.next_number, seconds, owner=owner, **values)

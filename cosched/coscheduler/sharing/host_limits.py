@@ -1,0 +1,100 @@
+"""Limits of running hosts say how many more a user's tasks may take.
+
+Start at `HostRoom`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.sharing.shares import share_user
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from cosched.coscheduler.sharing.shares import Shares
+    from cosched.coscheduler.task import Attempt, Task
+
+__all__ = ["HostRoom"]
+
+
+class HostRoom:
+    """Hosts that tasks may still take under the limits of their users and groups."""
+
+    def __init__(self, shares: Shares | None, attempts: Iterable[Attempt], tasks: Mapping[str, Task]) -> None:
+        """Count the hosts of live attempts.
+
+        Args:
+            shares: the tree; None for no limits.
+            attempts: live ones.
+            tasks: live tasks by identifier.
+        """
+        self._shares = shares if shares is not None and shares.limits_hosts else None
+        self._taken: Counter[str] = Counter()
+        self._live = [(attempt, share_user(tasks[attempt.task])) for attempt in attempts] if self._shares else []
+        for attempt, user in self._live:
+            self.take(user, attempt.count)
+
+    @property
+    def limited(self) -> bool:
+        """Return whether there are limits at all."""
+        return self._shares is not None
+
+    def take(self, user: str, hosts: int) -> None:
+        """Count hosts that a user's task takes."""
+        if self._shares is not None:
+            self._taken[user] += hosts
+            self._taken[f":{self._shares.group_of(user)}"] += hosts
+
+    def most(self, user: str) -> float:
+        """Return how many hosts a user's tasks may have at once, infinite for no bound."""
+        return min(limit for limit, _ in self._limits(user))
+
+    def left(self, user: str) -> float:
+        """Return how many more hosts a user's tasks may take now."""
+        return min(limit - self._taken[name] for limit, name in self._limits(user))
+
+    def suffices_at(self, user: str, hosts: int, end: Callable[[Attempt], float]) -> float:
+        """Return when a user may take so many hosts, epoch seconds.
+
+        It is -inf for now and infinite for never.
+
+        Args:
+            user: the user.
+            hosts: how many.
+            end: returns when a live attempt ends.
+        """
+        if self._shares is None or hosts <= self.left(user):
+            return -math.inf
+        group, latest = self._shares.group_of(user), -math.inf
+        for limit, name in self._limits(user):
+            same = [
+                attempt
+                for attempt, other in self._live
+                if (other == user if name == user else self._shares.group_of(other) == group)
+            ]
+            excess = self._taken[name] + hosts - limit
+            latest = max(latest, _freed_at(same, excess, end))
+        return latest
+
+    def _limits(self, user: str) -> list[tuple[float, str]]:
+        """Return limits with the names under which hosts are counted for them."""
+        if self._shares is None:
+            return [(math.inf, user)]
+        found = [(self._shares.of_user(user).hosts, user)]
+        if group := self._shares.group_of(user):
+            found.append((self._shares.of_group(group).hosts, f":{group}"))
+        return [(math.inf if limit is None else limit, name) for limit, name in found]
+
+
+def _freed_at(attempts: Iterable[Attempt], hosts: float, end: Callable[[Attempt], float]) -> float:
+    """Return when so many hosts of attempts have come free."""
+    if hosts <= 0:
+        return -math.inf
+    for time, count in sorted((end(attempt), attempt.count) for attempt in attempts):
+        hosts -= count
+        if hosts <= 0:
+            return time
+    return math.inf
