@@ -6,7 +6,7 @@ Tasks (`task_view`), the schedule (`plan_view`), neighbours (`peer_views`).
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.api.documents import (
@@ -23,6 +23,7 @@ from cosched.api.documents import (
     TaskView,
 )
 from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.progress import doubtful_hosts, overrun, unstarted_for
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import tables
@@ -193,15 +194,21 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
 
 def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     """Return the schedule in force: running, then planned tasks; other users' unnamed."""
+    doubtful = doubtful_hosts(core, time)
     places = [
-        _placement(
-            principal,
-            core,
-            attempt.task,
-            attempt.hosts,
-            attempt.started or attempt.created,
-            expected_end(attempt, time),
-            running=True,
+        replace(
+            _placement(
+                principal,
+                core,
+                attempt.task,
+                attempt.hosts,
+                attempt.started or attempt.created,
+                expected_end(attempt, time),
+                running=True,
+            ),
+            unstarted=unstarted_for(core, attempt, time),
+            overrun=overrun(attempt, time),
+            certain=doubtful.isdisjoint(attempt.hosts),
         )
         for attempt in core.attempts.values()
         if attempt.hosts
@@ -209,7 +216,10 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     forecast = core.planning_view.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
     places += [
-        _placement(principal, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False)
+        replace(
+            _placement(principal, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False),
+            certain=doubtful.isdisjoint(spot.hosts) and not core.unstarted.tries(spot.task),
+        )
         for spot in planned
     ]
     improved = core.last_search if planned else None
@@ -221,6 +231,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
         bound=None if improved is None else max(improved.since + improved.bound - time, 0.0),
         gap=None if improved is None or improved.bound <= 0 else improved.makespan / improved.bound - 1,
         evaluations=0 if improved is None else improved.evaluations,
+        called_back=core.unstarted.calls,
         rate=None if improved is None or not improved.searched else improved.generations / improved.searched,
         changed=changed,
         why=why,

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.sharing.fair_shares import FairShares
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.unstarted import UnstartedAttempts
     from cosched.prediction.calibration import Correction
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
@@ -209,6 +210,11 @@ class Coscheduler:
     def in_transit(self) -> Iterable[str]:
         """Guests that cannot run here and wait for another domain, in order of arrival."""
         return tuple(self._queue.in_transit)
+
+    @property
+    def unstarted(self) -> UnstartedAttempts:
+        """Attempts that the manager has and has not started; to be read."""
+        return self._lifecycle.unstarted
 
     @property
     def paused_until(self) -> float:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.progress import doubtful_hosts, overrun_of, unstarted_for
 from cosched.coscheduler.sharing.standing import share_obstacle
+from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.prediction.calibration import Correction
 from cosched.scheduling.decoding.decoder import decode
@@ -20,6 +22,7 @@ from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.progress import Overrun
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task, TaskStatus
     from cosched.scheduling.problem import Problem
@@ -62,7 +65,7 @@ def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None
         return None
     attempt = core.attempt_of(name)
     if attempt is not None:
-        return _explain_attempt(core, task, attempt)
+        return _explain_attempt(core, task, attempt, time)
     status = task.status
     if status.peer:
         why = _explain_forwarded(status)
@@ -86,22 +89,50 @@ def _explain_forwarded(status: TaskStatus) -> str:
     return f"domain {status.peer} has it, {does}: {status.reason}"
 
 
-def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt) -> TaskExplanation:
+def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: float) -> TaskExplanation:
     job = f"job {attempt.job}" if attempt.job else "its job"
-    sentence = {
-        AttemptState.SUBMITTING: "the resource manager is being given its job",
-        AttemptState.SUBMITTED: f"the resource manager has {job} and has not started it on all hosts yet",
-        AttemptState.RUNNING: f"{job} is running",
-        AttemptState.HELD: f"the resource manager holds {job}: {attempt.reason}; release or cancel it",
-        AttemptState.CANCELLING: f"{job} is being cancelled: {attempt.reason}",
-    }.get(attempt.state, attempt.state.value)
-    if attempt.predicted is None:
-        return TaskExplanation(task.id, task.status.state, (sentence,))
+    sentences = [
+        {
+            AttemptState.SUBMITTING: "the resource manager is being given its job",
+            AttemptState.SUBMITTED: f"the resource manager has {job} and has not started it on all hosts yet",
+            AttemptState.RUNNING: f"{job} is running",
+            AttemptState.HELD: f"the resource manager holds {job}: {attempt.reason}; release or cancel it",
+            AttemptState.CANCELLING: f"{job} is being cancelled: {attempt.reason}",
+        }.get(attempt.state, attempt.state.value)
+    ]
+    waited = unstarted_for(core, attempt, time)
+    if waited:
+        sentences = [_not_begun(core, attempt, job, waited)]
+    elif attempt.state is AttemptState.SUBMITTED and attempt.reason:
+        sentences.append(f"its start: {attempt.reason}")
+    if attempt.predicted is None or waited or attempt.state is AttemptState.HELD:
+        return TaskExplanation(task.id, task.status.state, tuple(sentences))  # nothing is known of its end
+    if (past := overrun_of(core, attempt, time)) is not None:
+        sentences += _overrun_sentences(core, task, past, time)
     start = attempt.created if attempt.started is None else attempt.started
-    end = start + attempt.predicted
+    end = expected_end(attempt, time, core.planning_view.assumptions(time).handover)
     slack = None if task.spec.deadline is None else task.spec.deadline - end
-    low, high = _ends(core, task, attempt.hosts, start)
-    return TaskExplanation(task.id, task.status.state, (sentence,), start, end, low, high, attempt.hosts, slack)
+    low, high = _ends(core, task, attempt.hosts, start) if past is None else (None, None)
+    return TaskExplanation(task.id, task.status.state, tuple(sentences), start, end, low, high, attempt.hosts, slack)
+
+
+def _not_begun(core: Coscheduler, attempt: Attempt, job: str, waited: float) -> str:
+    reason = core.unstarted.reason(attempt.uuid)
+    return (
+        f"the resource manager, which has {job} and has not started it on free hosts for {waited:.0f} s"
+        f"{f': {reason}' if reason else ''}; it is asked why, and the job is called back if it does not begin"
+    )
+
+
+def _overrun_sentences(core: Coscheduler, task: Task, past: Overrun, time: float) -> list[str]:
+    found = [
+        f"its end: it runs {time - past.predicted:.0f} s longer than predicted, "
+        f"and is now expected to run for another {past.expected - time:.0f} s"
+    ]
+    for name, missed in past.presses.items():
+        late = f", which would miss its deadline by {missed:.0f} s" if missed else ""
+        found.append(f"its hosts are planned next for {_task_text(core, name, task)}{late}")
+    return found
 
 
 def _ends(core: Coscheduler, task: Task, hosts: tuple[str, ...], start: float) -> tuple[float | None, float | None]:
@@ -121,7 +152,9 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         why = () if core.predecessors(task.id) else (_impossible(core, task),)
         return TaskExplanation(task.id, task.status.state, (*obstacles, *why))
     mine = next(a for a in schedule.assignments if a.task == task.id)
-    slack = None if task.spec.deadline is None else task.spec.deadline - time - mine.end
+    # Neither a task that did not begin when it was tried nor one behind such a job can be said to be in time.
+    doubtful = core.unstarted.tries(task.id) > 0 or not doubtful_hosts(core, time).isdisjoint(mine.hosts)
+    slack = None if task.spec.deadline is None or doubtful else task.spec.deadline - time - mine.end
     low, high = _ends(core, task, mine.hosts, time + mine.start + core.planning_view.assumptions(time).handover)
     earlier = _earlier_unreserved(core, mine, time)
     changes = _changes(core, problem, mine)
@@ -189,6 +222,13 @@ def _ahead(
     found = []
     if taken:
         found.append(f"on hosts it will use: {_first_tasks(core, taken, task)}")
+    for attempt in core.attempts.values():
+        if hosts.intersection(attempt.hosts) and (waited := unstarted_for(core, attempt, time)):
+            name = _task_text(core, attempt.task, task)
+            found.append(f"{name} has not begun on free hosts for {waited:.0f} s: until it does, no end is promised")
+    aside = sorted(hosts.intersection(core.unstarted.set_aside(time)))
+    if aside:
+        found.append(f"hosts on which several tasks did not begin, and which are tried again later: {', '.join(aside)}")
     others = sorted(hosts.intersection(core.domain.claims(0.0)))
     if others:
         found.append(

@@ -146,6 +146,11 @@ class UnstartedAttempts:
             if waiting.since <= before and self._state.attempts[uuid].hosts
         }
 
+    def reason(self, attempt: str) -> str:
+        """Return the manager's last answer on an attempt; empty where it was not asked, or names nothing."""
+        waiting = self._waiting.get(attempt)
+        return "" if waiting is None else waiting.reason
+
     def set_aside(self, time: float) -> dict[str, float]:
         """Return the hosts that get no task before an epoch time.
 

@@ -36,6 +36,7 @@ from cosched.connector.registry import load_connector
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import SharesChanged
+from cosched.coscheduler.progress import progress
 from cosched.coscheduler.sharing.shares import with_settings
 from cosched.coscheduler.task import AttemptState
 from cosched.daemon.clock import Clock
@@ -50,6 +51,7 @@ from cosched.daemon.peer_directory import PeerDirectory
 from cosched.daemon.processes.planner import SearchAllowance
 from cosched.daemon.processes.predictors import ModelProcesses
 from cosched.daemon.processes.search import SearchProcess
+from cosched.daemon.progress_watch import ProgressWatch
 from cosched.daemon.recorder import Recorder, RecordingFiles
 from cosched.daemon.runtime_tuning import raise_file_limit, tune_runtime
 from cosched.daemon.site_shares import configured_shares
@@ -139,6 +141,7 @@ class Daemon:
         recorder = _recorder(configuration, parts.core)
         self._engine = _engine(parts, self._manager, search, network, recorder)
         self._plans = PlanHistory(parts.core, PlanPoints(store))
+        self._progress = ProgressWatch(partial(client.ask, progress))
         self._feed = EventFeed()
         for listener in (current.on_change, self._feed.on_change, self._plans.on_change):
             self._engine.subscribe(listener)
@@ -153,6 +156,7 @@ class Daemon:
             self._manager,
             _housekeeping(configuration, store, clock, network),
             Notifier(store, notify, configuration.domain.name, partial(client.ask, late_notices), clock.now),
+            self._progress,
             search,
             network,
             _WebPart(self._web, models, self._curves),
@@ -263,6 +267,7 @@ class Daemon:
             )
         if self._clock.fault:
             faults.append(f"clock: {self._clock.fault}")
+        faults += self._progress.faults()
         if mistake := self._engine.mistakes.fault(self._parts.inbox.now()):
             faults.append(f"mistake: {mistake}")
         return faults

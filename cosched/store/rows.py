@@ -115,7 +115,7 @@ class Notice:
 
     Attributes:
         task: identifier of the task.
-        kind: "completed", "failed", "cancelled" or "late".
+        kind: "completed", "failed", "cancelled", "late" or "unstarted".
         target: mailto:… or https://….
         created: when it became true, seconds since the epoch.
         due: time of the next try; None once it was sent or given up.

@@ -144,7 +144,13 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementView:
-    """A task's place in the plan; another user's task has no name, owner and deadline."""
+    """A task's place in the plan; another user's task has no name, owner and deadline.
+
+    Attributes:
+        unstarted: seconds for which its job has not begun on free hosts; 0 where all is well.
+        overrun: seconds by which it runs longer than predicted; 0 within the usual.
+        certain: whether its end can be counted on: not where a job has not begun that should have.
+    """
 
     task: str
     name: str = ""
@@ -155,6 +161,9 @@ class PlacementView:
     deadline: float | None
     running: bool
     owner: str = ""
+    unstarted: float = 0.0
+    overrun: float = 0.0
+    certain: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +174,7 @@ class PlanView:
         makespan: seconds from `time` to the end of the last task that runs or waits.
         bound: no schedule of the waiting tasks is shorter, seconds from `time`; null before the search has said it.
         gap: (planned makespan of the waiting tasks - bound) / bound; null likewise.
+        called_back: jobs that were called back since the start, because they had not begun on free hosts.
         evaluations: schedules the search has looked at for this queue.
         rate: generations of the search in each second that it worked on this queue; null before it has begun.
         changed: when the search last made the plan better; null before it has.
@@ -180,6 +190,7 @@ class PlanView:
     rate: float | None = None
     changed: float | None = None
     why: str = ""
+    called_back: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

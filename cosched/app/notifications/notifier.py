@@ -43,21 +43,25 @@ _FIRST, _LONGEST = 5.0, 3600.0  # seconds to wait after a fault, doubled each ti
 
 
 def late_notices(core: Coscheduler, time: float) -> list[Notice]:
-    """Return notices of live tasks that will miss their deadlines or have missed them."""
+    """Return notices of live tasks that will miss their deadlines, have missed them, or were not started."""
+    unstarted = [name for name, task in core.tasks.items() if task.spec.notify and core.unstarted.tries(name)]
+    notices = [
+        Notice(name, "unstarted", each, time, time) for name in unstarted for each in core.tasks[name].spec.notify
+    ]
     deadlines = {
         name: task.spec.deadline
         for name, task in core.tasks.items()
         if task.spec.notify and task.spec.deadline is not None
     }
     if not deadlines:
-        return []
+        return notices
     ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values() if attempt.hosts}
     if not deadlines.keys() <= ends.keys():
         forecast = core.planning_view.forecast(time)
         planned = () if forecast is None else forecast[1].assignments
         ends |= {place.task: time + place.end for place in planned if place.task not in ends}
     late = [name for name, deadline in deadlines.items() if max(ends.get(name, time), time) > deadline]
-    return [Notice(name, "late", target, time, time) for name in late for target in core.tasks[name].spec.notify]
+    return notices + [Notice(name, "late", each, time, time) for name in late for each in core.tasks[name].spec.notify]
 
 
 @dataclass(frozen=True, slots=True)

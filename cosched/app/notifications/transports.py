@@ -43,6 +43,7 @@ MOST_TARGETS = 5
 
 _MAIL = re.compile(r"mailto:([A-Za-z0-9._%+-]{1,64})@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,8})", re.ASCII)
 _LONGEST = 1024
+_STATES = {"late": "will probably miss its deadline", "unstarted": "was not started by the resource manager"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def hook_headers(body: bytes, secret: str, time: float) -> dict[str, str]:
 def mail(notice: Notice, identifier: str, domain: str, sender: str, task: TaskView | None) -> EmailMessage:
     """Return the mail to the address of a notice."""
     name = notice.task if task is None else f"{notice.task} ({_one_line(task.name)})"
-    state = "will probably miss its deadline" if notice.kind == "late" else f"is {notice.kind}"
+    state = _STATES.get(notice.kind) or f"is {notice.kind}"
     message = EmailMessage()
     message["From"] = sender
     message["To"] = notice.target.removeprefix("mailto:")

@@ -38,7 +38,8 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]
     for task in tasks:
         place = placements.get(task.id)
         end = task.finished if task.finished is not None else place.end if place else None
-        in_hand = None if task.deadline is None or end is None else task.deadline - end
+        promised = end is not None and (place is None or place.certain)
+        in_hand = task.deadline - end if task.deadline is not None and end is not None and promised else None
         ended = (
             format_optional_time(end) if task.finished is not None or end is None else f"~{format_optional_time(end)}"
         )
@@ -53,18 +54,27 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]
                 format_optional_time(task.deadline),
                 ended,
                 format_duration(in_hand),
-                _note(task),
+                _note(task, place),
             )
         )
     return rows
 
 
-def _note(task: TaskView) -> str:
-    """Tell a task's origin and destination, and the reason of its state."""
+def _note(task: TaskView, place: PlacementView | None) -> str:
+    """Tell a task's origin and destination, what its run lacks, and the reason of its state."""
     ways = ((f"from {task.origin}", task.origin), (f"in {task.peer}", task.peer))
     held = f"held by {task.held_by}" if task.held_by else ""
     where = ", ".join([*(text for text, known in ways if known), *([held] if held else [])])
-    return ": ".join(text for text in (where, task.reason) if text)
+    return ": ".join(text for text in (where, _trouble(place), task.reason) if text)
+
+
+def _trouble(place: PlacementView | None) -> str:
+    """Tell what of a running task is not as planned."""
+    if place is not None and place.unstarted:
+        return f"not begun on free hosts for {format_duration(place.unstarted)}"
+    if place is not None and place.overrun:
+        return f"{format_duration(place.overrun)} longer than predicted"
+    return "" if place is None or place.certain or place.running else "no end is promised"
 
 
 def _claim_text(task: TaskDetail) -> str:

@@ -21,6 +21,7 @@ from cosched.portal.dependencies import Portal, needs
 __all__ = ["register_metrics", "router"]
 
 _MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_GOES_ON = ("mistake: ", "not started: ")  # faults beside which cosched does its work
 _OURSELVES = Principal("cosched", Role.ADMINISTRATOR)
 
 
@@ -48,7 +49,7 @@ async def metrics(portal: Portal) -> Response:
 @router.get("/readyz", include_in_schema=False)
 async def ready(portal: Portal) -> Response:
     found = await to_thread.run_sync(portal.services.domain.status, _OURSELVES, limiter=portal.watchers)
-    faults = [fault for fault in found.faults if not fault.startswith("mistake: ")]  # it goes on after one
+    faults = [fault for fault in found.faults if not fault.startswith(_GOES_ON)]
     words = "ready\n" if not faults else "not ready: see the faults in /api/v1/status\n"
     status = HTTPStatus.OK if not faults else HTTPStatus.SERVICE_UNAVAILABLE
     return Response(words, status, media_type="text/plain; charset=utf-8")
@@ -87,6 +88,12 @@ class _DomainCollector(Collector):
         yield GaugeMetricFamily("cosched_plan_gap_ratio", "How far the plan is above its lower bound.", gap)
         late = sum(spot.deadline is not None and spot.end > spot.deadline for spot in plan.placements)
         yield GaugeMetricFamily("cosched_plan_late_tasks", "Tasks planned to end after their deadlines.", late)
+        unstarted = sum(spot.unstarted > 0 for spot in plan.placements)
+        yield GaugeMetricFamily("cosched_plan_unstarted_tasks", "Jobs that have not begun on free hosts.", unstarted)
+        over = sum(spot.overrun > 0 for spot in plan.placements)
+        yield GaugeMetricFamily("cosched_plan_overrun_tasks", "Tasks that run longer than predicted.", over)
+        called_back = plan.called_back
+        yield CounterMetricFamily("cosched_called_back", "Jobs that were not started on free hosts.", called_back)
         running = sum(spot.running for spot in plan.placements)
         yield GaugeMetricFamily("cosched_plan_running_tasks", "Tasks that hold hosts.", running)
 

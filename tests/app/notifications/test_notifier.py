@@ -14,10 +14,10 @@ from aiosmtpd.controller import Controller
 
 from cosched.app.notifications.notifier import NotificationSettings, Notifier, late_notices
 from cosched.app.notifications.transports import MailServer, NotificationTargets
-from cosched.connector.interface import Host
+from cosched.connector.interface import Host, StartDiagnosis, StartVerdict
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import HostsObserved, TaskSubmitted
+from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, TaskSubmitted, Tick
 from cosched.coscheduler.task import TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
@@ -265,6 +265,18 @@ def test_a_task_that_is_planned_to_end_too_late_is_named() -> None:
         ("2", "late", "https://h"),
     }
     assert {notice.task for notice in late_notices(core, NOW + 61)} == {"1", "2"}
+
+
+def test_a_task_that_the_manager_does_not_start_is_named() -> None:
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h1"),)))
+    core.handle(TaskSubmitted(NOW, task(1, None, "mailto:a@b")))
+    (attempt,) = core.attempts
+    core.handle(AttemptSubmitted(NOW, attempt, "1.0"))
+    core.handle(Tick(NOW + 60))
+    assert not late_notices(core, NOW + 60)
+    core.handle(AttemptDiagnosed(NOW + 60, attempt, StartDiagnosis(StartVerdict.BLOCKED, "no licence")))
+    assert [(notice.task, notice.kind) for notice in late_notices(core, NOW + 61)] == [("1", "unstarted")]
 
 
 def test_without_targets_the_plan_is_not_looked_at() -> None:

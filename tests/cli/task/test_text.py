@@ -50,6 +50,18 @@ def test_a_row_shows_the_planned_end_and_what_is_in_hand() -> None:
     assert end.startswith("~2001-09-")
 
 
+def test_a_row_promises_no_end_behind_a_job_that_has_not_begun_and_says_what_lasts_too_long() -> None:
+    place = PlacementView(task="7", hosts=("a",), start=1e9, end=1e9 + 40, deadline=None, running=True)
+    trouble = (
+        (replace(place, unstarted=70.0, certain=False), "", "not begun on free hosts for 1 min 10 s"),
+        (replace(place, running=False, certain=False), "", "no end is promised"),
+        (replace(place, overrun=12.0), "1 min", "12 s longer than predicted"),
+    )
+    for spot, in_hand, note in trouble:
+        (row,) = task_rows([TASK], {"7": spot})
+        assert row[-2:] == (in_hand, note)
+
+
 def test_a_row_shows_the_real_end_and_by_how_much_it_was_late() -> None:
     late = replace(TASK, state="completed", finished=1e9 + 175, on_time=False)
     (row,) = task_rows([late], {})

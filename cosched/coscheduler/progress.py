@@ -1,0 +1,105 @@
+"""How attempts get on: which have not begun when they should have, which run longer than predicted.
+
+Start at `progress`. Nothing is promised for hosts on which an attempt has not begun.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.state import expected_end
+from cosched.coscheduler.task import AttemptState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Attempt
+
+__all__ = ["Overrun", "Progress", "doubtful_hosts", "overrun", "overrun_of", "progress", "unstarted_for"]
+
+_TOLERANCE = 0.1  # of the prediction: runs vary
+_LEAST = 1.0  # seconds
+_MOST_PRESSED = 5  # tasks behind an overrun that are named
+
+
+@dataclass(frozen=True, slots=True)
+class Overrun:
+    """A run that lasts longer than predicted. Times are epoch seconds.
+
+    Attributes:
+        predicted: its predicted end.
+        expected: when it is now expected to end.
+        presses: tasks that are planned next on its hosts, with the seconds by which they would miss their deadlines;
+            0 where they would not.
+    """
+
+    attempt: str
+    task: str
+    predicted: float
+    expected: float
+    presses: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What does not go on as planned.
+
+    Attributes:
+        unstarted: tasks that the manager has or had, and does not start on free hosts.
+        suspects: host → number of tasks that did not begin on it.
+        overruns: runs that last longer than predicted.
+    """
+
+    unstarted: tuple[str, ...] = ()
+    suspects: Mapping[str, int] = field(default_factory=dict)
+    overruns: tuple[Overrun, ...] = ()
+
+
+def unstarted_for(core: Coscheduler, attempt: Attempt, time: float) -> float:
+    """Return for how many seconds an attempt has not begun that should have; 0 where all is well."""
+    waiting = core.unstarted.late(time).get(attempt.uuid)
+    return 0.0 if waiting is None else time - waiting.since
+
+
+def overrun(attempt: Attempt, time: float) -> float:
+    """Return by how many seconds a run is past its predicted end; 0 within the usual."""
+    if attempt.state is not AttemptState.RUNNING or attempt.started is None or attempt.predicted is None:
+        return 0.0
+    past = time - attempt.started - attempt.predicted
+    return past if past > max(_TOLERANCE * attempt.predicted, _LEAST) else 0.0
+
+
+def doubtful_hosts(core: Coscheduler, time: float) -> set[str]:
+    """Return the hosts on which an attempt should have begun, and has not."""
+    return {host for uuid in core.unstarted.late(time) for host in core.attempts[uuid].hosts}
+
+
+def progress(core: Coscheduler, time: float) -> Progress:
+    """Return what does not go on as planned."""
+    late = [core.attempts[uuid].task for uuid in core.unstarted.late(time)]
+    tried = [name for name in core.tasks if core.unstarted.tries(name)]
+    over = [attempt for attempt in core.attempts.values() if overrun(attempt, time)]
+    return Progress(
+        tuple(dict.fromkeys((*late, *tried))),
+        core.unstarted.suspects(),
+        tuple(_overrun(core, one, time) for one in over),
+    )
+
+
+def overrun_of(core: Coscheduler, attempt: Attempt, time: float) -> Overrun | None:
+    """Return how much longer than predicted an attempt runs; None within the usual."""
+    return _overrun(core, attempt, time) if overrun(attempt, time) else None
+
+
+def _overrun(core: Coscheduler, attempt: Attempt, time: float) -> Overrun:
+    forecast = core.planning_view.forecast(time)
+    behind = [] if forecast is None else [a for a in forecast[1].assignments if {*a.hosts} & {*attempt.hosts}]
+    presses: dict[str, float] = {}
+    for place in sorted(behind, key=lambda each: each.start)[:_MOST_PRESSED]:
+        deadline = core.tasks[place.task].spec.deadline
+        presses[place.task] = 0.0 if deadline is None else max(time + place.end - deadline, 0.0)
+    assert attempt.started is not None
+    end = attempt.started + (attempt.predicted or 0.0)
+    return Overrun(attempt.uuid, attempt.task, end, expected_end(attempt, time), presses)

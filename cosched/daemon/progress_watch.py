@@ -1,0 +1,80 @@
+"""The progress watch tells log and status of jobs that do not begin, and of runs that last too long."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.coscheduler.progress import Progress
+from cosched.errors import SystemFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["ProgressWatch"]
+
+_log = structlog.get_logger("cosched.progress")
+
+
+class ProgressWatch(threading.Thread):
+    """Looks at the core's progress now and then until `stop`, so that nobody who asks for faults waits for the core.
+
+    Args:
+        look: returns the progress now.
+        pause: seconds between two looks.
+    """
+
+    def __init__(self, look: Callable[[], Progress], pause: float = 5.0) -> None:
+        super().__init__(name="progress", daemon=True)
+        self._look = look
+        self._pause = pause
+        self._stopped = threading.Event()
+        self._known = Progress()
+
+    def stop(self) -> None:
+        """End after the look under way."""
+        self._stopped.set()
+        if self.ident is not None:
+            self.join()
+
+    def run(self) -> None:
+        """Look again and again."""
+        while not self._stopped.wait(self._pause):
+            try:
+                self.look()
+            except SystemFault as fault:  # the engine is busy, and says so itself
+                _log.debug("no answer", fault=str(fault))
+
+    def look(self) -> None:
+        """Look once; what is new goes into the log."""
+        before, self._known = self._known, self._look()
+        told = {each.attempt for each in before.overruns}
+        for each in self._known.overruns:
+            if each.attempt not in told:
+                _log.warning(
+                    "longer than predicted",
+                    task=each.task,
+                    attempt=each.attempt,
+                    seconds=round(each.expected - each.predicted),
+                    presses=",".join(each.presses),
+                )
+        for host in self._known.suspects.keys() - before.suspects.keys():
+            _log.warning("several tasks did not begin on a host", host=host, tasks=self._known.suspects[host])
+
+    def faults(self) -> list[str]:
+        """Return what people must look after, in sentences that name no task: every user reads them."""
+        known, faults = self._known, []
+        if count := len(known.unstarted):
+            tasks, are = ("1 task is", "its") if count == 1 else (f"{count} tasks are", "their")
+            faults.append(
+                f"not started: {tasks} not started by the resource manager on free hosts; {are} owner reads the reason "
+                "in `cosched task list`, operators read all"
+            )
+        faults += [
+            f"not started: {tasks} tasks did not begin on host {host} although it was free; others are preferred for a "
+            "while, then it is tried again. Look at it in the resource manager"
+            for host, tasks in known.suspects.items()
+        ]
+        return faults
