@@ -126,7 +126,7 @@ class _CondorVerbs:
         return [_literal_values(ad) for ad in self._schedd().query(constraint=constraint, projection=list(projection))]
 
     def unmatched(self, constraint: str) -> str:
-        """Return why no slot can run some idle job of a constraint; empty where slots could run each."""
+        """Return why no slot can run an idle job; empty where one can."""
         import classad2
 
         for job in self._schedd().query(constraint=constraint):
@@ -193,7 +193,7 @@ class _CondorVerbs:
 
 
 def _slot_attributes(job: Any) -> list[str]:
-    """Return the attributes of slots that a job's requirements name: all of a pool's slots are asked for them."""
+    """Return the attributes of slots that a job's requirements name."""
     named = {name.rpartition(".")[2] for name in job.externalRefs(job.lookup("Requirements"))}
     return sorted({"Name", "Machine", *named})
 

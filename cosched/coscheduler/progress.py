@@ -1,4 +1,4 @@
-"""How attempts get on: which have not begun when they should have, which run longer than predicted.
+"""Progress says which attempts have not begun in time, and which run longer than predicted.
 
 Start at `progress`. Nothing is promised for hosts on which an attempt has not begun.
 """
@@ -58,13 +58,13 @@ class Progress:
 
 
 def unstarted_for(core: Coscheduler, attempt: Attempt, time: float) -> float:
-    """Return for how many seconds an attempt has not begun that should have; 0 where all is well."""
+    """Return how many seconds an attempt has waited to begin; 0 where that is usual."""
     waiting = core.unstarted.late(time).get(attempt.uuid)
     return 0.0 if waiting is None else time - waiting.since
 
 
 def overrun(attempt: Attempt, time: float) -> float:
-    """Return by how many seconds a run is past its predicted end; 0 within the usual."""
+    """Return how many seconds a run is past its predicted end; 0 within the usual."""
     if attempt.state is not AttemptState.RUNNING or attempt.started is None or attempt.predicted is None:
         return 0.0
     past = time - attempt.started - attempt.predicted

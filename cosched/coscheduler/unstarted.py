@@ -147,7 +147,7 @@ class UnstartedAttempts:
         }
 
     def reason(self, attempt: str) -> str:
-        """Return the manager's last answer on an attempt; empty where it was not asked, or names nothing."""
+        """Return the manager's last answer on an attempt; empty where there is none."""
         waiting = self._waiting.get(attempt)
         return "" if waiting is None else waiting.reason
 

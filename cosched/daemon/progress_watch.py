@@ -1,4 +1,4 @@
-"""The progress watch tells log and status of jobs that do not begin, and of runs that last too long."""
+"""The progress watch tells log and status of jobs that do not begin and of overruns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _log = structlog.get_logger("cosched.progress")
 
 
 class ProgressWatch(threading.Thread):
-    """Looks at the core's progress now and then until `stop`, so that nobody who asks for faults waits for the core.
+    """Looks at the core's progress now and then until `stop`.
+
+    So nobody who asks for faults waits for the core.
 
     Args:
         look: returns the progress now.
@@ -64,7 +66,10 @@ class ProgressWatch(threading.Thread):
             _log.warning("several tasks did not begin on a host", host=host, tasks=self._known.suspects[host])
 
     def faults(self) -> list[str]:
-        """Return what people must look after, in sentences that name no task: every user reads them."""
+        """Return what people must look after.
+
+        Every user reads it: it names no task.
+        """
         known, faults = self._known, []
         if count := len(known.unstarted):
             tasks, are = ("1 task is", "its") if count == 1 else (f"{count} tasks are", "their")
