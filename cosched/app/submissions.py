@@ -233,6 +233,11 @@ class SubmissionService:
 
 def _notice(task: Task, state: DomainState) -> str:
     """Return what the owner of a new task is told of its deadline."""
+    if task.profile is None and task.spec.deadline is not None and not task.in_transit:
+        return (
+            "nothing plans towards its deadline, as its run time is not known: give it (`--runtime`, `--profile`), or "
+            "a model"
+        )
     if task.status.claim == 0.0:
         return (
             "its deadline is not guaranteed, as it cannot be met or the budget of deadlines is used up: it takes turns "

@@ -78,6 +78,8 @@ def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None
         return TaskExplanation(name, status.state, (why,))
     if task.profile is None:
         why = "it has no model: it goes to the resource manager as it is"
+        if task.spec.deadline is not None:
+            why += ", and nothing plans towards its deadline"
         return TaskExplanation(name, status.state, (*_obstacles(core, task, time), why))
     return _explain_waiting(core, task, time)
 

@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -39,6 +40,13 @@ def test_tasks_are_numbered_and_durable_on_return(here: Daemon) -> None:
     stored = here.store.task("2")
     assert stored is not None
     assert stored.status.state is TaskState.QUEUED
+
+
+def test_a_deadline_that_nothing_plans_towards_is_told(here: Daemon) -> None:
+    request = TaskRequest(command=("/bin/true",), deadline="now+1h")
+    known, unknown = here.services.submissions.submit(ME, [replace(request, profile=(1.0,)), request], "", "")
+    assert known.notice == ""
+    assert "nothing plans towards its deadline" in unknown.notice
 
 
 def test_of_several_tasks_all_or_none_are_accepted(here: Daemon) -> None:

@@ -102,6 +102,9 @@ class RecordingManager:
     def cancel(self, uuid: str) -> None:
         self.cancelled.append(uuid)
 
+    def diagnose(self, uuid: str) -> None:
+        """Say nothing of why it has not begun."""
+
     def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         written = self.written.get((uuid, stream, rank))
         return None if written is None else Output(written[offset : offset + limit], offset, len(written))

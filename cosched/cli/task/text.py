@@ -22,7 +22,8 @@ _MANY = 6  # hosts that a line names one by one
 def accepted_lines(tasks: Sequence[TaskView]) -> list[str]:
     """Describe accepted tasks: a line for each, or one for very many."""
     if len(tasks) > _LISTED:
-        return [f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}"]
+        notices = dict.fromkeys(task.notice for task in tasks if task.notice)
+        return [f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}", *map(clean, notices)]
     return [
         f"task {task.id} ({clean(task.name)}) accepted{f': {clean(task.notice)}' if task.notice else ''}"
         for task in tasks
@@ -164,7 +165,11 @@ def _range_text(explanation: ExplanationView) -> str:
 def forecast_lines(forecast: Forecast) -> list[str]:
     """Return what a submission would lead to."""
     if forecast.profile is None:
-        return [f"{clean(forecast.name)} has no model: it would go to the resource manager as it is"]
+        lines = [f"{clean(forecast.name)} has no model: it would go to the resource manager as it is"]
+        if forecast.deadline is not None:
+            due = format_optional_time(forecast.deadline)
+            lines.append(f"deadline:      {due}, nothing plans towards it: give its run time (`--runtime`)")
+        return lines
     lines = [f"prediction:    {_profile_text(forecast.profile)}"]
     if forecast.planned_start is None or forecast.planned_end is None:
         lines.append("start:         not now, too few hosts are up")

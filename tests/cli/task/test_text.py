@@ -127,6 +127,7 @@ def test_a_forecast_without_room_says_so() -> None:
     )
     assert forecast_lines(forecast)[1] == "start:         not now, too few hosts are up"
     assert "no model" in forecast_lines(replace(forecast, profile=None))[0]
+    assert "nothing plans towards it" in forecast_lines(replace(forecast, profile=None, deadline=1e9))[1]
     late = replace(forecast, deadline=1e9, meets_deadline=False, offered=True)
     assert forecast_lines(late)[-1].endswith("missed as things stand: neighbouring domains would be asked")
 
