@@ -28,7 +28,7 @@ class ProgressWatch(threading.Thread):
         pause: seconds between two looks.
     """
 
-    def __init__(self, look: Callable[[], Progress], pause: float = 5.0) -> None:
+    def __init__(self, look: Callable[[], Progress], pause: float = 2.0) -> None:
         super().__init__(name="progress", daemon=True)
         self._look = look
         self._pause = pause
@@ -72,10 +72,10 @@ class ProgressWatch(threading.Thread):
         """
         known, faults = self._known, []
         if count := len(known.unstarted):
-            tasks, are = ("1 task is", "its") if count == 1 else (f"{count} tasks are", "their")
+            tasks = "1 task is" if count == 1 else f"{count} tasks are"
             faults.append(
-                f"not started: {tasks} not started by the resource manager on free hosts; {are} owner reads the reason "
-                "in `cosched task list`, operators read all"
+                f"not started: {tasks} not started by the resource manager on free hosts; `cosched task list` tells "
+                "owners and operators why"
             )
         faults += [
             f"not started: {tasks} tasks did not begin on host {host} although it was free; others are preferred for a "

@@ -25,8 +25,11 @@ from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.main import Daemon, core_settings
 from cosched.errors import SystemFault
+from cosched_simulated import SimulatedConnector
 from demo.site import Site
-from tests.history import faults, read
+from tests.connectors.cosched_simulated.makers import a_launch
+from tests.history import faults, read, read_pool
+from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -293,3 +296,25 @@ def _accepts(client: Client, tasks: list[TaskView]) -> bool:
     except SystemFault:
         return False
     return True
+
+
+def test_a_job_that_does_not_begin_is_called_back_and_runs_once_also_over_a_crash() -> None:
+    settings = {"dispatch": {"start_grace": "300ms"}}
+    with QuickSite("simulated", scale=0.02, hosts=2, settings=settings) as site, site.client() as client:
+        other = SimulatedConnector({"spool": str(site.history.parent), "hosts": 2})
+        taken = [a_launch(host, predicted=1000.0) for host in ("host01", "host02")]
+        try:
+            number = other.submit(taken[0])  # of somebody beside cosched, whom this pool does not show
+            other.submit(taken[1])
+            (task,) = client.submit_all([TaskRequest(command=("/bin/true",), profile=(0.1,), deadline="now+1h")])
+            until(lambda: f"job {number} has host01" in client.task(task.id).reason)
+            until(lambda: any(fault.startswith("not started: 1 task") for fault in client.status().faults))
+            site.kill()
+            site.start()
+            for launch in taken:
+                other.cancel(launch.attempt)
+            (done,) = client.wait([task.id], 60.0)
+        finally:
+            other.close()
+        assert (done.state, done.on_time) == ("completed", True)
+        assert not faults([line for line in read_pool(site.history) if line.task == task.id], [task.id])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
@@ -20,3 +23,10 @@ def test_jobs_that_no_slot_can_run_leave_their_hosts_to_others() -> None:
     with QuickSite("condor", scale=0.02, settings=SETTINGS) as site, site.client() as client:
         greedy = TaskRequest(command=("/bin/true",), native=native, profile=(20.0,))
         check_others_run(client, greedy, "RequestMemory is 999999999")
+        anywhere = client.submit(replace(greedy, profile=None))
+        until = time.monotonic() + 60.0
+        while "no slot of the pool meets its requirements" not in client.task(anywhere.id).reason:
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        client.cancel(anywhere.id)
+        client.wait([anywhere.id], 60.0)
