@@ -15,7 +15,7 @@ import numpy as np
 
 from cosched.coscheduler.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
-from cosched.coscheduler.sharing.fair_shares import fair_plan
+from cosched.coscheduler.sharing.fair_shares import fair_plan, with_turns, with_weights
 from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.shares import fewest_hosts, share_user
 from cosched.coscheduler.state import expected_end
@@ -87,6 +87,7 @@ def with_dependencies(
         release=release[kept],
         deadline=problem.deadline[kept],
         depends_on=tuple(tuple(places[other] for other in inside[row]) for row in kept),
+        weight=None if problem.weight is None else problem.weight[kept],
     )
 
 
@@ -147,6 +148,8 @@ class PlanningView:
         if problem is None:
             return None
         plan = self.plan(problem, time)
+        if self._state.shares.tree is not None:
+            problem = with_turns(problem, plan, self._state.tasks)
         return without_distant_reservations(problem, plan), plan
 
     def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
@@ -184,7 +187,7 @@ class PlanningView:
         problem = self._queue.problems.build(
             self._plannable(), self._state.tasks, up, taken, time, self.assumptions(time), classes
         )
-        problem = problem and self._shared(problem)
+        problem = problem and self._shared(problem, time)
         if problem is not None and self._state.linked:
             problem = with_dependencies(problem, self._state.tasks, partial(self.expected_end, time=time), time)
         return with_reservations(problem, self._reservations, time) if problem is not None and reserved else problem
@@ -233,16 +236,19 @@ class PlanningView:
     def _room(self) -> HostRoom:
         return HostRoom(self._state.shares.tree, self._state.attempts.values(), self._state.tasks)
 
-    def _shared(self, problem: Problem) -> Problem:
+    def _shared(self, problem: Problem, time: float) -> Problem:
         """Return a problem as the shares in force allow it.
 
-        A deadline that cannot be met any more claims nothing, and no task takes more hosts than its user may have.
+        A deadline that cannot be met any more claims nothing, the others count by who has had less, and no task takes
+        more hosts than its user may have.
         """
-        if self._state.shares.tree is None:
+        tree = self._state.shares.tree
+        if tree is None:
             return problem
         shortest = problem.release + problem.seconds.min(axis=(0, 2))
         within = shortest * (1 - self._settings.margin) <= problem.deadline  # the deadlines are early by the margin
         problem = replace(problem, deadline=np.where(within, problem.deadline, np.inf))
+        problem = with_weights(tree, self.expected_usage(time), problem, self._state.tasks)
         room = self._room()
         if not room.limited:
             return problem
@@ -252,7 +258,7 @@ class PlanningView:
         return replace(problem, seconds=seconds)
 
     def _without_room(self, time: float) -> dict[str, float]:
-        """Return when tasks whose users or groups have too many hosts for them may leave, epoch seconds."""
+        """Return when tasks may leave that the limits of hosts keep, epoch seconds."""
         room = self._room()
         if not room.limited:
             return {}

@@ -205,7 +205,10 @@ class Task:
 
     @property
     def due(self) -> float | None:
-        """Return the deadline that it is planned towards, epoch seconds; None without one that it may claim."""
+        """Return the deadline that it is planned towards, epoch seconds.
+
+        None without a deadline, and where it may claim none.
+        """
         return None if self.status.claim == 0.0 else self.spec.deadline
 
     @property

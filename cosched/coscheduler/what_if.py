@@ -185,6 +185,7 @@ def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float,
         release=np.append(problem.release, earliest),
         deadline=np.append(problem.deadline, deadline),
         depends_on=(*problem.depends_on, ()) if problem.depends_on else (),
+        weight=None,  # nothing here is judged by its objective
     )
 
 

@@ -6,7 +6,7 @@ A problem is pure data; times are seconds after an origin that the caller choose
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,19 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.availability import Unavailability
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "Turns"]
+
+
+class Turns(NamedTuple):
+    """Users take turns: it is settled whose task stands at which place, not which one.
+
+    Attributes:
+        user: (m,) int64, index of each task's user; -1 for tasks that may stand anywhere.
+        sequence: int64, the user of the first of these tasks in an order, of the second, and so on.
+    """
+
+    user: NDArray[np.int64]
+    sequence: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,8 @@ class Problem:
         absences: when hosts are not there, after they have become free: ascending by host, then time, without overlap
             (see `availability.normalised_availability`). Only counts are used that the hosts which stay or come back
             suffice for.
+        weight: (m,) float64 above 0, how much lateness and a missed deadline count; None: 1 for each task.
+        turns: order of users among some tasks; None where any order may be.
     """
 
     tasks: tuple[str, ...]
@@ -51,6 +65,8 @@ class Problem:
     deadline: NDArray[np.float64]
     depends_on: tuple[tuple[int, ...], ...] = ()
     absences: tuple[Unavailability, ...] = ()
+    weight: NDArray[np.float64] | None = None
+    turns: Turns | None = None
 
     def ready(self, task: int, ends: Mapping[int, float]) -> float:
         """Return when a task is released and its predecessors have ended, by their `ends`."""

@@ -6,23 +6,27 @@ Start at `FairShares.usage`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.sharing.fair_tree import fair_order
+from cosched.coscheduler.sharing.fair_tree import fair_order, fair_tree_factors
 from cosched.coscheduler.sharing.shares import UserUsage, decayed_host_seconds, share_user
 from cosched.scheduling.plan import Plan
+from cosched.scheduling.problem import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
 
     from cosched.coscheduler.sharing.shares import Shares
     from cosched.coscheduler.task import Attempt, Task
     from cosched.scheduling.problem import Problem
 
-__all__ = ["FairShares", "SharesSnapshot", "fair_plan"]
+__all__ = ["FairShares", "SharesSnapshot", "fair_plan", "with_turns", "with_weights"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,36 @@ class FairShares:
         return used
 
 
+def _free(problem: Problem) -> NDArray[np.bool_]:
+    """Return the tasks without deadlines that could start now."""
+    free = np.isinf(problem.deadline) & (problem.release <= 0)
+    if problem.depends_on:
+        free &= np.array([not before for before in problem.depends_on], dtype=np.bool_)
+    return free
+
+
+def with_turns(problem: Problem, plan: Plan, tasks: Mapping[str, Task]) -> Problem:
+    """Return a problem whose search keeps the turns that users take in a plan."""
+    free = _free(problem)
+    users = [share_user(tasks[name]) for name in problem.tasks]
+    index = {user: place for place, user in enumerate(dict.fromkeys(compress(users, free.tolist())))}
+    if len(index) < 2:
+        return problem
+    user = np.array([index[each] if able else -1 for each, able in zip(users, free, strict=True)], dtype=np.int64)
+    in_order = user[plan.order]
+    return replace(problem, turns=Turns(user, in_order[in_order >= 0]))
+
+
+def with_weights(shares: Shares, used: Mapping[str, float], problem: Problem, tasks: Mapping[str, Task]) -> Problem:
+    """Return a problem whose deadlines count by the fair-tree factors of their users."""
+    due = np.isfinite(problem.deadline)
+    users = [share_user(tasks[name]) for name in problem.tasks]
+    factors = fair_tree_factors(shares, used, compress(users, due.tolist()))
+    if len(set(factors.values())) < 2:
+        return problem
+    return replace(problem, weight=np.array([factors.get(user, 1.0) for user in users]))
+
+
 def fair_plan(
     shares: Shares, used: Mapping[str, float], problem: Problem, plan: Plan, tasks: Mapping[str, Task]
 ) -> Plan:
@@ -109,10 +143,7 @@ def fair_plan(
         plan: a plan of this problem.
         tasks: all live tasks by identifier.
     """
-    free = np.isinf(problem.deadline) & (problem.release <= 0)
-    if problem.depends_on:
-        free &= np.array([not before for before in problem.depends_on], dtype=np.bool_)
-    places = np.flatnonzero(free[plan.order])
+    places = np.flatnonzero(_free(problem)[plan.order])
     chosen = plan.order[places]
     users = [share_user(tasks[problem.tasks[task]]) for task in chosen.tolist()]
     if len(set(users)) < 2:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
 
-__all__ = ["evaluate_population", "plan_figures", "repair_orders", "tabulate"]
+__all__ = ["evaluate_population", "plan_figures", "repair_orders", "tabulate", "take_turns"]
 
 
 def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
@@ -43,6 +43,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
         base=class_base(problem),
         absences=_plain(np.array(problem.absences, dtype=np.float64).reshape(-1, 3)),
         windows=tabulate_windows(problem),
+        weight=_plain(np.ones(len(problem.tasks)) if problem.weight is None else problem.weight),
         waits=any(problem.depends_on) or bool(problem.release.any()),
         due=with_deadline > 0,
         weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
@@ -116,20 +117,47 @@ def repair_orders(problem: ProblemTables, orders: NDArray[np.int64]) -> None:
 
 
 @compiled
+def take_turns(user: NDArray[np.int64], sequence: NDArray[np.int64], orders: NDArray[np.int64]) -> None:
+    """Have users take turns in each order, see `problem.Turns`; each user's tasks keep their order."""
+    first = np.zeros(sequence.max() + 2, dtype=np.int64)
+    for place in range(sequence.shape[0]):
+        first[sequence[place] + 1] += 1
+    for index in range(1, first.shape[0]):
+        first[index] += first[index - 1]
+    own = np.empty(sequence.shape[0], dtype=np.int64)
+    for plan in range(orders.shape[0]):
+        following = first.copy()
+        for position in range(orders.shape[1]):
+            task = orders[plan, position]
+            if user[task] >= 0:
+                own[following[user[task]]] = task
+                following[user[task]] += 1
+        following[:] = first
+        place = 0
+        for position in range(orders.shape[1]):
+            if user[orders[plan, position]] >= 0:
+                whose = sequence[place]
+                orders[plan, position] = own[following[whose]]
+                following[whose] += 1
+                place += 1
+
+
+@compiled
 def _objectives(
     problem: ProblemTables, widths: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the objective of each plan; `objective.objective` has the formulas and explains the idle one."""
-    weights, deadline, due = problem.weights, problem.deadline, problem.due
+    weights, weight, deadline, due = problem.weights, problem.weight, problem.deadline, problem.due
     plans, tasks = ends.shape
     costs = np.empty(plans)
     for plan in range(plans):
-        makespan, late, idle, missed = 0.0, 0.0, 0.0, 0
+        makespan, late, idle, missed = 0.0, 0.0, 0.0, 0.0
         for task in range(tasks):
             makespan = max(makespan, ends[plan, task])
         for task in range(tasks if due else 0):
-            missed += ends[plan, task] > deadline[task]
-            late += max(0.0, ends[plan, task] - deadline[task])
+            if ends[plan, task] > deadline[task]:
+                missed += weight[task]
+                late += weight[task] * (ends[plan, task] - deadline[task])
         if weights[1] > 0.0:
             idle = _front_idle(problem, widths[plan], starts[plan], ends[plan], makespan)
         costs[plan] = weights[3] * missed + (weights[0] * makespan + weights[1] * idle + weights[2] * late)

@@ -32,6 +32,7 @@ class ProblemTables(NamedTuple):
         base: above every host count, see above.
         absences: (A, 3) when hosts are not there: host, begin and end.
         windows: when they are there.
+        weight: (m,) how much lateness and a missed deadline count.
         waits: whether any task has a release or predecessors.
         due: whether any task has a deadline.
         weights: (4,) of makespan, idle and lateness, each already divided by what makes its term a pure number, and of
@@ -49,6 +50,7 @@ class ProblemTables(NamedTuple):
     base: int
     absences: NDArray[np.float64]
     windows: WindowTables
+    weight: NDArray[np.float64]
     waits: bool
     due: bool
     weights: NDArray[np.float64]

@@ -41,6 +41,8 @@ class Metrics:
         with_deadline: number of tasks that have a deadline.
         on_time: how many of them end by it.
         average_delay: mean of deadline - end over them in seconds, positive when early; None without any.
+        weighted_lateness: lateness, each task's times its weight; None where all weights are 1.
+        weighted_missed: sum of the weights of tasks that miss their deadline; None where all weights are 1.
     """
 
     makespan: float
@@ -50,6 +52,8 @@ class Metrics:
     with_deadline: int
     on_time: int
     average_delay: float | None
+    weighted_lateness: float | None = None
+    weighted_missed: float | None = None
 
     @property
     def on_time_share(self) -> float | None:
@@ -94,16 +98,19 @@ def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
 
     The terms are makespan ÷ bound, front-weighted idle share and mean lateness ÷ bound.
 
-    Where deadlines come first, each that is missed adds `MISSED`.
+    Where deadlines come first, each that is missed adds `MISSED`. Lateness and missed deadlines count by the weights of
+    their tasks (`Problem.weight`).
 
     Args:
         metrics: metrics of the schedule.
         weights: not negative, not all zero.
         bound: a lower bound of the makespan in seconds (> 0), the unit that makes times pure numbers.
     """
-    late = metrics.lateness / (max(metrics.with_deadline, 1) * bound)
+    lateness = metrics.lateness if metrics.weighted_lateness is None else metrics.weighted_lateness
+    number = metrics.with_deadline - metrics.on_time if metrics.weighted_missed is None else metrics.weighted_missed
+    late = lateness / (max(metrics.with_deadline, 1) * bound)
     total = weights.makespan + weights.idle + weights.lateness
-    missed = MISSED * (metrics.with_deadline - metrics.on_time) if weights.deadlines_first else 0.0
+    missed = MISSED * number if weights.deadlines_first else 0.0
     terms = weights.makespan * metrics.makespan / bound + weights.idle * metrics.front_idle + weights.lateness * late
     return missed + terms / total
 
@@ -119,7 +126,9 @@ def _measure(
     makespan = float(ends.max(initial=0.0))
     idle, available, front = _idle(problem, makespan, starts, ends, counts)
     early = problem.deadline[tasks] - ends
-    early = early[np.isfinite(early)]
+    due = np.isfinite(early)
+    early = early[due]
+    weight = None if problem.weight is None else problem.weight[tasks][due]
     return Metrics(
         makespan=makespan,
         idle=idle / available if available > 0 else 0.0,
@@ -128,6 +137,8 @@ def _measure(
         with_deadline=len(early),
         on_time=int((early >= 0).sum()),
         average_delay=float(early.mean()) if len(early) else None,
+        weighted_lateness=None if weight is None else float((np.maximum(-early, 0.0) * weight).sum()),
+        weighted_missed=None if weight is None else float(weight[early < 0].sum()),
     )
 
 

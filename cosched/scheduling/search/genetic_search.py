@@ -22,7 +22,7 @@ from cosched.scheduling.mapping import dual_price
 from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.objective import MISSED
 from cosched.scheduling.objective.weights import Weights
-from cosched.scheduling.problem import Problem
+from cosched.scheduling.problem import Problem, Turns
 from cosched.scheduling.search.class_assignment import assign_classes
 from cosched.scheduling.search.initial_population import Population, initial_plans
 from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.kernels.problem_tables import ProblemTables
     from cosched.scheduling.plan import Plan
 
-    _Operator = Callable[..., None]
+    _Operator = Callable[..., Any]
 
 __all__ = ["GeneticSearch", "warm_up"]
 
@@ -99,6 +99,7 @@ class GeneticSearch:
         self._next_line = 0.0
         self._fame = tools.HallOfFame(1)
         self._stale = 0
+        self._best_missed: int | None = None  # by the best plan; where each counts alike, its objective says it
         self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
         checked = _checked(weights or Weights())
         share = checked.makespan / (checked.makespan + checked.idle + checked.lateness)
@@ -177,7 +178,9 @@ class GeneticSearch:
     @property
     def _missed(self) -> int:
         """Deadlines that the best plan misses, where they come first."""
-        return int(self.objective // MISSED)
+        if self._problem.weight is not None and self._best_missed is None:
+            self._best_missed = self.figures().late
+        return int(self.objective // MISSED) if self._best_missed is None else self._best_missed
 
     def _scouts_turn(self, scout: LateJobSearch) -> bool:
         """Return whether this generation belongs to the search for fewer late jobs.
@@ -193,11 +196,13 @@ class GeneticSearch:
         if scout.missed < self._missed:
             found = Population.of([scout.best()])
             found.costs = self._toolbox.evaluate(found.orders, found.counts)
-            self._remember(found, 0)
-            self._immigrate()
+            if found.costs[0] < self.objective:  # fewer deadlines may weigh more, where they have weights
+                self._remember(found, 0)
+                self._immigrate()
 
     def _remember(self, people: Population, index: int) -> None:
         self._stale = 0
+        self._best_missed = None
         cost = float(people.costs[index])
         self._fame.update([_Individual(people.plan(index), cost)])
 
@@ -236,7 +241,15 @@ def warm_up() -> None:
     # One of the two is late, though there would be time for both: the scout has its turn.
     seconds, due = np.array([[[np.inf, 2.0], [3.0, np.inf]]]), np.array([2.0, 4.0])
     both = Problem(
-        ("wide", "long"), ("h1", "h2"), ("class",), np.zeros(2, dtype=np.int64), np.zeros(2), seconds, np.zeros(2), due
+        ("wide", "long"),
+        ("h1", "h2"),
+        ("class",),
+        host_class=np.zeros(2, dtype=np.int64),
+        free=np.zeros(2),
+        seconds=seconds,
+        release=np.zeros(2),
+        deadline=due,
+        turns=Turns(np.array([0, -1]), np.array([0])),
     )
     search = GeneticSearch(both, Weights(deadlines_first=True))
     search.step(_SHARED)
@@ -260,6 +273,8 @@ def _toolbox(problem: Problem, tables: ProblemTables, state: NDArray[np.uint64])
     toolbox.register("mate", genetic_operators.crossover, state, _CROSSED, _POPULATION)
     toolbox.register("mutate", genetic_operators.mutate, state, *encoded_choices(problem))
     toolbox.register("select", genetic_operators.replace_parents)
+    if problem.turns is not None:
+        toolbox.decorate("evaluate", _taking_turns(problem.turns, tables))
     if any(problem.depends_on):
         toolbox.decorate("mutate", _then_repair(tables))
     return toolbox
@@ -274,6 +289,20 @@ def _then_repair(tables: ProblemTables) -> Callable[[_Operator], _Operator]:
             objective_kernel.repair_orders(tables, arguments[-2])
 
         return repaired
+
+    return decorate
+
+
+def _taking_turns(turns: Turns, tables: ProblemTables) -> Callable[[_Operator], _Operator]:
+    """Decorate the evaluation so that users take turns in the orders evaluated."""
+
+    def decorate(operator: _Operator) -> _Operator:
+        def taking_turns(*arguments: Any) -> Any:
+            objective_kernel.take_turns(turns.user, turns.sequence, arguments[-2])
+            objective_kernel.repair_orders(tables, arguments[-2])
+            return operator(*arguments)
+
+        return taking_turns
 
     return decorate
 

@@ -1,4 +1,4 @@
-"""The papers' experiments, a module each.
+"""The papers' experiments and our own, a module each.
 
 To add one, write a module with a constant `EXPERIMENT` and enter its name in `EXPERIMENT_NAMES` ("-" for "_").
 """
@@ -25,6 +25,7 @@ EXPERIMENT_NAMES = (
     "grid-policies",
     "grid-faults",
     "grid-scale",
+    "shares",
 )
 
 

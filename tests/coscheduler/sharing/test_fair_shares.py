@@ -6,11 +6,13 @@ import pytest
 
 from cosched.connector.interface import JobState
 from cosched.coscheduler.edits import TaskEdit
-from cosched.coscheduler.events import CancelRequested, EditRequested, SharesChanged
+from cosched.coscheduler.events import CancelRequested, EditRequested, HostsObserved, ScheduleImproved, SharesChanged
 from cosched.coscheduler.explain import explain
-from cosched.coscheduler.sharing.shares import Share, Shares
+from cosched.coscheduler.sharing.shares import Share, Shares, UserUsage
 from cosched.coscheduler.sharing.standing import standings
-from tests.coscheduler.makers import a_core, a_task, complete, dispatched, report, restore, start, submit
+from cosched.coscheduler.task_plan import TaskPlan
+from cosched.scheduling.objective.weights import Weights
+from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, report, restore, start, submit
 
 if TYPE_CHECKING:
     from cosched.coscheduler.changes import Outcome
@@ -71,13 +73,13 @@ def test_what_runs_is_charged_while_it_runs_and_written_down_as_it_ends() -> Non
     core = shared(a_core(2))
     (attempt,) = dispatched(submit(core, a_task(1, [100.0, 60.0], owner="ada")))
     start(core, attempt, 0.0)
-    hosts = len(attempt.hosts)
+    count = len(attempt.hosts)
     (standing,) = standings(core, 30.0)
     assert standing.name == "ada"
-    assert standing.used == pytest.approx(30.0 * hosts)
+    assert standing.used == pytest.approx(30.0 * count)
     outcome = complete(core, attempt, 0.0, 50.0)
-    assert outcome.changes.usage["ada"].host_seconds == pytest.approx(50.0 * hosts)
-    assert standings(core, 90.0)[0].used == pytest.approx(50.0 * hosts)
+    assert outcome.changes.usage["ada"].host_seconds == pytest.approx(50.0 * count)
+    assert standings(core, 90.0)[0].used == pytest.approx(50.0 * count)
 
 
 def test_an_attempt_is_charged_however_it_ends_and_one_that_never_began_is_not() -> None:
@@ -181,6 +183,25 @@ def test_a_task_takes_as_many_hosts_as_its_user_may_have() -> None:
     (attempt,) = dispatched(submit(core, own(core, "ada", [40.0, 20.0, 12.0, 9.0])))
     assert len(attempt.hosts) <= 2
     assert not dispatched(submit(core, own(core, "ada", None, count=3)))
+
+
+def test_where_deadlines_cannot_all_be_met_who_has_had_less_keeps_the_own() -> None:
+    for used, kept in (("ada", "bob"), ("bob", "ada")):
+        core = a_core(1, weights=Weights(deadlines_first=True))
+        restore(core, 0.0, usage=[UserUsage(used, 100.0)])
+        core.handle(HostsObserved(0.0, hosts(1)))
+        shared(core)
+        submit(core, own(core, "cyd", [5.0]))
+        names = {owner: str(submit_due(core, owner, 17.0)) for owner in ("ada", "bob")}
+        for first, second in (("ada", "bob"), ("bob", "ada")):
+            core.handle(ScheduleImproved(0.1, TaskPlan((names[first], names[second]), (1, 1))))
+        assert core.plan.tasks[0] == names[kept]
+
+
+def submit_due(core: Coscheduler, owner: str, deadline: float) -> int:
+    number = core.next_number
+    submit(core, a_task(number, [10.0], owner=owner, deadline=deadline))
+    return number
 
 
 def own(core: Coscheduler, owner: str, seconds: list[float] | None, **values: int) -> Task:

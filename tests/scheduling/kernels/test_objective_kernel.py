@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +32,9 @@ def test_machine_code_repairs_orders_exactly_as_the_decoder_does(data: st.DataOb
 @given(st.data())
 def test_machine_code_and_metrics_agree_on_the_objective(data: st.DataObject) -> None:
     problem = data.draw(problems(absences=data.draw(st.booleans())))
+    some = st.sampled_from([0.25, 1.0])
+    weights = data.draw(st.none() | st.lists(some, min_size=len(problem.tasks), max_size=len(problem.tasks)))
+    problem = replace(problem, weight=None if weights is None else np.array(weights))
     plan = data.draw(plans(problem))
     bound = lower_bound(problem)
     tables = objective_kernel.tabulate(problem, WEIGHTS, bound)
@@ -37,3 +43,10 @@ def test_machine_code_and_metrics_agree_on_the_objective(data: st.DataObject) ->
     [cost] = objective_kernel.evaluate_population(tables, orders, with_encoded_classes(problem, plan).counts[None, :])
     expected = objective(measure(problem, decoder.decode(problem, plan)), WEIGHTS, bound)
     assert cost == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_users_take_turns_and_each_ones_tasks_keep_their_order() -> None:
+    user, sequence = np.array([0, -1, 1, 0, 1, 1]), np.array([1, 0, 1, 0, 1])
+    orders = np.array([[0, 1, 2, 3, 4, 5], [5, 4, 1, 3, 0, 2]])
+    objective_kernel.take_turns(user, sequence, orders)
+    assert orders.tolist() == [[2, 1, 0, 4, 3, 5], [5, 3, 1, 4, 0, 2]]

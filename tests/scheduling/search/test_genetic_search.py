@@ -18,6 +18,7 @@ from cosched.scheduling.host_counts import with_decoded_classes, with_encoded_cl
 from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.objective import measure, objective
 from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.problem import Turns
 from cosched.scheduling.schedule import check_schedule
 from cosched.scheduling.search.genetic_search import GeneticSearch
 from tests.scheduling.problems import a_plan, a_problem, plans, problems
@@ -208,3 +209,21 @@ print(sorted(name for name, _ in there() - before))
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_users_take_turns_in_every_plan_that_the_search_finds() -> None:
+    problem = a_queue(5, tasks=12)
+    user, sequence = np.arange(12) % 3 - 1, np.tile([0, 1], 4)
+    search = GeneticSearch(replace(problem, turns=Turns(user, sequence)), Weights(), seed=2)
+    search.step(100)
+    placed = user[search.best.order]
+    assert placed[placed >= 0].tolist() == sequence.tolist()
+    assert check_schedule(problem, decode(problem, search.best)) == []
+
+
+def test_of_two_deadlines_that_cannot_both_be_met_the_heavier_is() -> None:
+    problem = a_problem([[10.0], [10.0]], 1, deadline=[10.0, 10.0])
+    for weight, kept in (([1.0, 0.5], 0), ([0.5, 1.0], 1)):
+        search = GeneticSearch(replace(problem, weight=np.array(weight)), Weights(deadlines_first=True), seed=2)
+        search.step(20)
+        assert search.best.order[0] == kept

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.simulation.experiments.shares import EXPERIMENT
+
+if TYPE_CHECKING:
+    from cosched.simulation.experiment import ResultRow
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[tuple[object, object], ResultRow]:
+    """The rows of twelve hours without a search, by rule and user."""
+    options = EXPERIMENT.settings({"generations": "0", "hours": "12"})
+    return {(row["rule"], row["user"]): row for row in EXPERIMENT.run(1, options)}
+
+
+def figures(rows: dict[tuple[object, object], ResultRow], rule: str, column: str) -> dict[str, float | None]:
+    found = {str(user): row[column] for (name, user), row in rows.items() if name == rule}
+    return {user: None if value is None else float(value) for user, value in found.items()}
+
+
+def test_delivered_shares_are_those_entitled_and_no_host_is_idle(rows: dict[tuple[object, object], ResultRow]) -> None:
+    assert list(figures(rows, "shares", "ratio").values()) == pytest.approx([1.0] * 4, abs=0.05)
+    assert rows["shares", "ada"]["used"] == pytest.approx(1.0, abs=0.01)
+    assert (figures(rows, "deadlines-first", "ratio")["cyd"] or 0.0) < 0.5
+
+
+def test_within_the_budget_deadlines_are_met_as_where_they_alone_count(
+    rows: dict[tuple[object, object], ResultRow],
+) -> None:
+    mine, theirs = (figures(rows, rule, "on_time") for rule in ("shares", "deadlines-first"))
+    for user in ("ada", "cyd"):
+        assert (mine[user] or 0.0) >= (theirs[user] or 0.0) > 0
+
+
+def test_deadlines_that_cannot_be_met_gain_nothing(rows: dict[tuple[object, object], ResultRow]) -> None:
+    pretended = figures(rows, "shares", "delivered")
+    assert pretended == figures(rows, "shares, eve without deadlines", "delivered")
+    others = figures(rows, "deadlines-first", "delivered")
+    assert (pretended["eve"] or 0.0) < (others["eve"] or 0.0)
+
+
+@pytest.mark.parametrize("rule", ["Slurm's fair tree", "HTCondor's effective priority"])
+def test_the_managers_rules_deliver_shares_too_and_know_no_deadlines(
+    rows: dict[tuple[object, object], ResultRow], rule: str
+) -> None:
+    assert list(figures(rows, rule, "ratio").values()) == pytest.approx([1.0] * 4, abs=0.25)
+    assert (figures(rows, rule, "on_time")["ada"] or 0.0) < 1.0
