@@ -15,7 +15,15 @@ from hashlib import blake2b
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from cosched.coscheduler.changes import AskPeers, AskStart, CancelAttempt, DispatchAttempt, LocateAttempt, Replan
+from cosched.coscheduler.changes import (
+    AskPeers,
+    AskStart,
+    CancelAttempt,
+    DiagnoseAttempt,
+    DispatchAttempt,
+    LocateAttempt,
+    Replan,
+)
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import Event
 from cosched.coscheduler.recording.codec import Codec, RecordError
@@ -159,6 +167,8 @@ def _decision_text(decision: Decision) -> str:
             return f"cancel attempt {uuid}"
         case LocateAttempt(uuid, fence):
             return f"locate attempt {uuid}{', fenced' if fence else ''}"
+        case DiagnoseAttempt(uuid):
+            return f"ask why attempt {uuid} has not begun"
         case AskStart(task):
             return f"ask the origin of task {task}"
         case AskPeers(task, end):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.api.documents import TaskRequest
+from cosched.connector import NativeDescription
 from tests.connectors.unstarted_jobs import SETTINGS, check_others_run
 from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
@@ -13,9 +14,11 @@ from tests.testbed.slurm_cluster import SlurmCluster
 pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]
 
 
-def test_jobs_beyond_a_limit_of_their_partition_leave_their_hosts_to_others() -> None:
+def test_jobs_that_wait_for_a_licence_leave_their_hosts_to_others() -> None:
     with QuickSite("slurm", scale=0.02, settings=SETTINGS) as site, site.client() as client:
         assert isinstance(site.pool, SlurmCluster)
-        site.pool.tool("scontrol", "update", "PartitionName=all", "MaxTime=1")
-        long = TaskRequest(command=("/bin/true",), profile=(20.0,), time_limit=600.0)
-        check_others_run(client, long, "Slurm's reason is PartitionTimeLimit")
+        site.pool.reconfigure(Licenses="scarce:1")
+        site.pool.tool("sbatch", "--licenses=scarce:1", "--nodelist=node16", "--wrap", "sleep 600")
+        native = NativeDescription("slurm", {"licenses": "scarce:1"}, "#!/bin/sh\ntrue\n")
+        greedy = TaskRequest(command=("/bin/true",), native=native, profile=(20.0,))
+        check_others_run(client, greedy, "Slurm's reason is Licenses")
