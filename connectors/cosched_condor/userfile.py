@@ -34,6 +34,7 @@ _LARGEST_ANSWER = 64 << 20
 _COSCHED_REQUESTS = {
     "after": "after",
     "application": "application",
+    "begin": "begin",
     "besteffort": "best-effort",
     "deadline": "deadline",
     "hosts": "hosts",

@@ -9,7 +9,15 @@ import re
 
 from cosched.errors import UserError
 
-__all__ = ["USER_OPTIONS", "check_user_option", "long_name", "parse_array_indices", "parse_time_limit", "takes_value"]
+__all__ = [
+    "USER_OPTIONS",
+    "check_user_option",
+    "long_name",
+    "parse_array_indices",
+    "parse_begin",
+    "parse_time_limit",
+    "takes_value",
+]
 
 _SHORT_OPTIONS = {
     "A": "account",
@@ -120,6 +128,7 @@ _COSCHED_OPTIONS = {
     **dict.fromkeys(
         (
             "array",
+            "begin",
             "chdir",
             "comment",
             "exclude",
@@ -139,6 +148,8 @@ _OPTIONAL_VALUE = ("exclusive", "no-kill", "oversubscribe")
 _TIME_LIMIT = re.compile(
     r"(?:(?P<days>\d{1,6})-)?(?P<first>\d{1,9})(?::(?P<second>\d{1,9}))?(?::(?P<third>\d{1,9}))?", re.ASCII
 )
+_BEGIN_OFFSET = re.compile(r"now(?:\+(\d{1,9})([smhdw])?[a-z]*)?", re.ASCII)
+_BEGIN_UNITS = {None: "s", "s": "s", "m": "m", "h": "h", "d": "d", "w": "d"}
 _NICE = re.compile(r"\d{1,9}", re.ASCII)  # only an operator may ask for less than 0
 _INDEX_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?", re.ASCII)
 _MOST_TASKS = 10_000
@@ -158,10 +169,6 @@ def long_name(word: str) -> tuple[str, str | None]:
         found, given = _SHORT_OPTIONS[word[1]], word[2:] or None
     else:
         raise UserError(f"{word!r} is no option of sbatch")
-    if found == "begin":
-        raise UserError(
-            "--begin would keep the job from its hosts: leave it out, and submit the task when it may begin"
-        )
     if found not in USER_OPTIONS and found not in _COSCHED_OPTIONS:
         raise UserError(f"sbatch's option --{found} has no place in a task of cosched: leave it out")
     if given is not None and found not in _OPTIONAL_VALUE and not takes_value(found):
@@ -208,6 +215,20 @@ def parse_time_limit(text: str) -> float | None:
     if len(parts) == 3:
         return float((parts[0] * 60 + parts[1]) * 60 + parts[2])
     return float(parts[0] * 60 + (parts[1] if len(parts) == 2 else 0))
+
+
+def parse_begin(text: str) -> str:
+    """Return a --begin of Slurm's as `cosched task submit --begin` takes it: "now+1hour" is "now+1h".
+
+    Raises:
+        UserError: an offset that is not understood; other times are read, and refused, later.
+    """
+    if not text.startswith("now"):
+        return text
+    match = _BEGIN_OFFSET.fullmatch(text)
+    if match is None:
+        raise UserError(f"--begin={text} is not understood: write now+2hours, 16:00 or 2030-01-31T18:00")
+    return "" if match[1] is None else f"now+{int(match[1]) * (7 if match[2] == 'w' else 1)}{_BEGIN_UNITS[match[2]]}"
 
 
 def parse_array_indices(text: str) -> list[int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from cosched_slurm.sbatch_options import (
     check_user_option,
     long_name,
     parse_array_indices,
+    parse_begin,
     parse_time_limit,
     takes_value,
 )
@@ -30,6 +32,7 @@ __all__ = ["read"]
 _COSCHED_REQUESTS = {
     "after": True,
     "application": True,
+    "begin": True,
     "best-effort": False,
     "deadline": True,
     "hosts": True,
@@ -81,6 +84,7 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
         directory=str(origin.folder / options.get("chdir", "")),
         environment=_environment(options.get("export"), origin.environment),
         time_limit=parse_time_limit(options["time"]) if "time" in options else None,
+        begin=parse_begin(options["begin"]) if "begin" in options else "",
         requests=tuple(requests),
     )
     jobs = [job] if "array" not in options else list(_array_tasks(job, parse_array_indices(options["array"])))
@@ -192,13 +196,9 @@ def _array_tasks(job: UserJob, numbers: list[int]) -> Iterator[UserJob]:
             key: value.replace("%a", str(number)).replace("%A", "%j") if key in ("output", "error", "input") else value
             for key, value in job.native.settings.items()
         }
-        yield UserJob(
-            NativeDescription("slurm", settings, job.native.script),
-            job.command,
-            f"{job.name}-{number}",
-            job.hosts,
-            job.directory,
-            {**job.environment, **common, "SLURM_ARRAY_TASK_ID": str(number)},
-            job.time_limit,
-            job.requests,
+        yield replace(
+            job,
+            native=NativeDescription("slurm", settings, job.native.script),
+            name=f"{job.name}-{number}",
+            environment={**job.environment, **common, "SLURM_ARRAY_TASK_ID": str(number)},
         )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HORIZON",
     "check_deadline",
+    "parse_begin",
     "parse_deadline",
     "parse_deadline_field",
     "parse_since",
@@ -35,6 +36,7 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})", re.ASCII)
 _NAMES_A_TIME_OF_DAY = re.compile(
     r"\b(([01]?\d|2[0-3]):[0-5]\d(\s?[ap]m)?|(0?[1-9]|1[0-2])\s?[ap]m|noon|midnight)\b", re.ASCII | re.IGNORECASE
 )
+_BEGIN = "begin"
 _LONGEST_TEXT = 80  # of a time in words
 
 
@@ -63,6 +65,16 @@ def parse_deadline(given: float | str, now: float) -> float:
     """
     seconds = _read(given, now, _Source.API).seconds if isinstance(given, str) else given
     return check_deadline(seconds, now)
+
+
+def parse_begin(given: float | str, now: float) -> float:
+    """Return the API's time before which a task does not start, in seconds since the epoch.
+
+    Raises:
+        UserError: not a time, without a zone, past, or more than ten years away.
+    """
+    seconds = _read(given, now, _Source.API, _BEGIN).seconds if isinstance(given, str) else given
+    return check_deadline(seconds, now, _BEGIN)
 
 
 def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple[float, str]:
@@ -150,7 +162,7 @@ def _read(text: str, now: float, source: _Source, what: str = "deadline", zone: 
         raise UserError(f"{shown} is not a time: {source.value}") from error
     local = given.tzinfo is None
     if local and source is _Source.API:
-        raise UserError(f"the deadline {text!r} has no zone: write {text}+00:00 or {text}Z for universal time")
+        raise UserError(f"the {what} {text!r} has no zone: write {text}+00:00 or {text}Z for universal time")
     try:
         seconds = _epoch(given, zone)
         skipped = local and abs(_wall_clock(seconds, zone) - given).total_seconds() >= 1

@@ -48,6 +48,8 @@ def resubmit(
     values = {name: value for name, value in asdict(change).items() if value is not None}
     if values.get("deadline") == "none":
         values["deadline"] = None
+    if values.get("begin") == "now":
+        values["begin"] = None
     requests = [
         replace(request_like_task(task, now, catalogued=task.application in known), **values) for task in earlier
     ]
@@ -66,6 +68,7 @@ def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> Task
         "profile": task.profile.seconds if own and task.profile is not None else None,
         "prepare": () if catalogued else task.prepare,
         "launch": LaunchMode(task.launch),
+        "begin": None,
         "after": (),  # it waits for nothing that the first one waited for
     }
     return TaskRequest(**(shared_values(task, TaskRequest) | again))

@@ -9,8 +9,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.api.deadlines import parse_deadline
-from cosched.api.documents import TaskPage
+from cosched.api.deadlines import parse_begin, parse_deadline
+from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.app.validation import check_deadline_can_be_met, checked_name
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cosched.access.principals import Principal
-    from cosched.api.documents import ExplanationView, TaskChange, TaskDetail, TaskView
+    from cosched.api.documents import ExplanationView, TaskDetail, TaskView
     from cosched.app.core_access import CoreClient
     from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.outputs import TaskOutputs
@@ -143,7 +143,7 @@ class TaskService:
 
         def check(core: Coscheduler) -> None:
             task = _waiting(core, task_id)
-            if edit.moves_deadline or edit.best_effort is False:
+            if edit.moves_deadline or edit.begin or edit.best_effort is False:
                 check_deadline_can_be_met(edited(task, edit), state)
 
         self._core.apply(EditRequested(self._core.now(), task_id, edit, principal.name), check)
@@ -188,15 +188,23 @@ def _late_tasks(core: Coscheduler, time: float) -> LateTasks:
 
 
 def _checked_edit(change: TaskChange, now: float) -> TaskEdit:
-    if change.deadline is None and change.name is None and change.best_effort is None:
-        raise UserError("nothing is to be changed: give a deadline, a name or best effort")
+    if change == TaskChange():
+        raise UserError("nothing is to be changed: give a deadline, a begin, a name or best effort")
     undated = isinstance(change.deadline, str) and change.deadline == "none"
     return TaskEdit(
         name=None if change.name is None else checked_name(change.name),
         deadline=None if undated or change.deadline is None else parse_deadline(change.deadline, now),
         without_deadline=undated,
+        begin=_checked_begin(change.begin, now),
         best_effort=change.best_effort,
     )
+
+
+def _checked_begin(begin: float | str | None, now: float) -> float | None:
+    """Return a new begin in seconds since the epoch; 0.0 for at once, None for none given."""
+    if begin is None:
+        return None
+    return 0.0 if begin == "now" else parse_begin(begin, now)
 
 
 def _waiting(core: Coscheduler, task_id: str) -> Task:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cosched.api.deadlines import parse_deadline
+from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.times import format_time, parse_duration
 from cosched.app.notifications.transports import NotificationTargets
 from cosched.connector.values import check_native_description, safe
@@ -239,6 +239,7 @@ def _task(
         "environment": _environment({**(environment or {}), **request.environment}),
         "directory": _directory(request.directory),
         "deadline": None if request.deadline is None else parse_deadline(request.deadline, domain.time),
+        "begin": None if request.begin is None else parse_begin(request.begin, domain.time),
         "count": count,
         "prepare": _command(request.prepare or (() if request.native else prepare)),
         "after": _after(request.after),
@@ -349,7 +350,7 @@ def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
     shortest = _unmeetable_run_time(task, domain)
     if shortest is None or task.profile is None or task.spec.deadline is None:
         return
-    earliest = math.ceil(domain.time + shortest)
+    earliest = math.ceil(_first_start(task, domain) + shortest)
     raise UserError(
         f"the deadline {format_time(task.spec.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, "
         f"on {task.profile.quickest.best_count} hosts; the earliest deadline that can be met is {format_time(earliest)}"
@@ -360,7 +361,7 @@ def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
 def _unmeetable_run_time(task: Task, domain: DomainState) -> float | None:
     """Return the shortest predicted run time if even that misses the deadline, else None.
 
-    The run would begin now.
+    The run would begin now, or as soon as the task may.
     """
     if task.spec.deadline is None:
         return None
@@ -368,7 +369,11 @@ def _unmeetable_run_time(task: Task, domain: DomainState) -> float | None:
     if expected is None:
         return None
     shortest = expected.quickest.shortest
-    return shortest if domain.time + shortest > task.spec.deadline else None
+    return shortest if _first_start(task, domain) + shortest > task.spec.deadline else None
+
+
+def _first_start(task: Task, domain: DomainState) -> float:
+    return max(domain.time, task.spec.begin or 0.0)
 
 
 def checked_name(name: str) -> str:

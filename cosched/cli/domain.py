@@ -14,7 +14,7 @@ import typer
 from cosched.api.deadlines import parse_since
 from cosched.api.times import format_duration, format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
+from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, figure, print_table
 from cosched.errors import UserError
 
 __all__ = ["app"]
@@ -144,7 +144,7 @@ def usage(
             entry.name,
             str(entry.tasks),
             str(entry.runs),
-            f"{entry.host_seconds / 3600:.2f}",
+            figure(entry.host_seconds / 3600, 3),
             f"{entry.host_seconds / total:.1%}",
             str(entry.on_time or ""),
             str(entry.late or ""),

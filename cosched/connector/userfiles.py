@@ -65,6 +65,7 @@ class UserJob:
         directory: working directory of the job, absolute.
         environment: additions to its environment.
         time_limit: seconds after which the manager may end it.
+        begin: time before which it may not start, as `cosched task submit --begin` takes it; empty: at once.
         requests: to cosched, by the names of the options of `cosched task submit`, in order.
     """
 
@@ -75,6 +76,7 @@ class UserJob:
     directory: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     time_limit: float | None = None
+    begin: str = ""
     requests: tuple[tuple[str, str], ...] = ()
 
     @property

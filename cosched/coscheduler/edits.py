@@ -24,12 +24,14 @@ class TaskEdit:
     Attributes:
         deadline: epoch seconds.
         without_deadline: whether it loses its deadline; `deadline` is None then.
+        begin: epoch seconds before which it may not start; 0: at once.
         best_effort: whether it is welcome although its deadline may not be met.
     """
 
     name: str | None = None
     deadline: float | None = None
     without_deadline: bool = False
+    begin: float | None = None
     best_effort: bool | None = None
 
     @property
@@ -41,6 +43,7 @@ class TaskEdit:
         """Name what is changed."""
         named = {
             "deadline": self.moves_deadline,
+            "begin": self.begin is not None,
             "name": self.name is not None,
             "best effort": self.best_effort is not None,
         }
@@ -55,6 +58,7 @@ def edited(task: Task, edit: TaskEdit) -> Task:
         spec,
         name=spec.name if edit.name is None else edit.name,
         deadline=None if edit.without_deadline else deadline,
+        begin=spec.begin if edit.begin is None else edit.begin or None,
         best_effort=spec.best_effort if edit.best_effort is None else edit.best_effort,
     )
     return replace(task, spec=spec)

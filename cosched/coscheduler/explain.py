@@ -187,6 +187,8 @@ def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> flo
 
 def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
     found = [f"task {_task_text(core, name, task)}, which it comes after" for name in core.predecessors(task.id)]
+    if task.spec.begin is not None and task.spec.begin > time:
+        found.append(f"the time from which it may start, in {task.spec.begin - time:.0f} s")
     if time < core.paused_until:
         found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
     limit = core.owner_limit(task.id)

@@ -275,8 +275,8 @@ class PlanningView:
     def _held_back(self, time: float) -> Mapping[str, float]:
         """Return the epoch time before which each held-back task is not tried.
 
-        A task is held back, for example, while its owner is at the manager's limit or while a neighbour is asked about
-        it.
+        A task is held back, for example, while its owner is at the manager's limit, while a neighbour is asked about
+        it or until the begin that its user has asked for.
         """
         shut = self._lifecycle.limited_owners()
         refused = (
@@ -289,4 +289,4 @@ class PlanningView:
             else {}
         )
         refused |= self._without_room(time)
-        return {**refused, **self._queue.held_back} if refused else self._queue.held_back
+        return {**refused, **self._queue.not_before} if refused else self._queue.not_before

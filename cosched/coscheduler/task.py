@@ -76,6 +76,7 @@ class TaskSpec:
         application: name of the catalogue entry or of the command.
         command: argument vector, run on each host or on the first, as `launch` says.
         deadline: epoch seconds.
+        begin: epoch seconds before which it may not start; None: at once.
         count: number of hosts of a task without a profile (ignored where there is one).
         prepare: argument vector run before the command, where that runs; empty for none.
         native: the job in its manager's own words, where the user brought a file; its command is for people then.
@@ -94,6 +95,7 @@ class TaskSpec:
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: str = ""
     deadline: float | None = None
+    begin: float | None = None
     count: int = 1
     prepare: tuple[str, ...] = ()
     native: NativeDescription | None = None

@@ -56,6 +56,7 @@ class TaskQueue:
         self.start_requests: dict[str, int] = {}
         self.offered_to_neighbours: dict[str, bool] = {}
         self.in_transit: dict[str, None] = {}
+        self._begins: dict[str, float] = {}  # tasks that were not to start before a time
         self._staging = staging
         self._unmodelled: dict[str, None] = {}  # tasks without a profile; a dictionary keeps its order
         self._searched: set[str] = set()  # tasks that a settled plan of the search has covered
@@ -82,8 +83,17 @@ class TaskQueue:
         """Return how many tasks of the plan a new one overtakes where it is inserted."""
         return self._order.overtaken_by(self._due(task), task.spec.after)
 
+    @property
+    def not_before(self) -> Mapping[str, float]:
+        """Tasks that may not start before an epoch time: held back, or by their own begin."""
+        if not self._begins:
+            return self.held_back
+        later = {task: max(begin, self.held_back.get(task, 0.0)) for task, begin in self._begins.items()}
+        return {**self.held_back, **later}
+
     def add(self, task: Task) -> None:
         """Put a new task into the plan by its deadline, or at the end."""
+        self._note_begin(task)
         if task.in_transit:
             self.in_transit[task.id] = None
         elif task.profile is None:
@@ -100,6 +110,7 @@ class TaskQueue:
             if task.profile is None:
                 self.add(task)
             else:
+                self._note_begin(task)
                 planned[task.id] = self._due(task)
         self._order = self._order.extended(planned)
         self._counts |= dict.fromkeys(planned, 0)
@@ -107,6 +118,7 @@ class TaskQueue:
 
     def add_again(self, task: Task) -> None:
         """Put a task that had begun at the front; it has been through staging before."""
+        self._note_begin(task)
         if task.in_transit:
             self.in_transit[task.id] = None
         elif task.profile is None:
@@ -132,6 +144,8 @@ class TaskQueue:
             self.remove(after.id)
             self.add(after)
             self._searched |= {after.id} if searched else set()
+        else:
+            self._note_begin(after)
 
     def snapshot(self) -> QueueSnapshot:
         """Return all that the queue remembers."""
@@ -156,6 +170,8 @@ class TaskQueue:
         )
         self.in_transit, self._unmodelled = dict.fromkeys(snapshot.in_transit), dict.fromkeys(snapshot.unmodelled)
         self._searched = set(snapshot.searched)
+        for name in (*snapshot.plan.tasks, *snapshot.unmodelled, *snapshot.in_transit):
+            self._note_begin(tasks[name])
 
     def adopt(self, plan: TaskPlan) -> None:
         """Make a plan the current one; waiting tasks that it does not name keep behind."""
@@ -168,6 +184,7 @@ class TaskQueue:
             self._classes.pop(task, None)
             self._plan = None
         self.problems.forget(task)
+        self._begins.pop(task, None)
         self._unmodelled.pop(task, None)
         self.in_transit.pop(task, None)
         self._searched.discard(task)
@@ -189,11 +206,18 @@ class TaskQueue:
 
     def may_leave(self, task: str, time: float) -> bool:
         """Return whether nothing holds the task back any more."""
-        return self.held_back.get(task, 0.0) <= time and not self._waits(task, time)
+        earliest = max(self.held_back.get(task, 0.0), self._begins.get(task, 0.0))
+        return earliest <= time and not self._waits(task, time)
 
     def staged(self, task: Task, time: float) -> bool:
         """Return whether the task has waited long enough for the search."""
         return task.id in self._searched or time >= task.submitted + self._staging
+
+    def _note_begin(self, task: Task) -> None:
+        if task.spec.begin is None:
+            self._begins.pop(task.id, None)
+        else:
+            self._begins[task.id] = task.spec.begin
 
     def _follow(self, plan: TaskPlan) -> None:
         """Take over a plan of the tasks that wait."""

@@ -98,12 +98,12 @@ def predict_placement(
 
 
 def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time: float) -> float | None:
-    """Return the seconds until the predecessors of a new task complete; None if unknown."""
+    """Return the seconds until a new task may begin and its predecessors complete; None if unknown."""
+    latest = 0.0 if task.spec.begin is None else max(task.spec.begin - time, 0.0)
     before = [name for name in task.spec.after if name in core.tasks]
     if not before:
-        return 0.0
+        return latest
     planned = dict(zip(problem.tasks, spans(problem, plan)[1], strict=True))
-    latest = 0.0
     for name in before:
         end = planned.get(name)
         if end is None:

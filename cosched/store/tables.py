@@ -77,6 +77,7 @@ tasks = Table(
     Column("environment", STRING_MAP, nullable=False, info=_DETAIL),
     Column("directory", Text, nullable=False),
     Column("deadline", Double),
+    Column("begin", Double, info=_DETAIL),
     Column("profile", PROFILE, info=_DETAIL),
     Column("correction", Text, nullable=False),
     Column("count", Integer, nullable=False),

@@ -41,6 +41,43 @@ def test_a_held_task_says_who_holds_it() -> None:
     assert found.waits_for == ("its release: ann holds it (`cosched task release 1`)",)
 
 
+@pytest.mark.parametrize("seconds", [[10.0], None])
+def test_a_task_starts_at_its_begin_and_is_planned_from_then(seconds: list[float] | None) -> None:
+    core = a_core(1)
+    assert not dispatched(submit(core, a_task(1, seconds, begin=20.0)))
+    assert not dispatched(core.handle(Tick(19.9)))
+    found = explain(core, "1", 5.0)
+    assert found is not None
+    assert found.waits_for[0] == "the time from which it may start, in 15 s"
+    assert found.planned_start == (None if seconds is None else 20.0)
+    (short,) = dispatched(submit(core, a_task(2, [4.0]), 6.0))  # its host is no one's until then
+    start(core, short, 6.0)
+    assert not dispatched(complete(core, short, 6.0, 10.0))
+    assert [attempt.task for attempt in dispatched(core.handle(Tick(20.0)))] == ["1"]
+
+
+def test_nothing_starts_that_would_run_into_a_begin_that_is_planned_for() -> None:
+    core = a_core(1)
+    submit(core, a_task(1, [10.0], begin=20.0, deadline=31.0))
+    assert not dispatched(submit(core, a_task(2, [25.0]), 5.0))
+    found = explain(core, "2", 6.0)
+    assert found is not None
+    assert found.planned_start == 30.0
+
+
+def test_a_begin_is_changed_and_holds_after_a_restart() -> None:
+    core = a_core(1)
+    submit(core, a_task(1, begin=20.0))
+    core.handle(EditRequested(1.0, "1", TaskEdit(begin=40.0), "ann"))
+    assert not dispatched(core.handle(Tick(30.0)))
+    again = a_core(1)
+    restore(again, 30.0, tasks=[core.tasks["1"]])
+    again.handle(HostsObserved(31.0, hosts(1)))
+    assert not dispatched(again.handle(Tick(32.0)))
+    assert dispatched(again.handle(EditRequested(33.0, "1", TaskEdit(begin=0.0), "ann")))
+    assert again.tasks["1"].spec.begin is None
+
+
 def test_a_task_that_has_left_is_neither_held_nor_edited() -> None:
     core = a_core()
     (attempt,) = dispatched(submit(core, a_task(1)))

@@ -19,6 +19,7 @@ _ADDED = (
     ("0016", "tasks", "processes_per_host"),
     ("0017", "tasks", "held_by"),
     ("0019", "tasks", "claim"),
+    ("0020", "tasks", "begin"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"))

@@ -49,6 +49,7 @@ TASKS = st.builds(
     environment=st.dictionaries(TEXT, TEXT, max_size=4),
     directory=TEXT,
     deadline=st.none() | TIMES,
+    begin=st.none() | TIMES,
     profile=st.none() | PROFILES | WITH_RANGES | BY_CLASS,
     correction=TEXT,
     count=st.integers(1, 10**6),

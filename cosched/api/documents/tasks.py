@@ -41,6 +41,7 @@ class TaskRequest:
         command: argument vector starting with an absolute path; runs as `launch` says.
         parameters: parameters of the application.
         deadline: seconds since the epoch, ISO 8601 with a zone, or "now+2h30m".
+        begin: likewise; it does not start before.
         hosts: how many, as a number or a range "2-8"; limits what the scheduler may choose.
         model: the text of the user's own performance model (PSL), for a command; `parameters` are then the model's.
         profile: the user's own figures: run time in seconds on 1, 2, … hosts, null where that count cannot be used.
@@ -61,6 +62,7 @@ class TaskRequest:
     command: tuple[str, ...] = ()
     parameters: dict[str, float | str] = field(default_factory=dict)
     deadline: float | str | None = None
+    begin: float | str | None = None
     hosts: int | str | None = None
     model: str = ""
     profile: tuple[float | None, ...] | None = None
@@ -158,11 +160,13 @@ class TaskChange:
 
     Attributes:
         deadline: seconds since the epoch, ISO 8601 with a zone, "now+2h30m", or "none" to have none any more.
+        begin: likewise, a time before which it does not start; "now": at once.
         name: for people.
         best_effort: whether the task is kept although its deadline cannot be met.
     """
 
     deadline: float | str | None = None
+    begin: float | str | None = None
     name: str | None = None
     best_effort: bool | None = None
 
@@ -251,6 +255,7 @@ class TaskDetail(TaskView):
         model: the text of the performance model (PSL) that its user brought; empty for none.
         profile: the prediction as the model or the user gives it; null where it passes through.
         after: the tasks that must have completed before it may start.
+        begin: time before which it does not start.
         launch: how its command is launched.
         processes_per_host: ranks of a program that is launched once, on each host.
     """
@@ -269,6 +274,7 @@ class TaskDetail(TaskView):
     handovers: tuple[HandoverView, ...] = ()
     model: str = ""
     after: tuple[str, ...] = ()
+    begin: float | None = None
     launch: str = "each"
     processes_per_host: int = 1
 

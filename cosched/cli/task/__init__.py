@@ -165,6 +165,7 @@ def submit(
         str | None,
         typer.Option(help="now+2h30m, 18:00, 'friday 17:00', 2030-01-31T18:00.", show_default=False),
     ] = None,
+    begin: Annotated[str, typer.Option(metavar="TIME", help="Not before this time, written like a deadline.")] = "",
     file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Your own: job.sub or job.sh.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
     hosts: Annotated[str, typer.Option(metavar="N|A-B", help="How many hosts.")] = "",
@@ -200,6 +201,7 @@ def submit(
     options = SubmitOptions(
         application=application,
         deadline=deadline or "",
+        begin=begin,
         settings=settings or (),
         hosts=hosts,
         profile=profile,
@@ -367,6 +369,7 @@ def edit(
     state: StateOption = None,
     late: LateOption = False,
     deadline: Annotated[str, typer.Option(help="As at submission; `none`: no deadline any more.")] = "",
+    begin: Annotated[str, typer.Option(metavar="TIME", help="Not before this time; `now`: at once.")] = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     best_effort: Annotated[
         bool | None, typer.Option("--best-effort/--no-best-effort", help="Also if the deadline cannot be met.")
@@ -378,7 +381,12 @@ def edit(
 
     A task that has left the queue is refused and stays as it is.
     """
-    change = TaskChange(deadline=_new_deadline(deadline), name=name or None, best_effort=best_effort)
+    change = TaskChange(
+        deadline=_new_deadline(deadline),
+        begin=_new_deadline(begin, "begin"),
+        name=name or None,
+        best_effort=best_effort,
+    )
     selection = Selection(user=user, name=named, states=state or (), late=late)
     with connect(server) as client:
         chosen = selection.tasks(client, task_ids, ["queued"])
@@ -444,11 +452,11 @@ def resubmit(
     )
 
 
-def _new_deadline(text: str) -> float | str | None:
-    """Return a deadline as it is sent, and tell what was assumed of it; None where none was typed."""
-    if text in ("", "none"):
+def _new_deadline(text: str, what: str = "deadline") -> float | str | None:
+    """Return a deadline or a begin as it is sent, and tell what was assumed of it; None where none was typed."""
+    if text in ("", "none" if what == "deadline" else "now"):
         return text or None
-    when, note = parse_typed_deadline(text, time.time())
+    when, note = parse_typed_deadline(text, time.time(), what)
     sys.stderr.write(f"cosched: {note}\n" if note else "")
     return when
 

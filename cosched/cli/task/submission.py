@@ -54,6 +54,7 @@ class SubmitOptions:
 
     application: str = ""
     deadline: str = ""
+    begin: str = ""
     settings: Sequence[str] = ()
     hosts: str = ""
     profile: str = ""
@@ -92,6 +93,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
     if options.profile and options.runtime:
         raise UserError("--profile and --runtime both say how long it takes: give one of them")
     deadline, note = parse_typed_deadline(options.deadline, now) if options.deadline else (None, "")
+    begin, begins = parse_typed_deadline(options.begin, now, "begin") if options.begin else (None, "")
     profile = tuple(map(_profile_value, options.profile.split(","))) if options.profile else None
     where = options.directory or ("." if command else "")
     request = TaskRequest(
@@ -99,6 +101,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         command=(_program(command[0]), *command[1:]) if command else (),
         parameters=dict(name_and_value(word, "--set") for word in options.settings),
         deadline=deadline,
+        begin=begin,
         hosts=options.hosts or None,
         profile=_runtime_profile(options.runtime, options.hosts) if options.runtime else profile,
         name=options.name,
@@ -112,7 +115,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         launch=_launch_mode(options.launch, options.mpi),
         processes_per_host=options.processes_per_host,
     )
-    return request, note
+    return request, "; ".join(filter(None, (begins, note)))
 
 
 def _launch_mode(launch: str, mpi: str) -> LaunchMode:
@@ -331,6 +334,7 @@ def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[Tas
         options,
         application=options.application or requests.get("application", ""),
         deadline=options.deadline or requests.get("deadline", ""),
+        begin=options.begin or requests.get("begin", "") or job.begin,
         hosts=options.hosts or requests.get("hosts", "") or job.hosts,
         profile=options.profile or ("" if options.runtime else requests.get("profile", "")),
         runtime=options.runtime or ("" if options.profile else requests.get("runtime", "")),

@@ -104,6 +104,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("peer", task.peer),
         ("prediction", _prediction_text(task)),
         ("submitted", format_optional_time(task.submitted)),
+        ("begin", format_optional_time(task.begin)),
         ("deadline", _deadline_text(task)),
         ("claim", _claim_text(task)),
         ("dispatched", format_optional_time(task.dispatched)),

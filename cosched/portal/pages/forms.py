@@ -54,6 +54,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         command=() if application else command,
         parameters=_parameters(fields),
         deadline=parse_deadline_field(fields.get("deadline", ""), zone),
+        begin=parse_deadline_field(fields.get("begin", ""), zone),
         hosts=fields.get("hosts", "").replace(" ", "").replace("–", "-") or None,
         model="" if application else fields.get("model", ""),
         profile=read_profile(fields.get("profile", "")),

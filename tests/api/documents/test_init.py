@@ -24,6 +24,7 @@ FULL = TaskRequest(
     command=("/x", "ü"),
     parameters={"nx": 5.0, "mode": "fast"},
     deadline=1e9,
+    begin=1e9 - 5,
     hosts="2-8",
     profile=(None, 5.0),
     name="n",

@@ -75,6 +75,20 @@ def test_late_tasks_are_those_that_ended_late_or_will(here: Daemon, capsys: pyte
 
 
 @pytest.mark.usefixtures("here")
+def test_a_begin_is_shown_changed_and_checked_against_the_deadline(capsys: pytest.CaptureFixture[str]) -> None:
+    assert said(capsys, "task", "submit", "halving", "--set", "work=40", "--begin", "now+1h")[0] == 0
+    assert "begin:       " in said(capsys, "task", "show", "1")[1]
+    assert "the time from which it may start, in 3" in said(capsys, "task", "explain", "1")[1]
+    assert said(capsys, "task", "edit", "1", "--begin", "now+2h")[1] == "task 1 is changed\n"
+    code, _, err = said(capsys, "task", "edit", "1", "--deadline", "now+2h")
+    assert (code, "cannot be met" in err) == (1, True)
+    assert said(capsys, "task", "edit", "1", "--begin", "now")[0] == 0
+    assert "begin:" not in said(capsys, "task", "show", "1")[1]
+    code, _, err = said(capsys, "task", "submit", "halving", "--begin", "2020-01-01T00:00Z")
+    assert (code, "the begin 2020-01-01" in err) == (1, True)
+
+
+@pytest.mark.usefixtures("here")
 def test_what_was_meant_by_a_file_or_an_empty_deadline_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

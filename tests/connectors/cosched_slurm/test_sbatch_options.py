@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched_slurm.sbatch_options import check_user_option, long_name, parse_array_indices, parse_time_limit
+from cosched_slurm.sbatch_options import (
+    check_user_option,
+    long_name,
+    parse_array_indices,
+    parse_begin,
+    parse_time_limit,
+)
 
 
 @pytest.mark.parametrize(
@@ -67,6 +73,26 @@ def test_arrays_that_make_no_sense_or_too_many_tasks_are_refused(text: str) -> N
         parse_array_indices(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("now", ""),
+        ("now+60", "now+60s"),
+        ("now+2hours", "now+2h"),
+        ("now+1week", "now+7d"),
+        ("16:00", "16:00"),
+        ("2030-01-31T18:00", "2030-01-31T18:00"),
+    ],
+)
+def test_a_begin_is_read_as_slurm_reads_it(text: str, begin: str) -> None:
+    assert parse_begin(text) == begin
+
+
+def test_an_offset_that_slurm_has_not_is_refused() -> None:
+    with pytest.raises(UserError, match="is not understood"):
+        parse_begin("now+soon")
+
+
 def test_short_names_and_long_ones_are_the_same() -> None:
     assert long_name("-N4") == ("nodes", "4")
     assert long_name("-N") == ("nodes", None)
@@ -81,8 +107,6 @@ def test_short_names_and_long_ones_are_the_same() -> None:
         "--wrap=id",
         "--hold",
         "-H",
-        "--begin=now+3600",
-        "-b 16:00",
         "-Z",
         "-",
         "x",
