@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import grp
 import pwd
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.sharing.shares import Share, Shares
@@ -38,14 +39,17 @@ def configured_shares(section: SharesSection) -> Shares | None:
         half_life=section.half_life,
         window=section.window,
         groups={name: _share(table) for name, table in section.groups.items()},
-        users={name: _share(table) for name, table in section.users.items()},
+        users={name: _share(table, section) for name, table in section.users.items()},
         members=members,
         default=Share(1.0, section.budget, section.hosts, section.waiting),
     )
 
 
-def _share(table: ShareTable) -> Share:
-    return Share(table.weight, table.budget, table.hosts, table.waiting)
+def _share(table: ShareTable, each: SharesSection | None = None) -> Share:
+    """Return a share; where its table says nothing, `each` user's bounds hold."""
+    bounds = table.model_dump(include={"budget", "hosts", "waiting"}, exclude_none=True)
+    default = Share() if each is None else Share(1.0, each.budget, each.hosts, each.waiting)
+    return replace(default, weight=table.weight, **bounds)
 
 
 def _unix_members(name: str) -> list[str]:
