@@ -100,7 +100,7 @@ _STATES = {
 # Of several words, the first of these in order decides: a job that is completing is not over.
 _PRECEDENCE = ("COMPLETING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "SUSPENDED", "STOPPED", "CONFIGURING")
 # Slurm has not looked at the job yet, or others are before it: it begins by itself.
-_IN_TURN = ("", "None", "Priority", "Resources", "Cleaning")
+_IN_TURN = ("", "None", "Priority", "Resources", "Cleaning", "Prolog", "BurstBufferStageIn")
 _STARTING = "its hosts are made ready"
 _HOLDS = ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "launch_failed_requeued_held")
 

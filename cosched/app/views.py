@@ -23,7 +23,7 @@ from cosched.api.documents import (
     TaskView,
 )
 from cosched.coscheduler.learnt_corrections import corrected_profile
-from cosched.coscheduler.progress import doubtful_hosts, overrun, unstarted_for
+from cosched.coscheduler.progress import doubtful_hosts, overrun
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import tables
@@ -206,7 +206,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
                 expected_end(attempt, time),
                 running=True,
             ),
-            unstarted=unstarted_for(core, attempt, time),
+            unstarted=core.unstarted.waited(attempt.uuid, time),
             overrun=overrun(attempt, time),
             certain=doubtful.isdisjoint(attempt.hosts),
         )

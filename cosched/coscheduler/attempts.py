@@ -305,6 +305,8 @@ class AttemptLifecycle:
 
     def _ended(self, attempt: Attempt, reason: str, time: float) -> None:
         """End an attempt and with it its task."""
+        if attempt.started is not None:
+            self.unstarted.began(attempt)  # perhaps nothing was told of it before its end
         self._close(attempt)
         actual = None
         if attempt.state is AttemptState.COMPLETED and attempt.started is not None and attempt.finished is not None:

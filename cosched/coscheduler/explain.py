@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.progress import doubtful_hosts, overrun_of, unstarted_for
+from cosched.coscheduler.progress import doubtful_hosts, overrun_of
 from cosched.coscheduler.sharing.standing import share_obstacle
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
@@ -102,7 +102,7 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
             AttemptState.CANCELLING: f"{job} is being cancelled: {attempt.reason}",
         }.get(attempt.state, attempt.state.value)
     ]
-    waited = unstarted_for(core, attempt, time)
+    waited = core.unstarted.waited(attempt.uuid, time)
     if waited:
         sentences = [_not_begun(core, attempt, job, waited)]
     elif attempt.state is AttemptState.SUBMITTED and attempt.reason:
@@ -227,7 +227,7 @@ def _ahead(
     if taken:
         found.append(f"on hosts it will use: {_first_tasks(core, taken, task)}")
     for attempt in core.attempts.values():
-        if hosts.intersection(attempt.hosts) and (waited := unstarted_for(core, attempt, time)):
+        if hosts.intersection(attempt.hosts) and (waited := core.unstarted.waited(attempt.uuid, time)):
             name = _task_text(core, attempt.task, task)
             found.append(f"{name} has not begun on free hosts for {waited:.0f} s: until it does, no end is promised")
     aside = sorted(hosts.intersection(core.unstarted.set_aside(time)))

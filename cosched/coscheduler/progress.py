@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Attempt
 
-__all__ = ["Overrun", "Progress", "doubtful_hosts", "overrun", "overrun_of", "progress", "unstarted_for"]
+__all__ = ["Overrun", "Progress", "doubtful_hosts", "overrun", "overrun_of", "progress"]
 
 _TOLERANCE = 0.1  # of the prediction: runs vary
 _LEAST = 1.0  # seconds
@@ -57,12 +57,6 @@ class Progress:
     overruns: tuple[Overrun, ...] = ()
 
 
-def unstarted_for(core: Coscheduler, attempt: Attempt, time: float) -> float:
-    """Return how many seconds an attempt has waited to begin; 0 where that is usual."""
-    waiting = core.unstarted.late(time).get(attempt.uuid)
-    return 0.0 if waiting is None else time - waiting.since
-
-
 def overrun(attempt: Attempt, time: float) -> float:
     """Return how many seconds a run is past its predicted end; 0 within the usual."""
     if attempt.state is not AttemptState.RUNNING or attempt.started is None or attempt.predicted is None:
@@ -79,10 +73,9 @@ def doubtful_hosts(core: Coscheduler, time: float) -> set[str]:
 def progress(core: Coscheduler, time: float) -> Progress:
     """Return what does not go on as planned."""
     late = [core.attempts[uuid].task for uuid in core.unstarted.late(time)]
-    tried = [name for name in core.tasks if core.unstarted.tries(name)]
     over = [attempt for attempt in core.attempts.values() if overrun(attempt, time)]
     return Progress(
-        tuple(dict.fromkeys((*late, *tried))),
+        tuple(dict.fromkeys((*late, *core.unstarted.refused()))),
         core.unstarted.suspects(),
         tuple(_overrun(core, one, time) for one in over),
     )

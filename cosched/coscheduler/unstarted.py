@@ -6,6 +6,7 @@ The manager is asked why; its answer decides whether to wait on or to call the a
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from cosched.coscheduler.changes import DiagnoseAttempt
 from cosched.coscheduler.recording.snapshot import UnstartedAttempt, UnstartedSnapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from cosched.connector.interface import StartDiagnosis
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.state import CoreState
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["UnstartedAttempts"]
 
 _SLOW_STARTS = 3.0  # times the hand-over that nine in ten stay below, until an attempt is late
-_DOUBTFUL = 0.25  # share of the grace after which nothing is promised any more for the hosts
+_DOUBTFUL = 0.25  # share of the grace
 _UNEXPLAINED = 5.0  # graces that an attempt is waited for where the manager names no obstacle
 _PAUSE_GROWTH = 4.0
 _LONGEST_PAUSE = 3600.0  # seconds between two tries of a task
@@ -49,6 +52,7 @@ class UnstartedAttempts:
         self._tried: dict[str, tuple[str, ...]] = {}
         self._accusers: dict[str, tuple[str, ...]] = {}
         self._aside: dict[str, float] = {}
+        self._next = -math.inf  # nobody is asked for before
 
     def snapshot(self) -> UnstartedSnapshot:
         """Return all that is remembered."""
@@ -67,6 +71,7 @@ class UnstartedAttempts:
         self._waiting, self._tries, self._retry = dict(snapshot.waiting), dict(snapshot.tries), dict(snapshot.retry)
         self._tried, self._accusers = dict(snapshot.tried), dict(snapshot.accusers)
         self._aside, self.calls = dict(snapshot.aside), snapshot.calls
+        self._next = -math.inf
 
     @property
     def grace(self) -> float:
@@ -75,7 +80,8 @@ class UnstartedAttempts:
 
     def wait(self, attempt: str, time: float) -> None:
         """Note that the manager has an attempt; known ones go on waiting."""
-        self._waiting.setdefault(attempt, UnstartedAttempt(time, time + self.grace))
+        if attempt not in self._waiting:
+            self._put(attempt, UnstartedAttempt(time, time + self.grace))
 
     def forget(self, attempt: str) -> None:
         """Note that an attempt no longer waits to begin."""
@@ -103,11 +109,21 @@ class UnstartedAttempts:
         return self._retry.get(task, 0.0)
 
     def ask(self, time: float) -> None:
-        """Ask why attempts have not begun that should have."""
-        for uuid, waiting in self._waiting.items():
-            if waiting.asked is None and time >= waiting.ask and self._is_asked_for(self._state.attempts[uuid], time):
-                self._waiting[uuid] = replace(waiting, asked=time)
-                self._state.decide(DiagnoseAttempt(uuid))
+        """Ask why attempts have not begun that should have.
+
+        Of those without hosts one at a time is asked for, and only where enough hosts are free for it.
+        """
+        if time < self._next:
+            return
+        due = [uuid for uuid, waiting in self._waiting.items() if waiting.asked is None and time >= waiting.ask]
+        anywhere = [uuid for uuid in due if not self._state.attempts[uuid].hosts]
+        chosen = [uuid for uuid in due if self._state.attempts[uuid].hosts] + self._fitting(anywhere, time)
+        for uuid in anywhere:
+            self._waiting[uuid] = replace(self._waiting[uuid], ask=time + self.grace)
+        for uuid in chosen:
+            self._waiting[uuid] = replace(self._waiting[uuid], asked=time)
+            self._state.decide(DiagnoseAttempt(uuid))
+        self._next = min((each.ask for each in self._waiting.values() if each.asked is None), default=math.inf)
 
     def answered(self, attempt: Attempt, diagnosis: StartDiagnosis, time: float) -> str:
         """Take in the manager's answer.
@@ -121,12 +137,12 @@ class UnstartedAttempts:
             return ""
         grace, age = self.grace, time - waiting.since
         if diagnosis.verdict is StartVerdict.STARTING or time > waiting.asked + grace:
-            self._waiting[attempt.uuid] = UnstartedAttempt(time, time + grace)
+            self._put(attempt.uuid, UnstartedAttempt(time, time + grace))
             return ""
         explained = diagnosis.verdict is StartVerdict.BLOCKED or age >= _UNEXPLAINED * grace
         if not attempt.hosts or not explained:
-            pause = age if not attempt.hosts else grace
-            self._waiting[attempt.uuid] = UnstartedAttempt(waiting.since, time + pause, None, diagnosis.reason)
+            pause = grace if attempt.hosts else 2 * age
+            self._put(attempt.uuid, UnstartedAttempt(waiting.since, time + pause, None, diagnosis.reason))
             return ""
         self.forget(attempt.uuid)
         self.calls += 1
@@ -136,15 +152,29 @@ class UnstartedAttempts:
         words = diagnosis.reason or "it names no reason"
         return f"the resource manager did not start it on free hosts in {age:.0f} s: {words}"
 
-    def late(self, time: float) -> dict[str, UnstartedAttempt]:
-        """Return the attempts with hosts whose start cannot be counted on any more, by UUID."""
+    def waited(self, attempt: str, time: float) -> float:
+        """Return how many seconds an attempt with hosts has waited to begin; 0 where that is usual."""
+        waiting = self._waiting.get(attempt)
+        if waiting is None or not self._state.attempts[attempt].hosts:
+            return 0.0
+        seconds = time - waiting.since
+        return seconds if seconds >= self._doubtful else 0.0
+
+    def late(self, time: float) -> list[str]:
+        """Return the attempts with hosts whose start cannot be counted on any more."""
+        before = time - self._doubtful
+        attempts = self._state.attempts
+        return [uuid for uuid, each in self._waiting.items() if each.since <= before and attempts[uuid].hosts]
+
+    def refused(self) -> Collection[str]:
+        """Return the tasks with attempts that did not begin, and none since that did."""
+        return self._tries.keys()
+
+    @property
+    def _doubtful(self) -> float:
+        """Seconds after which nothing is promised any more for the hosts of an attempt."""
         slow = _SLOW_STARTS * self._state.corrections.dispatch_latency.slow
-        before = time - max(_DOUBTFUL * self._settings.start_grace, slow)
-        return {
-            uuid: waiting
-            for uuid, waiting in self._waiting.items()
-            if waiting.since <= before and self._state.attempts[uuid].hosts
-        }
+        return max(_DOUBTFUL * self._settings.start_grace, slow)
 
     def reason(self, attempt: str) -> str:
         """Return the manager's last answer on an attempt; empty where there is none."""
@@ -163,18 +193,21 @@ class UnstartedAttempts:
         """Return the hosts on which several tasks did not begin, with their number."""
         return {host: len(tasks) for host, tasks in self._accusers.items() if len(tasks) >= _SUSPICIOUS}
 
-    def _is_asked_for(self, attempt: Attempt, time: float) -> bool:
-        """Return whether the manager is asked now.
+    def _fitting(self, anywhere: Sequence[str], time: float) -> list[str]:
+        """Return the first of these attempts that the free hosts suffice for, unless another is asked for."""
+        attempts = self._state.attempts
+        if not anywhere or any(
+            each.asked is not None and not attempts[uuid].hosts for uuid, each in self._waiting.items()
+        ):
+            return []
+        busy = self._state.hosts.occupied(attempts.values(), time)
+        free = sum(host not in busy for host in self._state.hosts.mine())
+        fitting = [uuid for uuid in anywhere if attempts[uuid].count <= free]
+        return sorted(fitting, key=lambda uuid: bool(self._waiting[uuid].reason))[:1]  # those without an answer first
 
-        For an attempt without hosts only where some are free, and one at a time.
-        """
-        if attempt.hosts:
-            return True
-        asked = any(
-            each.asked is not None and not self._state.attempts[uuid].hosts for uuid, each in self._waiting.items()
-        )
-        busy = self._state.hosts.occupied(self._state.attempts.values(), time)
-        return not asked and sum(host not in busy for host in self._state.hosts.mine()) >= attempt.count
+    def _put(self, attempt: str, waiting: UnstartedAttempt) -> None:
+        self._waiting[attempt] = waiting
+        self._next = min(self._next, waiting.ask)
 
     def _blame(self, attempt: Attempt, time: float) -> None:
         """Suspect the hosts of a task that was tried nowhere else.

@@ -193,6 +193,17 @@ def test_a_job_without_a_model_shows_the_reason_and_waits_on() -> None:
     assert core.tasks["1"].status.reason == ""
 
 
+def test_of_a_crowd_without_a_model_one_at_a_time_is_asked_for() -> None:
+    core = a_core(2)
+    crowd = [dispatched(submit(core, a_task(number, None)))[0] for number in (1, 2, 3)]
+    for attempt in crowd:
+        submitted(core, attempt, 0.0)
+    answer(core, crowd[0], 60.0)
+    assert asked(core.handle(Tick(119.0))) == []
+    answer(core, crowd[1], 120.0)
+    assert not cancelled(core.handle(Tick(121.0)))
+
+
 def test_a_job_without_a_model_in_a_full_pool_is_not_asked_for() -> None:
     core = a_core(1)
     (planned,) = dispatched(submit(core, a_task(1, [1000.0])))

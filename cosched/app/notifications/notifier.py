@@ -44,9 +44,10 @@ _FIRST, _LONGEST = 5.0, 3600.0  # seconds to wait after a fault, doubled each ti
 
 def late_notices(core: Coscheduler, time: float) -> list[Notice]:
     """Return notices of live tasks that will be or are late, or were not started."""
-    unstarted = [name for name, task in core.tasks.items() if task.spec.notify and core.unstarted.tries(name)]
     notices = [
-        Notice(name, "unstarted", each, time, time) for name in unstarted for each in core.tasks[name].spec.notify
+        Notice(name, "unstarted", target, time, time)
+        for name in core.unstarted.refused()
+        for target in core.tasks[name].spec.notify
     ]
     deadlines = {
         name: task.spec.deadline
