@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
 import pytest
 
-from cosched.access.principals import Role
+from cosched.access.principals import Principal, Role
+from cosched.api.documents import PlacementView
 from tests.portal.pages.makers import Portal, portal
 
 if TYPE_CHECKING:
@@ -58,6 +61,24 @@ def test_the_list_says_where_a_task_is_and_where_it_came_from(tmp_path: Path, mo
 
             monkeypatch.setattr(here.daemon.services.tasks, "tasks", tasks)
             assert f'<span class="soft">{said}</span>' in ann.see("/tasks")
+
+
+def test_the_list_says_what_does_not_go_as_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.submit(name="greedy", deadline=time.strftime("%Y-%m-%dT%H:%M", time.localtime(time.time() + 86400)))
+        place = PlacementView(task="1", hosts=("h1",), start=0.0, end=4.2e9, deadline=None, running=True)
+        plan = here.daemon.services.domain.plan(Principal("ann", Role.USER))
+        for spot, said, promised in (
+            (place, "late", True),
+            (replace(place, unstarted=70.0, certain=False), "not begun on free hosts for 1 min 10 s", False),
+            (replace(place, overrun=12.0), "12 s longer than predicted", True),
+        ):
+            shown = MagicMock(return_value=replace(plan, placements=(spot,)))
+            monkeypatch.setattr(here.daemon.services.domain, "plan", shown)
+            text = ann.see("/tasks")
+            assert said in text
+            assert ("−" in text.partition("<tbody>")[2]) == promised
 
 
 def csrf(text: str) -> dict[str, str]:
