@@ -50,7 +50,7 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
     """
     limit = _NO_LIMIT if launch.time_limit is None else str(launch.time_limit)
     marks = shlex.quote(str(folder))
-    plain = not launch.prepare and launch.launch in (LaunchMode.EACH, LaunchMode.ONCE)
+    plain = not launch.prepare and not launch.stdin and launch.launch in (LaunchMode.EACH, LaunchMode.ONCE)
     command = launch.command if plain else ("/bin/sh", "-c", prepared_command(launch, marks))
     arguments = [
         sys.executable,

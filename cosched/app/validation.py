@@ -237,7 +237,8 @@ def _task(
         "command": _command(command),
         "parameters": dict(values or {}),
         "environment": _environment({**(environment or {}), **request.environment}),
-        "directory": _directory(request.directory),
+        "directory": _absolute(request.directory, "directory"),
+        "stdin": _absolute(request.stdin, "standard input"),
         "deadline": None if request.deadline is None else parse_deadline(request.deadline, domain.time),
         "begin": None if request.begin is None else parse_begin(request.begin, domain.time),
         "count": count,
@@ -258,6 +259,8 @@ def _check_native(request: TaskRequest, connector: str) -> None:
             f"the file is written for {native.manager!r}, and this domain's resource manager is "
             f"{connector!r}: submit it where {native.manager!r} runs"
         )
+    if request.stdin:
+        raise UserError("a file of the user's own says itself what its program reads: leave stdin out")
     if request.prepare:
         raise UserError("a task from a file of the user's own has no preparation beside it: put it into the file")
     check_native_description(native)
@@ -407,10 +410,10 @@ def _environment(environment: Mapping[str, str]) -> dict[str, str]:
     return dict(environment)
 
 
-def _directory(directory: str) -> str:
-    if directory and (not directory.startswith("/") or "\0" in directory):
-        raise UserError(f"the directory {directory[:80]!r} is not an absolute path: write it from / on")
-    return str(safe(directory, "the directory"))
+def _absolute(path: str, what: str) -> str:
+    if path and (not path.startswith("/") or "\0" in path):
+        raise UserError(f"the {what} {path[:80]!r} is not an absolute path: write it from / on")
+    return str(safe(path, f"the {what}"))
 
 
 def _after(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -119,6 +119,7 @@ class Launch:
         application: its name, for the same.
         launch: on each host, or once; `prepare` runs where the command does.
         processes_per_host: ranks of a parallel program on each host.
+        stdin: file that the command reads as its standard input, absolute; empty for none.
     """
 
     attempt: str
@@ -140,6 +141,7 @@ class Launch:
     application: str = ""
     launch: LaunchMode = LaunchMode.EACH
     processes_per_host: int = 1
+    stdin: str = ""
 
 
 class JobState(StrEnum):

@@ -55,6 +55,8 @@ def command_lines(launch: Launch) -> str:
     if launch.command[0].startswith("-"):
         raise UserError(f"program {launch.command[0]!r} starts with '-': give its path")
     command = shlex.join(launch.command)
+    if launch.stdin:
+        command += f" < {shlex.quote(launch.stdin)}"
     if launch.launch not in _LAUNCHERS:
         return f"exec {command}"
     ranks = launch.count * launch.processes_per_host

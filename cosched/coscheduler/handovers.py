@@ -99,6 +99,7 @@ class TaskDocument:
         native: the job in a user's own file, if there is one; it runs only beside the manager named there.
         launch: None for a command that runs on each host: so domains of before `launch` understand all but the others.
         processes_per_host: None where `launch` is.
+        stdin: None for a command without one, likewise.
     """
 
     name: str
@@ -119,6 +120,7 @@ class TaskDocument:
     native: NativeJob | None = None
     launch: LaunchMode | None = None
     processes_per_host: int | None = None
+    stdin: str | None = None
 
 
 def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: tuple[float, ...] = ()) -> TaskDocument:
@@ -141,6 +143,7 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
         "native": None if job is None else NativeJob(job.manager, job.script, _texts(job.settings)),
         "launch": spec.launch if spec.launch.once else None,
         "processes_per_host": spec.processes_per_host if spec.launch.once else None,
+        "stdin": spec.stdin or None,
     }
     return TaskDocument(**(shared_values(spec, TaskDocument) | travelling))
 
@@ -160,6 +163,7 @@ def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:
         "model": "",
         "launch": document.launch or LaunchMode.EACH,
         "processes_per_host": document.processes_per_host or 1,
+        "stdin": document.stdin or "",
     }
     return TaskSpec(**(shared_values(document, TaskSpec) | arriving))
 

@@ -78,6 +78,7 @@ class TaskSpec:
         deadline: epoch seconds.
         begin: epoch seconds before which it may not start; None: at once.
         count: number of hosts of a task without a profile (ignored where there is one).
+        stdin: file that the command reads as its standard input, absolute; empty for none.
         prepare: argument vector run before the command, where that runs; empty for none.
         native: the job in its manager's own words, where the user brought a file; its command is for people then.
         model: text of the user's own performance model (PSL); empty where there is none.
@@ -94,6 +95,7 @@ class TaskSpec:
     parameters: Mapping[str, float | str] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     directory: str = ""
+    stdin: str = ""
     deadline: float | None = None
     begin: float | None = None
     count: int = 1
@@ -113,7 +115,7 @@ class TaskSpec:
 
         They are nearly what one more such task costs in memory and in the database.
         """
-        texts = [self.name, self.application, self.directory, self.model]
+        texts = [self.name, self.application, self.directory, self.stdin, self.model]
         for several in (self.command, self.prepare, self.after, self.notify):
             texts += several
         settings = {} if self.native is None else self.native.settings

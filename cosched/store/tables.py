@@ -76,6 +76,7 @@ tasks = Table(
     Column("parameters", STRING_MAP, nullable=False, info=_DETAIL),
     Column("environment", STRING_MAP, nullable=False, info=_DETAIL),
     Column("directory", Text, nullable=False),
+    Column("stdin", Text, nullable=False, server_default=text("''"), info=_DETAIL),
     Column("deadline", Double),
     Column("begin", Double, info=_DETAIL),
     Column("profile", PROFILE, info=_DETAIL),

@@ -20,6 +20,7 @@ _ADDED = (
     ("0017", "tasks", "held_by"),
     ("0019", "tasks", "claim"),
     ("0020", "tasks", "begin"),
+    ("0021", "tasks", "stdin"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"))

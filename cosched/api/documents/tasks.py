@@ -48,6 +48,7 @@ class TaskRequest:
         name: for people.
         environment: additions to the environment.
         directory: working directory, absolute; empty for one that the connector makes.
+        stdin: file that the command reads as its standard input, absolute; empty for none.
         best_effort: accept the task although its deadline cannot be met.
         time_limit: seconds (or "2h") after which the manager may end it.
         notify: addresses to tell of its end, or that it will be late: mailto:… and https://… allowed here.
@@ -69,6 +70,7 @@ class TaskRequest:
     name: str = ""
     environment: dict[str, str] = field(default_factory=dict)
     directory: str = ""
+    stdin: str = ""
     best_effort: bool = False
     time_limit: float | str | None = None
     prepare: tuple[str, ...] = ()
@@ -256,6 +258,7 @@ class TaskDetail(TaskView):
         profile: the prediction as the model or the user gives it; null where it passes through.
         after: the tasks that must have completed before it may start.
         begin: time before which it does not start.
+        stdin: file that its command reads as its standard input; empty for none.
         launch: how its command is launched.
         processes_per_host: ranks of a program that is launched once, on each host.
     """
@@ -275,6 +278,7 @@ class TaskDetail(TaskView):
     model: str = ""
     after: tuple[str, ...] = ()
     begin: float | None = None
+    stdin: str = ""
     launch: str = "each"
     processes_per_host: int = 1
 

@@ -175,6 +175,7 @@ def submit(
     ] = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     directory: Annotated[str, typer.Option(help="Where it runs; a command: here.")] = "",
+    stdin: Annotated[str, typer.Option(metavar="FILE", help="What it reads as its standard input.")] = "",
     notify: Annotated[
         list[str] | None, typer.Option(metavar="ADDRESS", help="Tell of its end: mail or https://…")
     ] = None,
@@ -208,6 +209,7 @@ def submit(
         runtime=runtime,
         name=name,
         directory=directory,
+        stdin=stdin,
         environment=env or (),
         time_limit=time_limit,
         best_effort=best_effort,

@@ -41,6 +41,7 @@ class SubmitOptions:
         profile: seconds on 1, 2, … hosts, separated by commas, `-` where that count cannot be used.
         runtime: the same as people say it: "30m" on `hosts`, or "4:30m,8:16m".
         directory: where it runs; a relative one starts here.
+        stdin: a file that the command reads; a relative one starts here.
         environment: additions, NAME=VALUE.
         time_limit: a duration.
         best_effort: accept also if the deadline cannot be met.
@@ -61,6 +62,7 @@ class SubmitOptions:
     runtime: str = ""
     name: str = ""
     directory: str = ""
+    stdin: str = ""
     environment: Sequence[str] = ()
     time_limit: str = ""
     best_effort: bool = False
@@ -107,6 +109,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         name=options.name,
         environment=dict(name_and_value(word, "--env") for word in options.environment),
         directory=str(Path(where).absolute()) if where else "",
+        stdin=_input_file(options) if options.stdin else "",
         best_effort=options.best_effort,
         prepare=_prepare_words(options.prepare) if options.prepare else (),
         notify=tuple(word if ":" in word else f"mailto:{word}" for word in options.notify),
@@ -175,6 +178,14 @@ def _profile_value(word: str) -> float | None:
             f"--profile has {word!r}: write seconds on 1, 2, … hosts, such as 50,40,30, "
             "and - for a count that cannot be used"
         ) from error
+
+
+def _input_file(options: SubmitOptions) -> str:
+    path = Path(options.stdin).absolute()
+    made_later = options.after or options.prepare  # by what runs before it
+    if not made_later and not path.is_file():
+        raise UserError(f"--stdin {options.stdin}: there is no such file: give one that the hosts can read, too")
+    return str(path)
 
 
 def _runtime_profile(text: str, hosts: str) -> tuple[float | None, ...]:
@@ -320,6 +331,8 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
         UserError: the file or an option is at fault.
     """
     text = read_user_file(path)
+    if options.stdin:
+        raise UserError("--stdin goes with an application or a command: a file says itself what its program reads")
     if options.prepare:
         raise UserError("--prepare goes with an application or a command: put it into the file")
     place = UserFileOrigin(Path.cwd(), dict(os.environ), path.name)

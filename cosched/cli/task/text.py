@@ -97,6 +97,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),
         ("launch", _launch_text(task)),
         ("directory", task.directory),
+        ("reads", task.stdin),
         ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
         ("held by", task.held_by),

@@ -101,15 +101,18 @@ class JobLifeContract(ContractBase):
         assert name
         assert written == name
 
-    def test_it_runs_in_its_directory(self, bench: Bench) -> None:
-        """`directory` is the working directory."""
+    def test_it_runs_in_its_directory_and_reads_its_file(self, bench: Bench) -> None:
+        """`directory` is the working directory, `stdin` the standard input."""
         folder = bench.workplace / "with space"
         folder.mkdir()
         folder.chmod(bench.workplace.stat().st_mode)
-        launch = replace(bench.shell("pwd -P > here", hosts=bench.up(1)), directory=str(folder))
+        (folder / "in put").write_text("read\n")
+        launch = bench.shell("pwd -P > here; cat", hosts=bench.up(1))
+        launch = replace(launch, directory=str(folder), stdin=str(folder / "in put"))
         bench.submit(launch)
         bench.until(launch, JobState.COMPLETED)
         assert (folder / "here").read_text().rstrip("\n") == str(folder.resolve())
+        assert bench.written(launch, "out", 0).data == b"read\n"
 
     def test_what_it_wrote_comes_back(self, bench: Bench) -> None:
         """`output` returns what each process wrote, whole or in part; None without any."""

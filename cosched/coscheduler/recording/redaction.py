@@ -48,6 +48,7 @@ _LINES = (
     ("TaskSpec", "directory"),
     ("TaskSpec", "model"),
     ("TaskSpec", "name"),
+    ("TaskSpec", "stdin"),
     ("TaskForwarded", "reason"),
     ("TaskReturned", "reason"),
     ("UnstartedAttempt", "reason"),

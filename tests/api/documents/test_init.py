@@ -30,6 +30,7 @@ FULL = TaskRequest(
     name="n",
     environment={"A": "1"},
     directory="/tmp",
+    stdin="/tmp/in",
     best_effort=True,
     time_limit="2h",
     prepare=("/y",),

@@ -130,6 +130,16 @@ def test_a_run_time_that_says_nothing_is_refused(options: SubmitOptions, says: s
         request_of(options, ("/bin/true",), NOW)
 
 
+def test_what_a_task_reads_is_there_or_made_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match="--stdin data: there is no such file"):
+        request_of(SubmitOptions(stdin="data"), ("/bin/cat",), NOW)
+    for made in (SubmitOptions(stdin="data", after=["1"]), SubmitOptions(stdin="data", prepare="/bin/true")):
+        assert request_of(made, ("/bin/cat",), NOW)[0].stdin == str(tmp_path / "data")
+    (tmp_path / "data").touch()
+    assert request_of(SubmitOptions(stdin="data"), ("/bin/cat",), NOW)[0].stdin == str(tmp_path / "data")
+
+
 def test_a_program_that_is_not_executable_is_told_from_one_that_is_not_there(tmp_path: Path) -> None:
     file = tmp_path / "job"
     file.write_text("#!/bin/sh\n")

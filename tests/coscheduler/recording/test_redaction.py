@@ -38,6 +38,7 @@ SECRET = change_task(
     native=NativeDescription("slurm", {"comment": "hunter2"}, "export KEY=hunter2"),
     parameters={"file": "offer.doc", "size": 3.0},
     directory="/home/ann/merger",
+    stdin="/home/ann/merger/input",
     prepare=("/home/ann/stage",),
     model="application merger {}",
 )
