@@ -208,7 +208,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
             ),
             unstarted=core.unstarted.waited(attempt.uuid, time),
             overrun=overrun(attempt, time),
-            certain=doubtful.isdisjoint(attempt.hosts),
+            certain=doubtful.isdisjoint(attempt.hosts) and attempt.state is not AttemptState.HELD,
         )
         for attempt in core.attempts.values()
         if attempt.hosts

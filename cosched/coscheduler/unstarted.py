@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cosched.connector.interface import StartVerdict
 from cosched.coscheduler.changes import DiagnoseAttempt
 from cosched.coscheduler.recording.snapshot import UnstartedAttempt, UnstartedSnapshot
+from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -117,7 +118,8 @@ class UnstartedAttempts:
             return
         due = [uuid for uuid, waiting in self._waiting.items() if waiting.asked is None and time >= waiting.ask]
         anywhere = [uuid for uuid in due if not self._state.attempts[uuid].hosts]
-        chosen = [uuid for uuid in due if self._state.attempts[uuid].hosts] + self._fitting(anywhere, time)
+        pinned = [uuid for uuid in due if self._state.attempts[uuid].hosts]
+        chosen = self._on_free_hosts(pinned, time) + self._fitting(anywhere, time)
         for uuid in anywhere:
             self._waiting[uuid] = replace(self._waiting[uuid], ask=time + self.grace)
         for uuid in chosen:
@@ -153,7 +155,7 @@ class UnstartedAttempts:
         return f"the resource manager did not start it on free hosts in {age:.0f} s: {words}"
 
     def waited(self, attempt: str, time: float) -> float:
-        """Return how many seconds an attempt with hosts has waited to begin; 0 where that is usual."""
+        """Return how long an attempt with hosts has waited to begin; 0 where that is usual."""
         waiting = self._waiting.get(attempt)
         if waiting is None or not self._state.attempts[attempt].hosts:
             return 0.0
@@ -193,8 +195,26 @@ class UnstartedAttempts:
         """Return the hosts on which several tasks did not begin, with their number."""
         return {host: len(tasks) for host, tasks in self._accusers.items() if len(tasks) >= _SUSPICIOUS}
 
+    def _on_free_hosts(self, pinned: Sequence[str], time: float) -> list[str]:
+        """Return those of these attempts whose hosts no other runs on; the others wait anew.
+
+        The hosts of a job that was held went to others.
+        """
+        if not pinned:
+            return []
+        running = {
+            host
+            for attempt in self._state.attempts.values()
+            if attempt.state is AttemptState.RUNNING
+            for host in attempt.hosts
+        }
+        free = [uuid for uuid in pinned if running.isdisjoint(self._state.attempts[uuid].hosts)]
+        for uuid in set(pinned) - set(free):
+            self._put(uuid, UnstartedAttempt(time, time + self.grace))
+        return free
+
     def _fitting(self, anywhere: Sequence[str], time: float) -> list[str]:
-        """Return the first of these attempts that the free hosts suffice for, unless another is asked for."""
+        """Return one of these attempts that the free hosts suffice for, if any."""
         attempts = self._state.attempts
         if not anywhere or any(
             each.asked is not None and not attempts[uuid].hosts for uuid, each in self._waiting.items()

@@ -1,4 +1,4 @@
-"""The progress watch tells log and status of jobs that do not begin and of overruns."""
+"""The progress watch tells of jobs that do not begin, and of overruns."""
 
 from __future__ import annotations
 

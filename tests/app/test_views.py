@@ -174,6 +174,20 @@ def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
     assert (plan.bound, plan.gap) == (None, None)
 
 
+def test_the_plan_says_what_lasts_too_long_and_whose_end_cannot_be_counted_on(core: Coscheduler) -> None:
+    (attempt,) = core.attempts
+    late = plan_view(ME, core, NOW + 15).placements[0]
+    assert late.overrun == pytest.approx(5.0)
+    assert late.certain
+    core.handle(JobReported(NOW + 16, JobReport(attempt, JobState.HELD, "j", reason="by a user")))
+    held = plan_view(ME, core, NOW + 16).placements[0]
+    assert (held.task, held.overrun, held.certain) == ("1", 0.0, False)
+    core.handle(JobReported(NOW + 17, JobReport(attempt, JobState.QUEUED, "j")))
+    stuck, *behind = plan_view(ME, core, NOW + 60).placements
+    assert (stuck.unstarted, stuck.certain) == (43.0, False)
+    assert not any(each.certain for each in behind)
+
+
 def test_the_plan_says_when_and_why_it_changed(core: Coscheduler) -> None:
     assert (plan_view(ME, core, NOW + 4).changed, plan_view(ME, core, NOW + 4).why) == (None, "")
     core.last_improvement = (NOW + 3, "makespan 61 → 58 s")

@@ -182,6 +182,19 @@ def test_a_held_job_takes_no_host_and_is_not_called_back() -> None:
     assert asked(core.handle(Tick(1061.0)))
 
 
+def test_a_released_job_whose_host_went_to_another_is_waited_for() -> None:
+    core = a_core(1)
+    (held,) = dispatched(submit(core, a_task(1, [10.0])))
+    submitted(core, held, 0.0)
+    report(core, held, JobState.HELD, 1.0, reason="by a user")
+    (other,) = dispatched(submit(core, a_task(2, [100.0]), 2.0))
+    start(core, other, 3.0)
+    report(core, held, JobState.QUEUED, 4.0)  # released
+    assert not asked(core.handle(Tick(64.0)))
+    complete(core, other, 3.0, 103.0)
+    assert asked(core.handle(Tick(124.0))) == [held.uuid]
+
+
 def test_a_job_without_a_model_shows_the_reason_and_waits_on() -> None:
     core = a_core(2)
     (attempt,) = dispatched(submit(core, a_task(1, None)))
