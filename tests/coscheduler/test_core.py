@@ -34,6 +34,7 @@ from cosched.coscheduler.events import (
     ReleaseRequested,
     ReservationReleased,
     ScheduleImproved,
+    SharesChanged,
     SubmitFailed,
     TaskSubmitted,
     Tick,
@@ -42,6 +43,7 @@ from cosched.coscheduler.problem_builder import run_times
 from cosched.coscheduler.recording.lines import RecordingWriter, read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.coscheduler.task_plan import TaskPlan
@@ -704,6 +706,7 @@ class AnyWeather(RuleBasedStateMachine):
         self.owner: dict[str, str] = {}
         self.after: dict[str, tuple[str, ...]] = {}  # task → those that it comes after
         self.kept: dict[str, Reservation] = {}
+        self.most: int | None = None  # hosts that ann may have
         self.asked: list[str] = []  # attempts of which the manager was asked why they have not begun
         self.tell(HostsObserved(0.0, mixed_hosts()))
 
@@ -737,12 +740,18 @@ class AnyWeather(RuleBasedStateMachine):
                         assert math.isfinite(task.profile.on(attempt.count))
                     self.runs_into_nothing(attempt.hosts, event.time, event.time + (attempt.predicted or 0.0))
                     self.owner[attempt.uuid] = task.id
+                    self.keeps_to_the_share(task.owner)
                 case CancelAttempt(uuid):
                     self.is_fenced(uuid)
                 case DiagnoseAttempt(uuid):
                     self.asked.append(uuid)
                 case LocateAttempt() | Replan():
                     pass
+
+    def keeps_to_the_share(self, owner: str) -> None:
+        live = self.core.attempts.values()
+        taken = sum(each.count for each in live if self.core.tasks[each.task].owner == owner)
+        assert owner != "ann" or self.most is None or taken <= self.most, "more hosts than the share allows"
 
     def is_fenced(self, uuid: str) -> None:
         self.fenced.add(uuid)
@@ -765,8 +774,9 @@ class AnyWeather(RuleBasedStateMachine):
         seconds=st.one_of(st.none(), st.lists(st.sampled_from([1.0, 3.0, 9.0, math.inf]), min_size=1, max_size=4)),
         after=st.sets(st.integers(1, 20), max_size=2),
         due=st.one_of(st.none(), st.floats(0.0, 20.0)),
+        owner=st.sampled_from(["ann", "bob"]),
     )
-    def submit(self, seconds: list[float] | None, after: set[int], due: float | None) -> None:
+    def submit(self, seconds: list[float] | None, after: set[int], due: float | None, owner: str) -> None:
         if seconds is not None and not any(map(math.isfinite, seconds)):
             return
         before = tuple(str(number) for number in sorted(after) if number <= self.accepted)
@@ -775,7 +785,7 @@ class AnyWeather(RuleBasedStateMachine):
         self.accepted += 1
         self.after[str(self.accepted)] = before
         deadline = None if due is None else self.time + due
-        task = a_task(self.accepted, seconds, submitted=self.time, after=before, deadline=deadline)
+        task = a_task(self.accepted, seconds, submitted=self.time, after=before, deadline=deadline, owner=owner)
         self.tell(TaskSubmitted(self.later(), task))
 
     @rule(
@@ -907,6 +917,14 @@ class AnyWeather(RuleBasedStateMachine):
         name = self.pick(number, list(self.kept))
         del self.kept[name]
         self.tell(ReservationReleased(self.later(), name))
+
+    @rule(
+        hosts=st.sampled_from([None, 1, 2]), budget=st.sampled_from([None, 0.002]), weight=st.sampled_from([1.0, 9.0])
+    )
+    def the_domain_is_divided(self, hosts: int | None, budget: float | None, weight: float) -> None:
+        self.most = hosts
+        users = {"ann": Share(weight, budget, hosts)}
+        self.tell(SharesChanged(self.later(), Shares(half_life=50.0, window=20.0, users=users)))
 
     @rule()
     def a_new_recording_begins(self) -> None:
