@@ -68,7 +68,7 @@ def parse_deadline(given: float | str, now: float) -> float:
 
 
 def parse_begin(given: float | str, now: float) -> float:
-    """Return the API's time before which a task does not start, in seconds since the epoch.
+    """Return a begin of the API in seconds since the epoch: the task does not start before.
 
     Raises:
         UserError: not a time, without a zone, past, or more than ten years away.
@@ -101,7 +101,9 @@ def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple
 
 
 def parse_since(text: str, now: float) -> float:
-    """Return a time that is past: so long ago ("8h", "30d"), or a date and time of this machine's zone.
+    """Return a past time in seconds since the epoch.
+
+    Written as so long ago ("8h", "30d"), or as a date and time of this machine's zone.
 
     Raises:
         UserError: neither of them, or still to come.
@@ -183,7 +185,7 @@ def _wall_clock(seconds: float, zone: tzinfo | None) -> datetime:
 
 
 def _typed_time(text: str, now: float) -> datetime:
-    """Return the moment that a person named: as ISO 8601, as a time of day or in words.
+    """Return the moment in ISO 8601, a time of day or words of a person's.
 
     Raises:
         ValueError: none of them.

@@ -63,7 +63,10 @@ class DomainHistory:
         ]
 
     def usage(self, principal: Principal, by: Literal["user", "application"], since: float) -> list[UsageView]:
-        """Return who has had the hosts since a time, the largest use first; your own alone, unless you are operator."""
+        """Return who has had the hosts since a time, the largest use first.
+
+        Only operators see more than their own.
+        """
         column = "owner" if by == "user" else "application"
         owner = None if principal.is_operator else principal.name
         rows = self._store.usage(column, since, self._core.now(), owner)

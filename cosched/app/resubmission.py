@@ -29,10 +29,10 @@ def resubmit(
     change: TaskChange = _UNCHANGED,
     key: tuple[str, str] = ("", ""),
 ) -> Sequence[TaskView]:
-    """Submit tasks once more, each with as much time until its deadline as it had; all or none are accepted.
+    """Submit tasks once more, each with as much time as it had; all or none.
 
     Args:
-        services: of the domain.
+        services: services of the domain.
         principal: the user who asks; the new tasks are theirs.
         tasks: identifiers of the earlier ones.
         change: what is to be other than it was.

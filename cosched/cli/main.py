@@ -131,7 +131,7 @@ def _options(
 
 
 def _completed_words() -> list[str]:
-    """Return the words of the line that a shell asks to be completed, without the program; else none."""
+    """Return the words that a shell asks to be completed; none where no shell asks."""
     if "_COSCHED_COMPLETE" not in os.environ:
         return []
     return os.environ.get("_TYPER_COMPLETE_ARGS", os.environ.get("COMP_WORDS", "")).split()[1:]

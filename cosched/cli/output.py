@@ -14,7 +14,7 @@ from rich.console import Console
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "emit_json",
     "figure",
     "finite",
+    "print_answer",
     "print_table",
     "write_text",
 ]
@@ -67,6 +68,14 @@ def emit_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print one JSON document and a newline to standard output."""
     json.dump(document, sys.stdout, indent=2, allow_nan=False, ensure_ascii=False)
     sys.stdout.write("\n")
+
+
+def print_answer(json: bool, document: Mapping[str, Any] | Sequence[Any], lines: Callable[[], Sequence[str]]) -> None:
+    """Print an answer as JSON where that was asked for, else as lines for people."""
+    if json:
+        emit_json(document)
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in lines()))
 
 
 def write_text(path: Path, text: str) -> None:

@@ -162,7 +162,7 @@ class TaskCalls(ApiCaller):
         return decode_document(TaskView, self._call("PATCH", f"/tasks/{segment(task_id)}", body))
 
     def resubmit(self, task_id: str, change: TaskChange | None = None, key: str = "") -> TaskView:
-        """Submit a task once more, changed, with as much time until its deadline as it had.
+        """Submit a task once more, changed, with as much time as it had.
 
         Args:
             task_id: the task.

@@ -65,7 +65,7 @@ def edited(task: Task, edit: TaskEdit) -> Task:
 
 
 def why_unchangeable(task: Task) -> str:
-    """Say in a sentence why a live task cannot be changed; return "" where it can."""
+    """Say why a live task cannot be changed; return "" where it can."""
     status = task.status
     if task.origin:
         return f"task {task.id} comes from domain {task.origin}: change it there"

@@ -287,7 +287,7 @@ def _first_tasks(core: Coscheduler, tasks: list[str], asked: Task) -> str:
 
 
 def _task_text(core: Coscheduler, name: str, asked: Task) -> str:
-    """Return a task's number and state, with its name where it is of the same user as the one asked about."""
+    """Return a task's number and state, and its name where both are of one user."""
     task = core.tasks[name]
     called = f"{task.spec.name}, " if task.owner == asked.owner and task.spec.name else ""
     return f"{name} ({called}{task.status.state})"

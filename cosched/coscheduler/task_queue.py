@@ -85,7 +85,7 @@ class TaskQueue:
 
     @property
     def not_before(self) -> Mapping[str, float]:
-        """Tasks that may not start before an epoch time: held back, or by their own begin."""
+        """Tasks that may not start before an epoch time, which their users or others set."""
         if not self._begins:
             return self.held_back
         later = {task: max(begin, self.held_back.get(task, 0.0)) for task, begin in self._begins.items()}

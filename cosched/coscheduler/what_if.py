@@ -98,7 +98,10 @@ def predict_placement(
 
 
 def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time: float) -> float | None:
-    """Return the seconds until a new task may begin and its predecessors complete; None if unknown."""
+    """Return the seconds until a new task may start; None if unknown.
+
+    It waits for its begin and for its predecessors.
+    """
     latest = 0.0 if task.spec.begin is None else max(task.spec.begin - time, 0.0)
     before = [name for name in task.spec.after if name in core.tasks]
     if not before:

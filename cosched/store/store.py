@@ -335,7 +335,7 @@ class Store:
             by: column of the table `tasks` whose values are told apart.
             since: begin of the time, epoch seconds.
             until: its end; attempts that still run have their hosts until then.
-            owner: of this user's tasks alone; None for all.
+            owner: user whose tasks alone count; None for all.
 
         Returns:
             Rows with the fields of `UsageView`.

@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostView:
-    """A host; `task`, of `owner`, and `free_at` say what occupies it and until when that is expected.
+    """A host; `task`, `owner` and `free_at` say what occupies it, and until when.
 
     Another user's task has no name here: what is not free has `free_at`. `reserved` says for what the host is kept now.
     """

@@ -1,12 +1,12 @@
 """`cosched task` submits tasks, follows them and prints what they wrote.
 
-`submission.py` makes requests of arguments and files; `selection.py` chooses tasks; `text.py` words the answers.
+`submission.py` makes requests of arguments and files; `selection.py` chooses tasks, `changes.py` changes them;
+`outputs.py` prints what they wrote; `text.py` words the answers.
 """
 
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -15,16 +15,15 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cosched.api.deadlines import parse_typed_deadline
-from cosched.api.documents.tasks import FINAL_STATES, TaskChange, TaskDetail, TaskView
 from cosched.api.times import format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_table
+from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_answer, print_table
+from cosched.cli.task.changes import changes
+from cosched.cli.task.outputs import output_command
 from cosched.cli.task.selection import (
     IdArgument,
     IdsArgument,
     LateOption,
-    NamedOption,
     NameOption,
     Selection,
     StateOption,
@@ -32,110 +31,16 @@ from cosched.cli.task.selection import (
 )
 from cosched.cli.task.submission import SubmitOptions, read_lines, request_of, requests_of_file, task_array
 from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
-from cosched.client import Client
 from cosched.errors import CoschedError, UserError
 
-__all__ = ["app", "output_command"]
+__all__ = ["app"]
 
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
 
-_PART = 1 << 20
-_LOOK = 0.5  # seconds between looks at a task that still runs
-
-
-def output_command(stream: str) -> Callable[..., None]:
-    """Return the command that prints one stream, "out" or "err"."""
-
-    def command(
-        task_id: Annotated[str, typer.Argument(metavar="ID", help="Identifier of the task.")],
-        rank: Annotated[int, typer.Option(min=0, help="Of which process: they are numbered over the hosts.")] = 0,
-        attempt: Annotated[int, typer.Option(min=0, help="Of which try, from 1; 0: the last.")] = 0,
-        tail: Annotated[int, typer.Option(metavar="BYTES", min=0, help="Only so much of the end.")] = 0,
-        follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
-        server: ServerOption = "",
-        json: JsonOption = False,
-    ) -> None:
-        with connect(server) as client:
-            if json:
-                emit_json(_output_document(client, task_id, stream, rank=rank, attempt=attempt, tail=tail))
-            else:
-                _write_output(client, task_id, stream, rank=rank, attempt=attempt, tail=tail, follow=follow)
-
-    return command
-
-
-def _write_output(
-    client: "Client", task_id: str, stream: str, *, rank: int, attempt: int, tail: int, follow: bool
-) -> None:
-    """Write a process's output to standard output.
-
-    Args:
-        client: the daemon.
-        task_id: the task.
-        stream: "out" or "err".
-        rank: rank of the process.
-        attempt: which try, from 1; 0 for the last.
-        tail: number of bytes at the end to write; 0 for all.
-        follow: go on until the task has ended.
-
-    Raises:
-        UserError: nothing was written, or it is not kept by cosched; says where it is.
-    """
-    seen = False
-    for part in _output_parts(client, task_id, stream, rank, attempt, tail, follow=follow):
-        seen = True
-        sys.stdout.buffer.write(part)
-        sys.stdout.buffer.flush()
-    if not seen:
-        raise UserError(_why_nothing(client.task(task_id), stream, rank))
-
-
-def _output_document(
-    client: "Client", task_id: str, stream: str, *, rank: int, attempt: int, tail: int
-) -> dict[str, object]:
-    """Return a process's output as JSON; bytes that are not UTF-8 are replaced."""
-    parts = list(_output_parts(client, task_id, stream, rank, attempt, tail, follow=False))
-    text = b"".join(parts).decode(errors="replace")
-    return {"task": task_id, "stream": stream, "rank": rank, "attempt": attempt, "text": text if parts else None}
-
-
-def _output_parts(
-    client: "Client", task_id: str, stream: str, rank: int, attempt: int, tail: int, *, follow: bool
-) -> Iterator[bytes]:
-    offset = -tail if tail else 0
-    while True:
-        # Asked before the output: what a task that has ended wrote is all there.
-        ended = not follow or client.task(task_id).state in FINAL_STATES
-        output = client.output(task_id, stream, rank=rank, attempt=attempt, offset=offset, limit=_PART)
-        if output is not None:
-            yield output.data
-            offset = output.offset + len(output.data)
-            if offset < output.size:
-                continue
-        if ended:
-            return
-        time.sleep(_LOOK)
-
-
-def _why_nothing(task: "TaskDetail", stream: str, rank: int) -> str:
-    if task.native is not None:
-        place = task.native.settings.get("output" if stream == "out" else "error", "")
-        if place:
-            return f"the file of task {task.id} sends this to {Path(task.directory) / place}: look there"
-    if task.launch != "each" and rank:
-        return f"task {task.id} is launched once: all that it writes is that of rank 0"
-    if rank >= task.count:
-        return f"task {task.id} has no rank {rank}: it has {task.count} processes, from 0 on"
-    if task.peer:
-        return f"domain {task.peer} has task {task.id} ({task.state}) and keeps nothing of what rank {rank} wrote"
-    if not task.tries:
-        return f"task {task.id} has not begun ({task.state}): nothing was written yet"
-    return f"nothing is kept of what rank {rank} of task {task.id} wrote: it may not have begun, or its files are gone"
-
-
 app = typer.Typer()
+app.add_typer(changes)
 
 
 def _complete_application(incomplete: str) -> list[str]:
@@ -235,13 +140,13 @@ def submit(
     with connect(server) as client:
         if dry_run:
             forecast = client.foresee(requests[0])
-            _show(json, asdict(forecast), lambda: forecast_lines(forecast))
+            print_answer(json, asdict(forecast), lambda: forecast_lines(forecast))
             return
         try:
             tasks = client.submit_all(requests)
         except UserError as error:
             raise _with_advice(error, application) from error
-        _show(
+        print_answer(
             json,
             asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
             lambda: accepted_lines(tasks),
@@ -249,7 +154,7 @@ def submit(
 
 
 def _with_advice(error: UserError, application: str) -> UserError:
-    """Return the refusal, with what was meant where the application's name is that of a file."""
+    """Return the refusal, with advice where a file was named as an application."""
     if not Path(application).is_file():
         return error
     return UserError(
@@ -288,7 +193,7 @@ def show(task_id: IdArgument, server: ServerOption = "", json: JsonOption = Fals
     """Show everything known of a task."""
     with connect(server) as client:
         task = client.task(task_id)
-    _show(json, asdict(task), lambda: task_lines(task))
+    print_answer(json, asdict(task), lambda: task_lines(task))
 
 
 @app.command()
@@ -296,7 +201,7 @@ def explain(task_id: IdArgument, server: ServerOption = "", json: JsonOption = F
     """Explain why a task waits, where it is planned, and what would change that."""
     with connect(server) as client:
         explanation = client.explain(task_id)
-    _show(json, asdict(explanation), lambda: explanation_lines(explanation))
+    print_answer(json, asdict(explanation), lambda: explanation_lines(explanation))
 
 
 @app.command()
@@ -334,7 +239,7 @@ def wait(
     selection = Selection(user=user, name=name, states=state or (), late=late)
     with connect(server) as client:
         tasks = client.wait(selection.tasks(client, task_ids), parse_duration(timeout) if timeout else float("inf"))
-    _show(
+    print_answer(
         json,
         [asdict(task) for task in tasks],
         lambda: [f"task {task.id} is {task.state}{f': {clean(task.reason)}' if task.reason else ''}" for task in tasks],
@@ -343,155 +248,5 @@ def wait(
         raise typer.Exit(1)
 
 
-@app.command()
-def cancel(
-    task_ids: IdsArgument = None,
-    user: UserOption = "",
-    name: NameOption = "",
-    state: StateOption = None,
-    late: LateOption = False,
-    server: ServerOption = "",
-    json: JsonOption = False,
-) -> None:
-    """Cancel tasks: waiting ones will not run, jobs of running ones are ended.
-
-    Chosen by options, your own alone, unless --user names another.
-    """
-    selection = Selection(user=user, name=name, states=state or (), late=late)
-    with connect(server) as client:
-        tasks = [client.cancel(task_id) for task_id in selection.tasks(client, task_ids)]
-    _show(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
-
-
-@app.command()
-def edit(
-    task_ids: IdsArgument = None,
-    user: UserOption = "",
-    named: NamedOption = "",
-    state: StateOption = None,
-    late: LateOption = False,
-    deadline: Annotated[str, typer.Option(help="As at submission; `none`: no deadline any more.")] = "",
-    begin: Annotated[str, typer.Option(metavar="TIME", help="Not before this time; `now`: at once.")] = "",
-    name: Annotated[str, typer.Option(help="What to call the task.")] = "",
-    best_effort: Annotated[
-        bool | None, typer.Option("--best-effort/--no-best-effort", help="Also if the deadline cannot be met.")
-    ] = None,
-    server: ServerOption = "",
-    json: JsonOption = False,
-) -> None:
-    """Change waiting tasks, each in one step.
-
-    A task that has left the queue is refused and stays as it is.
-    """
-    change = TaskChange(
-        deadline=_new_deadline(deadline),
-        begin=_new_deadline(begin, "begin"),
-        name=name or None,
-        best_effort=best_effort,
-    )
-    selection = Selection(user=user, name=named, states=state or (), late=late)
-    with connect(server) as client:
-        chosen = selection.tasks(client, task_ids, ["queued"])
-        _each(chosen, lambda task_id: client.edit(task_id, change), "is changed", json=json)
-
-
-@app.command()
-def hold(
-    task_ids: IdsArgument = None,
-    user: UserOption = "",
-    name: NameOption = "",
-    state: StateOption = None,
-    late: LateOption = False,
-    server: ServerOption = "",
-    json: JsonOption = False,
-) -> None:
-    """Keep waiting tasks from being planned and started until they are released."""
-    selection = Selection(user=user, name=name, states=state or (), late=late)
-    with connect(server) as client:
-        _each(selection.tasks(client, task_ids, ["queued"]), client.hold, "is held", json=json)
-
-
-@app.command()
-def release(
-    task_ids: IdsArgument = None,
-    user: UserOption = "",
-    name: NameOption = "",
-    state: StateOption = None,
-    late: LateOption = False,
-    server: ServerOption = "",
-    json: JsonOption = False,
-) -> None:
-    """Have held tasks planned again."""
-    selection = Selection(user=user, name=name, states=state or (), late=late)
-    with connect(server) as client:
-        _each(selection.tasks(client, task_ids, ["queued"]), client.release_task, "is released", json=json)
-
-
-@app.command()
-def resubmit(
-    task_ids: IdsArgument = None,
-    user: UserOption = "",
-    named: NamedOption = "",
-    state: StateOption = None,
-    late: LateOption = False,
-    deadline: Annotated[str, typer.Option(help="Another one, as at submission, or `none`; else as much time.")] = "",
-    server: ServerOption = "",
-    json: JsonOption = False,
-) -> None:
-    """Submit tasks once more, each with as much time until its deadline as it had.
-
-    Chosen by options: those that failed or were cancelled, unless --state names others.
-    """
-    selection = Selection(user=user, name=named, states=state or (), late=late)
-    change = TaskChange(deadline=_new_deadline(deadline))
-    with connect(server) as client:
-        chosen = selection.tasks(client, task_ids, ["failed", "cancelled"])
-        tasks = [client.resubmit(task_id, change) for task_id in chosen]
-    _show(
-        json,
-        [asdict(task) for task in tasks],
-        lambda: [f"task {task.id} is task {first} once more" for task, first in zip(tasks, chosen, strict=True)],
-    )
-
-
-def _new_deadline(text: str, what: str = "deadline") -> float | str | None:
-    """Return a deadline or a begin as it is sent, and tell what was assumed of it; None where none was typed."""
-    if text in ("", "none" if what == "deadline" else "now"):
-        return text or None
-    when, note = parse_typed_deadline(text, time.time(), what)
-    sys.stderr.write(f"cosched: {note}\n" if note else "")
-    return when
-
-
-def _each(task_ids: list[str], change: Callable[[str], TaskView], done: str, *, json: bool) -> None:
-    """Change tasks one by one, and name those that cannot be changed.
-
-    The exit code is 1 then.
-    """
-    changed, refused = _changed_and_refused(task_ids, change)
-    _show(json, [asdict(task) for task in changed], lambda: [f"task {task.id} {done}" for task in changed])
-    sys.stderr.write("".join(f"cosched: {clean(reason)}\n" for reason in refused))
-    if refused:
-        raise typer.Exit(1)
-
-
-def _changed_and_refused(task_ids: list[str], change: Callable[[str], TaskView]) -> tuple[list[TaskView], list[str]]:
-    changed: list[TaskView] = []
-    refused: list[str] = []
-    for task_id in task_ids:
-        try:
-            changed.append(change(task_id))
-        except UserError as error:
-            refused.append(str(error))
-    return changed, refused
-
-
 for stream, called in (("out", "output"), ("err", "error")):
     app.command(stream, help=f"Print what a task wrote to its standard {called}, on one host.")(output_command(stream))
-
-
-def _show(json: bool, document: Any, lines: Callable[[], list[str]]) -> None:
-    if json:
-        emit_json(document)
-    else:
-        sys.stdout.write("".join(f"{line}\n" for line in lines()))

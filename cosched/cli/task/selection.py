@@ -31,7 +31,7 @@ _OFFERED = 200  # newest tasks of which a shell completes identifiers
 
 
 def _complete_id(incomplete: str) -> list[tuple[str, str]]:
-    """Offer a shell the newest tasks whose identifiers begin so, and nothing where no daemon answers."""
+    """Offer a shell the newest tasks whose identifiers begin so."""
     with suppress(CoschedError), connect(os.environ.get("COSCHED_SERVER", "")) as client:
         tasks = client.tasks(limit=_OFFERED).tasks
         return [(task.id, f"{task.name} ({task.state})") for task in tasks if task.id.startswith(incomplete)]
@@ -76,7 +76,7 @@ class Selection:
     late: bool = False
 
     def tasks(self, client: Client, task_ids: Sequence[str] | None, states: Sequence[str] = LIVE_STATES) -> list[str]:
-        """Return the identifiers that were typed, or those of the tasks that are chosen, the oldest first.
+        """Return the identifiers of the named or chosen tasks, the oldest first.
 
         Without a user only your own are chosen, so that an administrator does not end everybody's by mistake.
 

@@ -189,7 +189,7 @@ def _input_file(options: SubmitOptions) -> str:
 
 
 def _runtime_profile(text: str, hosts: str) -> tuple[float | None, ...]:
-    """Return the profile of run times as people say them: "30m" on these hosts, or "4:30m,8:16m"."""
+    """Return the profile of a run time such as "30m" or "4:30m,8:16m"."""
     if text.count(":") == 2 and "," not in text:
         times = {_rigid_count(text, hosts): _clock_duration(text)}
     elif ":" not in text and "," not in text:
@@ -262,7 +262,7 @@ def task_array(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] 
 
 
 def read_lines(file: str, *, application: bool = False) -> list[list[str]]:
-    """Return the words of each line as a shell splits them; of a table (.csv), the cells of each row.
+    """Return the words of each line, or the cells of each row.
 
     Empty lines and comments (#) are left out, and the first line of a table, which names its columns.
 

@@ -62,7 +62,7 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]
 
 
 def _note(task: TaskView, place: PlacementView | None) -> str:
-    """Tell a task's origin and destination, what its run lacks, and the reason of its state."""
+    """Tell a task's origin and destination, what it lacks, and its reason."""
     ways = ((f"from {task.origin}", task.origin), (f"in {task.peer}", task.peer))
     held = f"held by {task.held_by}" if task.held_by else ""
     where = ", ".join([*(text for text, known in ways if known), *([held] if held else [])])

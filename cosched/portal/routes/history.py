@@ -67,7 +67,7 @@ def usage(
     by: Annotated[Literal["user", "application"], Query(description="What is told apart.")] = "user",
     since: Annotated[float, Query(ge=0, le=1e11, description="From this time on.")] = 0.0,
 ) -> Response:
-    """Say who has had the hosts, the largest use first; your own tasks alone, unless you are an operator."""
+    """Say who has had the hosts, the largest use first; only operators see others."""
     return _USAGE.tagged(request, services.history.usage(principal, by, since))
 
 

@@ -228,7 +228,7 @@ async def resubmit_task(
         str, Header(description="The same key and body again: the same task.", json_schema_extra=_KEY_SCHEMA)
     ] = "",
 ) -> Response:
-    """Submit a task once more, changed, with as much time until its deadline as it had."""
+    """Submit a task once more, changed, with as much time as it had."""
     body = await request.body()
     change = _CHANGE.read(body)
     _check_key(idempotency_key)

@@ -1,0 +1,176 @@
+"""Tasks are cancelled, edited, held, released and submitted once more."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from cosched.api.deadlines import parse_typed_deadline
+from cosched.api.documents.tasks import TaskChange, TaskView
+from cosched.cli.connection import ServerOption, connect
+from cosched.cli.output import JsonOption, clean, print_answer
+from cosched.cli.task.selection import (
+    IdsArgument,
+    LateOption,
+    NamedOption,
+    NameOption,
+    Selection,
+    StateOption,
+    UserOption,
+)
+from cosched.errors import UserError
+
+__all__ = ["changes"]
+
+changes = typer.Typer()
+
+
+@changes.command()
+def cancel(
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    name: NameOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Cancel tasks: waiting ones will not run, jobs of running ones are ended.
+
+    Chosen by options, your own alone, unless --user names another.
+    """
+    selection = Selection(user=user, name=name, states=state or (), late=late)
+    with connect(server) as client:
+        tasks = [client.cancel(task_id) for task_id in selection.tasks(client, task_ids)]
+    print_answer(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
+
+
+@changes.command()
+def edit(
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    named: NamedOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
+    deadline: Annotated[str, typer.Option(help="As at submission; `none`: no deadline any more.")] = "",
+    begin: Annotated[str, typer.Option(metavar="TIME", help="Not before this time; `now`: at once.")] = "",
+    name: Annotated[str, typer.Option(help="What to call the task.")] = "",
+    best_effort: Annotated[
+        bool | None, typer.Option("--best-effort/--no-best-effort", help="Also if the deadline cannot be met.")
+    ] = None,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Change waiting tasks, each in one step.
+
+    A task that has left the queue is refused and stays as it is.
+    """
+    change = TaskChange(
+        deadline=_new_deadline(deadline),
+        begin=_new_deadline(begin, "begin"),
+        name=name or None,
+        best_effort=best_effort,
+    )
+    selection = Selection(user=user, name=named, states=state or (), late=late)
+    with connect(server) as client:
+        chosen = selection.tasks(client, task_ids, ["queued"])
+        _each(chosen, lambda task_id: client.edit(task_id, change), "is changed", json=json)
+
+
+@changes.command()
+def hold(
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    name: NameOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Keep waiting tasks from being planned and started until they are released."""
+    selection = Selection(user=user, name=name, states=state or (), late=late)
+    with connect(server) as client:
+        _each(selection.tasks(client, task_ids, ["queued"]), client.hold, "is held", json=json)
+
+
+@changes.command()
+def release(
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    name: NameOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Have held tasks planned again."""
+    selection = Selection(user=user, name=name, states=state or (), late=late)
+    with connect(server) as client:
+        _each(selection.tasks(client, task_ids, ["queued"]), client.release_task, "is released", json=json)
+
+
+@changes.command()
+def resubmit(
+    task_ids: IdsArgument = None,
+    user: UserOption = "",
+    named: NamedOption = "",
+    state: StateOption = None,
+    late: LateOption = False,
+    deadline: Annotated[str, typer.Option(help="Another one, as at submission, or `none`; else as much time.")] = "",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Submit tasks once more, each with as much time until its deadline as it had.
+
+    Chosen by options: those that failed or were cancelled, unless --state names others.
+    """
+    selection = Selection(user=user, name=named, states=state or (), late=late)
+    change = TaskChange(deadline=_new_deadline(deadline))
+    with connect(server) as client:
+        chosen = selection.tasks(client, task_ids, ["failed", "cancelled"])
+        tasks = [client.resubmit(task_id, change) for task_id in chosen]
+    print_answer(
+        json,
+        [asdict(task) for task in tasks],
+        lambda: [f"task {task.id} is task {first} once more" for task, first in zip(tasks, chosen, strict=True)],
+    )
+
+
+def _new_deadline(text: str, what: str = "deadline") -> float | str | None:
+    """Return a deadline or a begin as it is sent, and tell what was assumed.
+
+    None where none was typed.
+    """
+    if text in ("", "none" if what == "deadline" else "now"):
+        return text or None
+    when, note = parse_typed_deadline(text, time.time(), what)
+    sys.stderr.write(f"cosched: {note}\n" if note else "")
+    return when
+
+
+def _each(task_ids: list[str], change: Callable[[str], TaskView], done: str, *, json: bool) -> None:
+    """Change tasks one by one, and name those that cannot be changed.
+
+    The exit code is 1 then.
+    """
+    changed, refused = _changed_and_refused(task_ids, change)
+    print_answer(json, [asdict(task) for task in changed], lambda: [f"task {task.id} {done}" for task in changed])
+    sys.stderr.write("".join(f"cosched: {clean(reason)}\n" for reason in refused))
+    if refused:
+        raise typer.Exit(1)
+
+
+def _changed_and_refused(task_ids: list[str], change: Callable[[str], TaskView]) -> tuple[list[TaskView], list[str]]:
+    changed: list[TaskView] = []
+    refused: list[str] = []
+    for task_id in task_ids:
+        try:
+            changed.append(change(task_id))
+        except UserError as error:
+            refused.append(str(error))
+    return changed, refused
