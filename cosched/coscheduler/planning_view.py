@@ -252,10 +252,11 @@ class PlanningView:
         room = self._room()
         if not room.limited:
             return problem
-        seconds = problem.seconds.copy()
-        for place, name in enumerate(problem.tasks):
-            seconds[:, place, int(min(self._most(room, name), seconds.shape[2])) :] = np.inf
-        return replace(problem, seconds=seconds)
+        users = [share_user(self._state.tasks[name]) for name in problem.tasks]
+        most = {user: room.most(user) for user in set(users)}
+        limits = np.array([most[user] for user in users])
+        beyond = np.arange(1, problem.seconds.shape[2] + 1) > limits[:, np.newaxis]
+        return replace(problem, seconds=np.where(beyond, np.inf, problem.seconds))
 
     def _without_room(self, time: float) -> dict[str, float]:
         """Return when tasks may leave that the limits of hosts keep, epoch seconds."""
@@ -264,12 +265,13 @@ class PlanningView:
             return {}
         end = partial(expected_end, now=time, handover=self._corrections.dispatch_latency.seconds)
         plan, found = self._queue.plan, {}
+        known: dict[tuple[str, int], float] = {}  # thousands may wait, of few users
         for name, count in zip(plan.tasks, plan.counts, strict=True):
-            user = share_user(self._state.tasks[name])
-            wanted = int(min(max(count, 1), room.most(user)))
-            free = room.suffices_at(user, wanted, end)
-            if time < free < np.inf:
-                found[name] = free
+            key = share_user(self._state.tasks[name]), count
+            if key not in known:
+                known[key] = room.suffices_at(key[0], int(min(max(count, 1), room.most(key[0]))), end)
+            if time < known[key] < np.inf:
+                found[name] = known[key]
         return found
 
     def _held_back(self, time: float) -> Mapping[str, float]:

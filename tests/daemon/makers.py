@@ -31,7 +31,7 @@ from cosched.app.validation import TaskValidator
 from cosched.connector.interface import Host, Output
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import HostsObserved
+from cosched.coscheduler.events import HostsObserved, SharesChanged
 from cosched.daemon.clock import Clock
 from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from cosched.coscheduler.sharing.shares import Shares
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
 
@@ -256,9 +257,15 @@ def daemon(
 
 
 @contextmanager
-def serving(tmp_path: Path, hosts: int = 16, staging: float = 1000.0) -> Iterator[tuple[Daemon, str]]:
+def serving(
+    tmp_path: Path, hosts: int = 16, staging: float = 1000.0, shares: Shares | None = None
+) -> Iterator[tuple[Daemon, str]]:
     """Run one with its API on a socket; gives it and its address."""
     with daemon(tmp_path, hosts, staging) as running:
+        if shares is not None:
+            running.inbox.apply(SharesChanged(running.clock.now(), shares)).result(10)
+            service = ShareService(CoreClient(running.inbox), ShareTable(running.store), shares)
+            running.services = replace(running.services, shares=service)
         listen = ListenAddress(path=str(tmp_path / "cosched.sock"))
         app = build_application(running.services, access_to(running.store))
         server = WebServer(app, [open_socket(listen)])
