@@ -9,6 +9,8 @@ from cosched.api.documents import Accuracy, RecordView, RunView, UsageView
 from cosched.prediction.calibration import Correction
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from cosched.access.principals import Principal
     from cosched.api.documents import PlanPoint, SearchPoint
     from cosched.app.core_access import CoreClient
@@ -62,15 +64,19 @@ class DomainHistory:
             for (application, hardware, key), values in sorted(ratios.items())
         ]
 
-    def usage(self, principal: Principal, by: Literal["user", "application"], since: float) -> list[UsageView]:
+    def usage(self, principal: Principal, by: Literal["user", "group", "application"], since: float) -> list[UsageView]:
         """Return who has had the hosts since a time, the largest use first.
 
-        Only operators see more than their own.
+        Only operators see more than their own. Groups are those of the shares; without shares all are of none.
         """
-        column = "owner" if by == "user" else "application"
+        column = "application" if by == "application" else "owner"
         owner = None if principal.is_operator else principal.name
         rows = self._store.usage(column, since, self._core.now(), owner)
-        return [UsageView(**{item.name: row[item.name] for item in fields(UsageView)}) for row in rows]
+        found = [UsageView(**{item.name: row[item.name] for item in fields(UsageView)}) for row in rows]
+        if by != "group":
+            return found
+        tree = self._core.ask(lambda core, _time: core.fair_shares.tree)
+        return _together(found, {} if tree is None else tree.members)
 
     def planned(self, task: str) -> list[PlanPoint]:
         """Return where a task was planned as its plan changed, oldest first."""
@@ -79,6 +85,23 @@ class DomainHistory:
     def search(self) -> list[SearchPoint]:
         """Return how the search's plan became better, oldest first."""
         return self._plans.search()
+
+
+def _together(users: Iterable[UsageView], groups: Mapping[str, str]) -> list[UsageView]:
+    """Return the usage of groups, the sum of their members'."""
+    found: dict[str, UsageView] = {}
+    for user in users:
+        name = groups.get(user.name, "")
+        before = found.get(name, UsageView(name=name, tasks=0, runs=0, host_seconds=0.0, on_time=0, late=0))
+        found[name] = UsageView(
+            name=name,
+            tasks=before.tasks + user.tasks,
+            runs=before.runs + user.runs,
+            host_seconds=before.host_seconds + user.host_seconds,
+            on_time=before.on_time + user.on_time,
+            late=before.late + user.late,
+        )
+    return sorted(found.values(), key=lambda each: (-each.host_seconds, each.name))
 
 
 def _run(principal: Principal, attempt: Attempt, task: Task) -> RunView:

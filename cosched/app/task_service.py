@@ -201,7 +201,7 @@ def _checked_edit(change: TaskChange, now: float) -> TaskEdit:
 
 
 def _checked_begin(begin: float | str | None, now: float) -> float | None:
-    """Return a new begin in seconds since the epoch: 0.0 for at once, None for none."""
+    """Return a new begin in epoch seconds: 0.0 for at once, None for none."""
     if begin is None:
         return None
     return 0.0 if begin == "now" else parse_begin(begin, now)

@@ -122,7 +122,7 @@ def runs(
 
 @app.command()
 def usage(
-    by: Annotated[str, typer.Option(metavar="user|application", help="What is told apart.")] = "user",
+    by: Annotated[str, typer.Option(metavar="user|group|application", help="What is told apart.")] = "user",
     since: Annotated[str, typer.Option(metavar="DURATION|TIME", help="30d, 12h, 2026-11-01 …")] = "30d",
     server: ServerOption = "",
     json: JsonOption = False,
@@ -131,8 +131,8 @@ def usage(
 
     What still runs counts until now. Tasks that are kept no longer ([database] keep_days) count no more.
     """
-    if by not in ("user", "application"):
-        raise UserError(f"--by is {by!r}: write user or application")
+    if by not in ("user", "group", "application"):
+        raise UserError(f"--by is {by!r}: write user, group or application")
     with connect(server) as client:
         found = client.usage(by, parse_since(since, time.time()))
     if json:

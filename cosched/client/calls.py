@@ -259,7 +259,7 @@ class DomainCalls(ApiCaller):
         return [decode_document(RunView, item) for item in self._call("GET", "/runs", params={"since": since})]
 
     def usage(self, by: str = "user", since: float = 0.0) -> list[UsageView]:
-        """Return who has had the hosts since a time (epoch seconds), by "user" or "application"."""
+        """Return the usage of hosts since a time, by "user", "group" or "application"."""
         found = self._call("GET", "/usage", params={"by": by, "since": since})
         return [decode_document(UsageView, item) for item in found]
 

@@ -400,7 +400,7 @@ class Coscheduler:
             self._state.put_reservation(replace(known, released=event.time))
 
     def _divide(self, event: HostsReserved | ReservationReleased | SharesChanged) -> None:
-        """Divide the domain anew: hosts are kept for others, or users are entitled to other parts."""
+        """Divide the domain anew between reservations and users."""
         if not isinstance(event, SharesChanged):
             self._reserve(event)
         elif event.shares != self._state.shares.tree:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access.principals import Principal, Role
+from cosched.coscheduler.events import SharesChanged
+from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.task import Attempt, AttemptState, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.changes import changed
@@ -105,3 +107,7 @@ def test_usage_counts_the_hosts_of_each_user_for_as_long_as_they_had_them(
     assert [entry.name for entry in history.usage(ANN, "user", NOW)] == ["ann"]
     assert {entry.name for entry in history.usage(OLGA, "user", NOW)} == {"ann", "bob"}
     assert [entry.tasks for entry in history.usage(ANN, "application", NOW)] == [2]
+    assert [(entry.name, entry.tasks) for entry in history.usage(OLGA, "group", NOW)] == [("", 4)]
+    tree = Shares(groups={"physics": Share()}, members={"ann": "physics"})
+    running.inbox.apply(SharesChanged(1.0, tree)).result(20.0)
+    assert {entry.name: entry.tasks for entry in history.usage(OLGA, "group", NOW)} == {"physics": 2, "": 2}

@@ -212,10 +212,10 @@ class RunView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageView:
-    """Use of the hosts by one user or application since a time.
+    """Use of the hosts by one user, group or application since a time.
 
     Attributes:
-        name: the user or the application; empty for tasks that are of none.
+        name: the user, group or application; empty for tasks that are of none.
         tasks: those that had hosts in this time.
         runs: their attempts that had.
         host_seconds: each host of these counts for as long as it was theirs, the running ones until now.

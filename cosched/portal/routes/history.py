@@ -64,7 +64,7 @@ def usage(
     request: Request,
     services: Services,
     principal: Reader,
-    by: Annotated[Literal["user", "application"], Query(description="What is told apart.")] = "user",
+    by: Annotated[Literal["user", "group", "application"], Query(description="What is told apart.")] = "user",
     since: Annotated[float, Query(ge=0, le=1e11, description="From this time on.")] = 0.0,
 ) -> Response:
     """Say who has had the hosts, the largest use first; only operators see others."""
