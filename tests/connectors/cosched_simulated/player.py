@@ -63,13 +63,17 @@ class Processes:
             "COSCHED_HOST_FILE": str(host_file),
             "COSCHED_RANK": str(rank),
         }
-        with (self._folder / f"out.{rank}").open("wb") as out, (self._folder / f"err.{rank}").open("wb") as err:
+        with (
+            Path(launch.stdin or os.devnull).open("rb") as given,
+            (self._folder / f"out.{rank}").open("wb") as out,
+            (self._folder / f"err.{rank}").open("wb") as err,
+        ):
             self._live.append(
                 subprocess.Popen(
                     command,
                     env=variables,
                     cwd=launch.directory or self._folder,
-                    stdin=subprocess.DEVNULL,
+                    stdin=given,
                     stdout=out,
                     stderr=err,
                     start_new_session=True,

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector.contract import ConnectorContract
+from cosched.connector.contract.bench import ContractBase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.pool
 
 
 @pytest.mark.usefixtures("_quick_workers")
-class TestContract(ConnectorContract):
+class OnThePool(ContractBase):
     patience = 30.0
     quiet = 1.0
 
@@ -48,3 +49,7 @@ class TestContract(ConnectorContract):
     @pytest.fixture
     def outputs(self, spool: Path) -> Callable[[str], Path]:
         return lambda attempt: spool / attempt
+
+
+class TestContract(OnThePool, ConnectorContract):
+    """The whole contract."""
