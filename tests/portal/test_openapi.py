@@ -1,6 +1,7 @@
-"""Schemathesis on the API's own description: all its checks and phases, against a real server.
+"""Schemathesis on the API's own description: all its checks, against a real server.
 
-It tries the same few examples in every run; `make soak` looks for new ones, and for many more.
+Each run tries the same request or two of each operation. `make soak` looks for new ones and for many more, tries the
+bounds of all fields (the phase `coverage`) and follows links from answer to request (`stateful`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_HOW = ["--max-examples", "200"] if EXPLORES else ["--max-examples", "2", "--generation-deterministic"]
+_SAMPLE = ["--max-examples", "2", "--phases", "examples,fuzzing", "--generation-deterministic"]
+_HOW = ["--max-examples", "200"] if EXPLORES else _SAMPLE
 
 
 # Names that are there no schema can tell. What a task must be beyond its form (a known application, a deadline that can
