@@ -9,6 +9,8 @@ from cosched.simulation.experiments.shares import EXPERIMENT
 if TYPE_CHECKING:
     from cosched.simulation.experiment import ResultRow
 
+pytestmark = pytest.mark.xdist_group("experiment-shares")  # its tests share one run
+
 
 @pytest.fixture(scope="module")
 def rows() -> dict[tuple[object, object], ResultRow]:
