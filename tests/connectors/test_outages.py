@@ -42,9 +42,9 @@ _PATIENCE = 120.0
 @pytest.mark.parametrize(
     ("connector", "daemons"),
     [
-        pytest.param("condor", ("collector",), marks=pytest.mark.xdist_group("condor")),
-        pytest.param("condor", ("collector", "schedd"), marks=pytest.mark.xdist_group("condor")),
-        pytest.param("slurm", ("slurmctld",), marks=pytest.mark.xdist_group("slurm")),
+        pytest.param("condor", ("collector",), marks=pytest.mark.xdist_group("condor-sites")),
+        pytest.param("condor", ("collector", "schedd"), marks=pytest.mark.xdist_group("condor-sites")),
+        pytest.param("slurm", ("slurmctld",), marks=pytest.mark.xdist_group("slurm-sites")),
         ("local", ()),
     ],
 )

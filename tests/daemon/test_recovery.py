@@ -33,7 +33,7 @@ pytestmark = [
 ]
 CONNECTORS = [
     "local",
-    pytest.param("condor", marks=[pytest.mark.pool, pytest.mark.xdist_group("condor")]),
+    pytest.param("condor", marks=[pytest.mark.pool, pytest.mark.xdist_group("condor-sites")]),
     pytest.param("slurm", marks=[pytest.mark.pool]),
 ]
 SCALE = 0.1  # seconds that one published second takes

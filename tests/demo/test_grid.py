@@ -69,7 +69,7 @@ def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> Non
 
 @pytest.mark.pool
 @pytest.mark.timeout(400)
-@pytest.mark.xdist_group("slurm")
+@pytest.mark.xdist_group("slurm-sites")
 def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Path) -> None:
     script = tmp_path / "own.sh"
     script.write_text("#!/bin/sh\n#SBATCH --comment=theirs\necho ran on $SLURM_JOB_NODELIST of $COSCHED_HOSTS\n")
