@@ -34,6 +34,7 @@ __all__ = ["ClusterError", "SlurmCluster"]
 
 _START_SECONDS = 60.0
 _POLL_SECONDS = 0.05
+_QUIET_LOOKS = 5  # in a row that find no job on a host whose slurmd is gone
 
 
 class ClusterError(Exception):
@@ -119,10 +120,15 @@ class SlurmCluster:
     def take_host(self, name: str) -> None:
         """Take a host off as a power cut does, with all that runs on it; returns when Slurm knows."""
         self.kill(self._known(name))
-        jobs = [process for process in self.processes() if _runs_on(process, name)]
-        for process in [*_keepers(jobs), *jobs]:  # first those who would tell Slurm of the others' end
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        # A job that slurmd was just starting has a keeper of its own by now, and its first process in a moment.
+        quiet = 0
+        while quiet < _QUIET_LOOKS:
+            jobs = [process for process in self.processes() if _runs_on(process, name)]
+            for process in [*_keepers(jobs), *jobs]:  # first those who would tell Slurm of the others' end
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            quiet = 0 if jobs else quiet + 1
+            time.sleep(_POLL_SECONDS)
         self.tool("scontrol", "update", f"nodename={name}", "state=down", "reason=taken off")
 
     def give_host(self, name: str) -> None:
