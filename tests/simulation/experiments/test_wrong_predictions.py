@@ -4,7 +4,7 @@ from cosched.simulation.experiments.wrong_predictions import EXPERIMENT
 
 
 def test_robust_planning_is_plain_planning_where_predictions_are_exact() -> None:
-    rows = EXPERIMENT.run(2, EXPERIMENT.settings({"tasks": "8", "generations": "5"}))
+    rows = EXPERIMENT.run(2, EXPERIMENT.settings({"tasks": "5", "generations": "2"}))
     found = {(row["error"], row["policy"]): (row["makespan"], row["on_time"]) for row in rows}
     assert found[0.0, "genetic"] == found[0.0, "genetic, robust"]
     assert {error for error, _ in found} == {0.0, 0.05, 0.12, 0.3}
