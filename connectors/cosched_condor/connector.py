@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
-from cosched.connector.launches import check_attempt, check_launch
+from cosched.connector.launches import check_attempt, check_launch, is_attempt
 from cosched.connector.spool import SpoolPruner, spool_faults
 from cosched.errors import UserError
 from cosched_condor.condor_settings import CondorSettings
@@ -76,6 +76,7 @@ class CondorConnector:
         if not self._own_clusters.scheduler:
             with contextlib.suppress(ConnectorError):  # it is away: then numbers have to do
                 self._own_clusters.named(self._client.call("scheduler"))
+        self._own_clusters.resolve(slots, self._queued_clusters)
         self._job_events.slots_seen(slots)
         return pool_hosts(slots, attribute, self._own_clusters.owns, self._requirements)
 
@@ -205,15 +206,11 @@ class CondorConnector:
             self._hand_over_in_parts(half, described, outcomes)
 
     def _hand_over(self, batch: ClusterBatch, outcomes: SubmitOutcomes) -> None:
-        """Submit a cluster and release it.
-
-        Its number counts as ours before it is known here.
-        """
+        """Submit a cluster and release it."""
         fences = {attempt: str(self._attempts.fence_file(attempt)) for attempt in batch.firsts}
-        with self._own_clusters.submitting():
-            answer = self._submitted(batch, fences)
-            cluster = str(answer["cluster"])
-            self._own_clusters.add([cluster])
+        answer = self._submitted(batch, fences)
+        cluster = str(answer["cluster"])
+        self._own_clusters.add([cluster])
         for attempt, first in batch.firsts.items():
             with outcomes.settle([attempt]):
                 if self._attempts.fenced(attempt):
@@ -237,8 +234,18 @@ class CondorConnector:
 
     def _queued(self) -> set[str]:
         """Return the attempts that the queue still shows."""
-        ads = self._client.call("queue", constraint="CoschedAttempt =!= undefined", projection=["CoschedAttempt"])
-        return {str(ad.get("CoschedAttempt", "")) for ad in ads}
+        return {attempt for _, attempt in self._queued_jobs()}
+
+    def _queued_clusters(self) -> set[str]:
+        """Return the clusters in the queue of this spool's attempts."""
+        return {cluster for cluster, attempt in self._queued_jobs() if self._attempts.known(attempt)}
+
+    def _queued_jobs(self) -> set[tuple[str, str]]:
+        """Return cluster and attempt of each of cosched's jobs in the queue."""
+        names = ["ClusterId", "CoschedAttempt"]
+        ads = self._client.call("queue", constraint="CoschedAttempt =!= undefined", projection=names)
+        jobs = {(str(ad["ClusterId"]), str(ad["CoschedAttempt"])) for ad in ads}
+        return {(cluster, attempt) for cluster, attempt in jobs if is_attempt(attempt)}  # else a user wrote it
 
     def _prepare(self) -> None:
         with self._spool_faults():

@@ -6,14 +6,13 @@ Start at `pool_hosts`; `OwnClusters` knows the clusters that cosched has submitt
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import Host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cosched_condor.condor_settings import CondorSettings
 
@@ -23,15 +22,16 @@ __all__ = ["JobRequirements", "OwnClusters", "pool_hosts", "slot_projection"]
 
 
 class OwnClusters:
-    """Clusters that cosched has submitted, as far as this process or its events know.
+    """Clusters that slots show: which of them cosched has submitted.
 
     The number of a cluster means something only beside the name of its scheduler.
     """
 
     def __init__(self) -> None:
         self._scheduler = ""
-        self._clusters: set[str] = set()
-        self._submitting = False
+        self._own: set[str] = set()
+        self._foreign: set[str] = set()
+        self._asked = False
 
     @property
     def scheduler(self) -> str:
@@ -44,29 +44,37 @@ class OwnClusters:
 
     def add(self, jobs: Iterable[str]) -> None:
         """Take in jobs of cosched's ("12.0")."""
-        self._clusters.update(job.partition(".")[0] for job in jobs)
+        self._own.update(job.partition(".")[0] for job in jobs)
 
-    @contextmanager
-    def submitting(self) -> Iterator[None]:
-        """Count every newer cluster as ours meanwhile.
+    def resolve(self, slots: Iterable[Mapping[str, Any]], own: Callable[[], Iterable[str]]) -> None:
+        """Find out whose the clusters are that slots show for the first time.
 
-        A slot may show its number before this process knows it.
+        A process that has just been started knows none, and its own jobs are no reason to call others back.
+
+        Args:
+            slots: ads of slots.
+            own: asks the scheduler for cosched's clusters in its queue.
         """
-        self._submitting = True
-        try:
-            yield
-        finally:
-            self._submitting = False
+        shown = {_cluster(slot) for slot in slots if "JobId" in slot and self._is_schedulers(slot)}
+        self._foreign &= shown
+        new = shown - self._own - self._foreign
+        if new or not self._asked:  # slots tell late: of a job that has begun, and that it has ended
+            self._own.update(own())
+            self._asked = True
+        self._foreign |= new - self._own
 
     def owns(self, slot: Mapping[str, Any]) -> bool:
         """Return whether a slot's job is cosched's."""
+        return self._is_schedulers(slot) and _cluster(slot) in self._own
+
+    def _is_schedulers(self, slot: Mapping[str, Any]) -> bool:
+        """Return whether a slot's job is in the scheduler's queue, as far as is known."""
         scheduler = str(slot.get("GlobalJobId", "")).partition("#")[0]
-        if scheduler and self._scheduler and scheduler != self._scheduler:
-            return False
-        cluster = str(slot.get("JobId", "")).partition(".")[0]
-        if cluster in self._clusters:
-            return True
-        return self._submitting and cluster.isdecimal() and int(cluster) > max(map(int, self._clusters), default=0)
+        return not scheduler or not self._scheduler or scheduler == self._scheduler
+
+
+def _cluster(slot: Mapping[str, Any]) -> str:
+    return str(slot.get("JobId", "")).partition(".")[0]
 
 
 _OUT_OF_USE = ("Drained", "Draining", "Delete", "Shutdown", "Backfill")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_attempt",
     "check_launch",
+    "is_attempt",
     "launch_from_json",
     "launch_to_json",
     "process_environment",
@@ -62,12 +63,16 @@ def check_attempt(attempt: str) -> None:
     Raises:
         UserError: it is something else.
     """
-    try:
-        usual = str(uuid.UUID(attempt)) == attempt
-    except ValueError:
-        usual = False
-    if not usual:
+    if not is_attempt(attempt):
         raise UserError(f"attempt {attempt!r} is not a UUID: write it like {uuid.UUID(int=0)}")
+
+
+def is_attempt(text: str) -> bool:
+    """Return whether a text is a UUID in its usual form, as attempts have."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False
 
 
 def process_environment(launch: Launch) -> dict[str, str]:

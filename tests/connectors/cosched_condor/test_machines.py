@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector import Host
+from cosched.connector import ConnectorError, Host
 from cosched_condor.machines import JobRequirements, OwnClusters, pool_hosts, slot_projection
 
 if TYPE_CHECKING:
@@ -88,12 +88,31 @@ def test_the_same_number_with_another_scheduler_is_not_ours() -> None:
     assert not own.owns(_slot("8.0", "a@h"))
 
 
-def test_what_is_being_submitted_is_ours_before_its_number_is_known() -> None:
-    own = OwnClusters()
-    own.add(["7.0"])
+def test_a_new_process_asks_whose_the_running_jobs_are() -> None:
+    """Regression: a restarted daemon took its own jobs for foreign, called them back, and ran their tasks once more."""
+    own, asked = OwnClusters(), []
+
+    def queued() -> list[str]:
+        asked.append(1)
+        return ["7"]
+
     own.named("a@h")
-    with own.submitting():
-        assert own.owns(_slot("8.0", "a@h"))
-        assert not own.owns(_slot("8.0", "b@h"))
-        assert not own.owns(_slot("6.0", "a@h"))
-    assert not own.owns(_slot("8.0", "a@h"))
+    slots = [_slot("7.0", "a@h"), _slot("8.0", "a@h"), _slot("9.0", "b@h"), {"Machine": "c"}]
+    own.resolve(slots, queued)
+    assert [own.owns(slot) for slot in slots] == [True, False, False, False]
+    own.resolve(slots, queued)
+    assert asked == [1]  # a foreign job is asked for once
+    own.resolve([*slots, _slot("10.0", "a@h")], queued)
+    assert asked == [1, 1]
+
+
+def test_jobs_are_nobodys_while_the_scheduler_does_not_say_whose() -> None:
+    own = OwnClusters()
+
+    def away() -> list[str]:
+        raise ConnectorError("it is away", transient=True)
+
+    with pytest.raises(ConnectorError):
+        own.resolve([_slot("7.0", "a@h")], away)
+    own.resolve([_slot("7.0", "a@h")], lambda: ["7"])
+    assert own.owns(_slot("7.0", "a@h"))
