@@ -31,7 +31,6 @@ class OwnClusters:
         self._scheduler = ""
         self._own: set[str] = set()
         self._foreign: set[str] = set()
-        self._asked = False
 
     @property
     def scheduler(self) -> str:
@@ -57,11 +56,9 @@ class OwnClusters:
         """
         shown = {_cluster(slot) for slot in slots if "JobId" in slot and self._is_schedulers(slot)}
         self._foreign &= shown
-        new = shown - self._own - self._foreign
-        if new or not self._asked:  # slots tell late: of a job that has begun, and that it has ended
+        if new := shown - self._own - self._foreign:
             self._own.update(own())
-            self._asked = True
-        self._foreign |= new - self._own
+            self._foreign |= new - self._own
 
     def owns(self, slot: Mapping[str, Any]) -> bool:
         """Return whether a slot's job is cosched's."""
