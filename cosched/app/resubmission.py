@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.api.documents import TaskChange, TaskRequest
+from cosched.api.runtimes import parse_runtime
 from cosched.connector import LaunchMode
 from cosched.coscheduler.task import shared_values
 
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
     from cosched.api.documents import TaskDetail, TaskView
     from cosched.app.services import DomainServices
 
-__all__ = ["request_like_task", "resubmit"]
+__all__ = ["request_like_task", "resubmit", "with_other_hosts"]
 
 _UNCHANGED = TaskChange()
+_OF_HOSTS = ("hosts", "runtime")  # the prediction depends on these together
 
 
 def resubmit(
@@ -45,15 +47,41 @@ def resubmit(
     known = {entry.name for entry in services.models.applications()}
     earlier = [services.tasks.task(principal, task) for task in tasks]
     now = time.time()
-    values = {name: value for name, value in asdict(change).items() if value is not None}
+    values = {name: value for name, value in asdict(change).items() if value is not None and name not in _OF_HOSTS}
     if values.get("deadline") == "none":
         values["deadline"] = None
     if values.get("begin") == "now":
         values["begin"] = None
     requests = [
-        replace(request_like_task(task, now, catalogued=task.application in known), **values) for task in earlier
+        replace(
+            with_other_hosts(request_like_task(task, now, catalogued=task.application in known), task, change), **values
+        )
+        for task in earlier
     ]
     return services.submissions.submit(principal, requests, *key)
+
+
+def with_other_hosts(request: TaskRequest, task: TaskDetail, change: TaskChange) -> TaskRequest:
+    """Return the request of a task with the hosts and the run time of a change.
+
+    Raises:
+        UserError: the run time cannot be read.
+    """
+    if change.hosts is not None:
+        request = replace(request, hosts=change.hosts)
+    if change.runtime is None:
+        return request
+    hosts = _present_hosts(task) if change.hosts is None else str(change.hosts)
+    profile = parse_runtime(change.runtime, hosts, option="")
+    request = replace(request, hosts=change.hosts, profile=profile)
+    return request if request.application else replace(request, model="", parameters={})  # the figures replace a model
+
+
+def _present_hosts(task: TaskDetail) -> str:
+    if task.profile is None:
+        return str(task.count)
+    counts = [count for count, seconds in enumerate(task.profile.seconds, 1) if seconds is not None]
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
 
 
 def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:

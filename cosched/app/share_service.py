@@ -130,10 +130,9 @@ def check_share_limits(core: Coscheduler, tasks: Sequence[Task]) -> None:
     if tree is None or not tasks:
         return
     user = share_user(tasks[0])
-    group, most = tree.group_of(user), core.host_room().most(user)
+    group = tree.group_of(user)
     for task in tasks:
-        if (least := fewest_hosts(task)) > most:
-            raise UserError(f"it needs {least:g} hosts and your share allows {most:g} at once: ask for fewer")
+        check_share_of_hosts(core, task)
     limits = [(f"user {user}", tree.of_user(user).waiting)]
     limits += [(f"group {group}", tree.of_group(group).waiting)] if group else []
     if all(limit is None for _, limit in limits):
@@ -145,6 +144,17 @@ def check_share_limits(core: Coscheduler, tasks: Sequence[Task]) -> None:
             raise QuotaError(
                 f"{waiting} tasks of {name} wait, and {limit} may: submit {len(tasks)} more when some have begun"
             )
+
+
+def check_share_of_hosts(core: Coscheduler, task: Task) -> None:
+    """Refuse a task that needs more hosts than its user or group may have.
+
+    Raises:
+        UserError: so it is.
+    """
+    most = core.host_room().most(share_user(task))
+    if (least := fewest_hosts(task)) > most:
+        raise UserError(f"it needs {least:g} hosts and your share allows {most:g} at once: ask for fewer")
 
 
 def _check(change: ShareChange, kind: ShareKind) -> None:

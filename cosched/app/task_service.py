@@ -9,26 +9,23 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.api.deadlines import parse_begin, parse_deadline
-from cosched.api.documents import TaskChange, TaskPage
+from cosched.api.documents import TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
-from cosched.app.validation import check_deadline_can_be_met, checked_name
+from cosched.app.share_service import check_share_of_hosts
+from cosched.app.validation import check_deadline_can_be_met
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
-from cosched.coscheduler.edits import TaskEdit, edited, why_unchangeable
+from cosched.coscheduler.edits import edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
 from cosched.coscheduler.state import expected_end
-from cosched.errors import UserError
 from cosched.store.store import LateTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cosched.access.principals import Principal
-    from cosched.api.documents import ExplanationView, TaskDetail, TaskView
+    from cosched.api.documents import ExplanationView, TaskChange, TaskDetail, TaskView
     from cosched.app.core_access import CoreClient
+    from cosched.app.edits import EditChecks
     from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.outputs import TaskOutputs
-    from cosched.app.validation import DomainState
     from cosched.connector.interface import Output
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
@@ -51,7 +48,7 @@ class TaskService:
         store: Store,
         outputs: TaskOutputs,
         neighbours: NeighbourAccess,
-        state: Callable[[], DomainState],
+        edits: EditChecks,
     ) -> None:
         """Set up.
 
@@ -60,9 +57,9 @@ class TaskService:
             store: has all tasks.
             outputs: texts that the tasks' processes wrote.
             neighbours: may have been asked about them.
-            state: returns what new deadlines are measured against; see `submission_state`.
+            edits: checks changes.
         """
-        self._state = state
+        self._edits = edits
         self._core = core
         self._store = store
         self._outputs = outputs
@@ -137,14 +134,14 @@ class TaskService:
             UserError: a value is at fault, or there is none.
             ConflictError: the task does not wait here any more.
         """
-        self._find(principal, task_id)
-        state = self._state()
-        edit = _checked_edit(change, state.time)
+        edit, state = self._edits.checked(change, self._find(principal, task_id))
 
         def check(core: Coscheduler) -> None:
-            task = _waiting(core, task_id)
-            if edit.moves_deadline or edit.begin or edit.best_effort is False:
-                check_deadline_can_be_met(edited(task, edit), state)
+            task = edited(_waiting(core, task_id), edit)
+            if edit.endangers_deadline:
+                check_deadline_can_be_met(task, state)
+            if edit.hosts is not None:
+                check_share_of_hosts(core, task)
 
         self._core.apply(EditRequested(self._core.now(), task_id, edit, principal.name), check)
         return task_view(self._find(principal, task_id))
@@ -185,26 +182,6 @@ def _late_tasks(core: Coscheduler, time: float) -> LateTasks:
     tasks = ((core.tasks.get(name), end) for name, end in ends.items())
     late = (task.id for task, end in tasks if task is not None and end > (task.spec.deadline or math.inf))
     return LateTasks(time, tuple(late))
-
-
-def _checked_edit(change: TaskChange, now: float) -> TaskEdit:
-    if change == TaskChange():
-        raise UserError("nothing is to be changed: give a deadline, a begin, a name or best effort")
-    undated = isinstance(change.deadline, str) and change.deadline == "none"
-    return TaskEdit(
-        name=None if change.name is None else checked_name(change.name),
-        deadline=None if undated or change.deadline is None else parse_deadline(change.deadline, now),
-        without_deadline=undated,
-        begin=_checked_begin(change.begin, now),
-        best_effort=change.best_effort,
-    )
-
-
-def _checked_begin(begin: float | str | None, now: float) -> float | None:
-    """Return a new begin in epoch seconds: 0.0 for at once, None for none."""
-    if begin is None:
-        return None
-    return 0.0 if begin == "now" else parse_begin(begin, now)
 
 
 def _waiting(core: Coscheduler, task_id: str) -> Task:

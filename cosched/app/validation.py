@@ -133,6 +133,10 @@ class TaskValidator:
         self._predictor = predictor
         self._hardware = hardware
 
+    def knows(self, application: str) -> bool:
+        """Return whether the catalogue has an application."""
+        return any(entry.name == application for entry in self._catalogue.applications())
+
     def task(self, request: TaskRequest, domain: DomainState) -> Task:
         """Return the task of a request, with its prediction; it has no number yet.
 

@@ -360,7 +360,7 @@ class Coscheduler:
         match event:
             case EditRequested():
                 changed = edited(task, event.edit)
-                if changed.spec.deadline != task.spec.deadline:
+                if (changed.spec.deadline, changed.profile) != (task.spec.deadline, task.profile):
                     self._state.put_usage(given_back(self._state.shares, task, event.time))
                     changed = self._claim(changed.with_status(claim=None), event.time)
             case HoldRequested():

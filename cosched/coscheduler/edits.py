@@ -13,8 +13,19 @@ from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
+    from cosched.prediction.profile import Profile
 
-__all__ = ["TaskEdit", "edited", "why_unchangeable"]
+__all__ = ["HostChoice", "TaskEdit", "edited", "why_unchangeable"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostChoice:
+    """On how many hosts a task may run, and for how long; the fields are those of `Task` and `TaskSpec`."""
+
+    count: int
+    profile: Profile | None
+    correction: str
+    model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,7 @@ class TaskEdit:
         without_deadline: whether it loses its deadline; `deadline` is None then.
         begin: epoch seconds before which it may not start; 0: at once.
         best_effort: whether it is welcome although its deadline may not be met.
+        hosts: its new hosts and run times.
     """
 
     name: str | None = None
@@ -33,17 +45,25 @@ class TaskEdit:
     without_deadline: bool = False
     begin: float | None = None
     best_effort: bool | None = None
+    hosts: HostChoice | None = None
 
     @property
     def moves_deadline(self) -> bool:
         """Return whether the task's place in the plan depends on this edit."""
         return self.without_deadline or self.deadline is not None
 
+    @property
+    def endangers_deadline(self) -> bool:
+        """Return whether the deadline may be one that cannot be met any more."""
+        changed = self.begin or self.hosts is not None or self.best_effort is False
+        return self.moves_deadline or bool(changed)
+
     def __str__(self) -> str:
         """Name what is changed."""
         named = {
             "deadline": self.moves_deadline,
             "begin": self.begin is not None,
+            "hosts and run time": self.hosts is not None,
             "name": self.name is not None,
             "best effort": self.best_effort is not None,
         }
@@ -61,7 +81,11 @@ def edited(task: Task, edit: TaskEdit) -> Task:
         begin=spec.begin if edit.begin is None else edit.begin or None,
         best_effort=spec.best_effort if edit.best_effort is None else edit.best_effort,
     )
-    return replace(task, spec=spec)
+    chosen = edit.hosts
+    if chosen is None:
+        return replace(task, spec=spec)
+    spec = replace(spec, count=chosen.count, model=chosen.model)
+    return replace(task, spec=spec, profile=chosen.profile, correction=chosen.correction)
 
 
 def why_unchangeable(task: Task) -> str:

@@ -132,14 +132,15 @@ class TaskQueue:
     def change(self, before: Task, after: Task) -> None:
         """Take note that a waiting task was edited, held or released.
 
-        A held one is taken out; where its deadline moved, it gets the place of a new one, and other domains may be
-        asked about it again.
+        A held one is taken out; where its deadline or run times changed, it gets the place of a new one, and other
+        domains may be asked about it again.
         """
+        moved = (before.due, before.profile) != (after.due, after.profile)
         if after.status.held_by:
             self.remove(after.id)
         elif before.status.held_by:
             self.add(after)
-        elif before.due != after.due and after.id in self._counts:
+        elif moved and after.profile is not None:
             searched = after.id in self._searched
             self.remove(after.id)
             self.add(after)

@@ -17,6 +17,7 @@ from cosched.agents.broker import Broker
 from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus, TaskCounts
+from cosched.app.edits import EditChecks
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
@@ -178,7 +179,7 @@ class Daemon:
                 waiting=configuration.access.waiting,
                 waiting_bytes=configuration.access.waiting_bytes,
             ),
-            tasks=TaskService(client, store, outputs, neighbours, state),
+            tasks=TaskService(client, store, outputs, neighbours, EditChecks(parts.validator, state)),
             reservations=ReservationService(client),
             domain=DomainStatus(client, TaskCounts(store, client.now), catalogue, _identity(configuration), self),
             neighbours=neighbours,

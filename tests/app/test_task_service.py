@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -83,8 +84,36 @@ def test_a_waiting_task_gets_another_deadline_and_name_on_disk(here: Daemon) -> 
 
 
 @pytest.mark.parametrize(
+    ("request_", "change", "times"),
+    [
+        (HALVING, TaskChange(hosts=2), (None, 40.0)),
+        (HALVING, TaskChange(hosts="3-4"), (None, None, 80 / 3, 20.0)),
+        (HALVING, TaskChange(runtime="2m", hosts=3), (None, None, 120.0)),
+        (HALVING, TaskChange(runtime="1:2m,2:90s"), (120.0, 90.0)),
+        (TaskRequest(command=("/bin/true",), hosts=2), TaskChange(runtime=30), (None, 30.0)),
+        (TaskRequest(command=("/bin/true",), hosts=2), TaskChange(hosts=3), None),
+        (TaskRequest(command=("/bin/true",), profile=(4.0, 2.0)), TaskChange(hosts="2"), (None, 2.0)),
+    ],
+)
+def test_a_waiting_task_gets_other_hosts_and_run_times(
+    here: Daemon, request_: TaskRequest, change: TaskChange, times: tuple[float | None, ...] | None
+) -> None:
+    here.services.submissions.submit(ME, [replace(request_, begin="now+1h")], "", "")
+    here.services.tasks.edit(ME, "1", change)
+    task = here.services.tasks.task(ME, "1")
+    assert (task.profile and task.profile.seconds) == (times and pytest.approx(times))
+    assert times is not None or task.count == 3
+    assert [line.detail for line in task.log if line.kind == "edited"] == ["by me: hosts and run time"]
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
+        (TaskChange(hosts=99), "can use 1 to 8"),
+        (TaskChange(hosts="many"), "give a number"),
+        (TaskChange(runtime="30m"), "runtime 30m is a time on how many hosts"),
+        (TaskChange(runtime="soon", hosts=2), "is not a duration"),
+        (TaskChange(runtime="1:9h", deadline="now+1h"), "cannot be met"),
         (TaskChange(), "nothing is to be changed"),
         (TaskChange(deadline="soon"), "is not a time"),
         (TaskChange(deadline="now+1s"), "cannot be met"),

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from cosched.coscheduler.edits import TaskEdit, why_unchangeable
+from cosched.coscheduler.edits import HostChoice, TaskEdit, why_unchangeable
 from cosched.coscheduler.events import (
     CancelRequested,
     EditRequested,
@@ -14,6 +16,7 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.task import TaskState
+from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, restore, start, submit
 from tests.tasks import make_task
 
@@ -132,6 +135,19 @@ def test_an_edit_gives_all_its_values_in_one_change() -> None:
     (task,) = outcome.changes.tasks.values()
     assert (task.spec.name, task.spec.deadline, task.spec.best_effort) == ("longer", None, True)
     assert core.bytes_by_owner[task.owner] == used + len("longer") - len("t1")
+
+
+@pytest.mark.parametrize("seconds", [[10.0], [30.0, 20.0, 15.0, 12.0], None])
+def test_other_hosts_and_run_times_take_the_place_of_the_earlier_ones(seconds: list[float] | None) -> None:
+    core = a_core(2, staging=100.0)
+    submit(core, a_task(1, [50.0], deadline=500.0))
+    core.handle(HoldRequested(0.1, "1", "ann"))
+    submit(core, a_task(2, seconds, begin=20.0), 0.2)
+    chosen = HostChoice(2, Profile((math.inf, 40.0), PredictionSource.USER), "", "")
+    core.handle(EditRequested(1.0, "2", TaskEdit(hosts=chosen), "ann"))
+    assert core.plan.tasks == ("2",)
+    (attempt,) = dispatched(core.handle(Tick(101.0)))
+    assert (len(attempt.hosts), attempt.predicted) == (2, 40.0)
 
 
 def test_a_guest_is_changed_in_its_own_domain() -> None:

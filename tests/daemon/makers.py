@@ -15,6 +15,7 @@ from cosched.addresses import ListenAddress
 from cosched.agents.broker import Broker
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus, TaskCounts
+from cosched.app.edits import EditChecks
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
@@ -189,16 +190,17 @@ def services_of(
         engine.subscribe(listener)
     identity = DomainIdentity("here", "none", "genetic")
     validator, models = TaskValidator(applications, Halving(), "fast"), [resources.models()]
+    state = partial(submission_state, current, neighbours)
     services = DomainServices(
         submissions=SubmissionService(
             client,
             store,
             validator,
-            partial(submission_state, current, neighbours),
+            state,
             waiting=waiting,
             waiting_bytes=waiting_bytes,
         ),
-        tasks=TaskService(client, store, outputs, neighbours, partial(submission_state, current, neighbours)),
+        tasks=TaskService(client, store, outputs, neighbours, EditChecks(validator, state)),
         reservations=ReservationService(client),
         domain=DomainStatus(client, TaskCounts(store, client.now), applications, identity, health),
         neighbours=neighbours,

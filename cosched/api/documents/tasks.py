@@ -163,12 +163,17 @@ class TaskChange:
     Attributes:
         deadline: seconds since the epoch, ISO 8601 with a zone, "now+2h30m", or "none" to have none any more.
         begin: likewise, a time before which it does not start; "now": at once.
+        hosts: how many, as a number or a range "2-8"; the task is predicted anew.
+        runtime: the user's own figures in place of a prediction: seconds or "30m" on its number of hosts, or
+            "4:30m,8:16m".
         name: for people.
         best_effort: whether the task is kept although its deadline cannot be met.
     """
 
     deadline: float | str | None = None
     begin: float | str | None = None
+    hosts: int | str | None = None
+    runtime: float | str | None = None
     name: str | None = None
     best_effort: bool | None = None
 

@@ -29,6 +29,11 @@ __all__ = ["changes"]
 
 changes = typer.Typer()
 
+HostsOption = Annotated[str, typer.Option(metavar="N|A-B", help="On how many hosts; predicted anew.")]
+RuntimeOption = Annotated[
+    str, typer.Option(metavar="TIME|N:TIME,…", help="How long it runs, in place of a prediction: 30m, or 4:30m,8:16m.")
+]
+
 
 @changes.command()
 def cancel(
@@ -59,6 +64,8 @@ def edit(
     late: LateOption = False,
     deadline: Annotated[str, typer.Option(help="As at submission; `none`: no deadline any more.")] = "",
     begin: Annotated[str, typer.Option(metavar="TIME", help="Not before this time; `now`: at once.")] = "",
+    hosts: HostsOption = "",
+    runtime: RuntimeOption = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     best_effort: Annotated[
         bool | None, typer.Option("--best-effort/--no-best-effort", help="Also if the deadline cannot be met.")
@@ -73,6 +80,8 @@ def edit(
     change = TaskChange(
         deadline=_new_deadline(deadline),
         begin=_new_deadline(begin, "begin"),
+        hosts=hosts or None,
+        runtime=runtime or None,
         name=name or None,
         best_effort=best_effort,
     )
@@ -122,6 +131,8 @@ def resubmit(
     state: StateOption = None,
     late: LateOption = False,
     deadline: Annotated[str, typer.Option(help="Another one, as at submission, or `none`; else as much time.")] = "",
+    hosts: HostsOption = "",
+    runtime: RuntimeOption = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -130,7 +141,7 @@ def resubmit(
     Chosen by options: those that failed or were cancelled, unless --state names others.
     """
     selection = Selection(user=user, name=named, states=state or (), late=late)
-    change = TaskChange(deadline=_new_deadline(deadline))
+    change = TaskChange(deadline=_new_deadline(deadline), hosts=hosts or None, runtime=runtime or None)
     with connect(server) as client:
         chosen = selection.tasks(client, task_ids, ["failed", "cancelled"])
         tasks = [client.resubmit(task_id, change) for task_id in chosen]

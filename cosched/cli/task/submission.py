@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
+from cosched.api.runtimes import parse_runtime
 from cosched.api.times import parse_duration
 from cosched.connector.interface import LaunchMode
 from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file, read_user_file
@@ -105,7 +105,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         deadline=deadline,
         begin=begin,
         hosts=options.hosts or None,
-        profile=_runtime_profile(options.runtime, options.hosts) if options.runtime else profile,
+        profile=parse_runtime(options.runtime, options.hosts) if options.runtime else profile,
         name=options.name,
         environment=dict(name_and_value(word, "--env") for word in options.environment),
         directory=str(Path(where).absolute()) if where else "",
@@ -188,51 +188,6 @@ def _input_file(options: SubmitOptions) -> str:
     return str(path)
 
 
-def _runtime_profile(text: str, hosts: str) -> tuple[float | None, ...]:
-    """Return the profile of a run time such as "30m" or "4:30m,8:16m"."""
-    if text.count(":") == 2 and "," not in text:
-        times = {_rigid_count(text, hosts): _clock_duration(text)}
-    elif ":" not in text and "," not in text:
-        times = {_rigid_count(text, hosts): parse_duration(text)}
-    else:
-        times = dict(_counted_time(part, text) for part in text.split(","))
-    if any(seconds <= 0 for seconds in times.values()):
-        raise UserError(f"--runtime {text[:80]!r} has a time of 0: write how long it runs")
-    return tuple(times.get(count) for count in range(1, max(times) + 1))
-
-
-def _rigid_count(text: str, hosts: str) -> int:
-    if hosts in ("", "1"):
-        return 1
-    return _host_count(
-        hosts, f"--runtime {text[:80]} is a time on how many hosts? Give --hosts 4, or --runtime 4:30m,8:16m"
-    )
-
-
-def _counted_time(part: str, text: str) -> tuple[int, float]:
-    hosts, _, time = part.strip().partition(":")
-    wrong = f"--runtime {text[:80]!r} is not understood: write 30m, 00:30:00, or hosts and times such as 4:30m,8:16m"
-    if not time or ":" in time:
-        raise UserError(wrong)
-    return _host_count(hosts, wrong), parse_duration(time)
-
-
-def _host_count(text: str, wrong: str) -> int:
-    if not text.isascii() or not text.isdecimal() or not 0 < int(text) <= _MOST_HOSTS:
-        raise UserError(wrong)
-    return int(text)
-
-
-def _clock_duration(text: str) -> float:
-    match = _CLOCK_DURATION.fullmatch(text)
-    if match is None:
-        raise UserError(f"--runtime {text[:80]!r} is not a time: write hours:minutes:seconds, or 30m")
-    hours, minutes, seconds = map(int, match.groups())
-    return float((hours * 60 + minutes) * 60 + seconds)
-
-
-_MOST_HOSTS = 65_536
-_CLOCK_DURATION = re.compile(r"(\d{1,4}):([0-5]\d):([0-5]\d)", re.ASCII)
 _LAUNCHES = (LaunchMode.EACH, LaunchMode.ONCE)
 _MPIS = (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL)
 _INDEX = "TASK_INDEX"

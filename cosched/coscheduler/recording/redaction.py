@@ -35,6 +35,7 @@ SECRETS: Rules = {
 
 # Lines for people, of our own or the manager's making.
 _LINES = (
+    ("HostChoice", "model"),
     ("TaskStatus", "reason"),
     ("Attempt", "reason"),
     ("Host", "reason"),
@@ -97,6 +98,7 @@ def redaction() -> Rules:
         ("Shares", "members"): lambda members: {owner(user): group(name) for user, name in members.items()},
         ("TaskSpec", "application"): application,
         ("Task", "correction"): correction,
+        ("HostChoice", "correction"): correction,
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),
         ("TaskSpec", "command"): _hidden_arguments,
         ("TaskSpec", "prepare"): _hidden_arguments,

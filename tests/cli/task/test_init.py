@@ -173,6 +173,12 @@ def test_waiting_tasks_are_edited_held_and_released(cosched: Cosched) -> None:
     for _ in range(2):
         cosched("task", "submit", "halving")
     assert cosched("task", "edit", "1", "--deadline", "now+9h", "--name", "night")[::2] == (0, "")
+    assert cosched("task", "edit", "1", "--hosts", "2")[::2] == (0, "")
+    assert [seconds is None for seconds in cosched.json("task", "show", "1")["profile"]["seconds"]] == [True, False]
+    assert cosched("task", "edit", "1", "--runtime", "3:30m,4:20m")[::2] == (0, "")
+    assert cosched.json("task", "show", "1")["profile"]["seconds"] == [None, None, 1800, 1200]
+    assert cosched("task", "resubmit", "1", "--hosts", "3")[::2] == (0, "")
+    assert cosched.json("task", "show", "3")["profile"]["seconds"] == [None, None, 1800]
     assert cosched("task", "hold", "1", "2")[1].endswith("task 1 is held\ntask 2 is held\n")
     found = cosched.json("task", "show", "1")
     assert (found["name"], found["state"], bool(found["held_by"])) == ("night", "queued", True)
