@@ -17,7 +17,7 @@ from cosched.app.validation import check_predecessors, offered_notice
 from cosched.app.views import profile_view, task_view
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.learnt_corrections import corrected_profile
-from cosched.coscheduler.what_if import predict_placement
+from cosched.coscheduler.what_if import PredictedPlacement, predict_placement
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class SubmissionService:
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
         profile = corrected_profile(task, state.corrections)
-        placement = self._core.ask(lambda core, time: predict_placement(core, task, time))
+        task, placement = self._core.ask(lambda core, time: _foreseen(core, task, time))
         meets = None if placement is None or task.spec.deadline is None else placement.end <= task.spec.deadline
         offered = meets is False and state.accepts_late and not forwarding_obstacle(task)
         return Forecast(
@@ -228,7 +228,14 @@ class SubmissionService:
             effect=None if placement is None else Effect(**asdict(placement.effect)),
             earliest_deadline=None if profile is None else state.time + profile.quickest.shortest,
             offered=offered,
+            claim=task.status.claim,
         )
+
+
+def _foreseen(core: Coscheduler, task: Task, time: float) -> tuple[Task, PredictedPlacement | None]:
+    """Return a new task with the claim that it would have, and where it would run."""
+    task = core.with_granted_claim(task, time)
+    return task, predict_placement(core, task, time)
 
 
 def _notice(task: Task, state: DomainState) -> str:

@@ -49,7 +49,7 @@ from cosched.coscheduler.planning_view import PlanningView
 from cosched.coscheduler.problem_builder import run_times
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import without_distant_reservations
-from cosched.coscheduler.sharing.claims import claimed, given_back, needed_host_seconds
+from cosched.coscheduler.sharing.claims import claimed, given_back, granted_claim, needed_host_seconds
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
 from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.shares import share_user
@@ -328,20 +328,33 @@ class Coscheduler:
             self._state.replan()
             self._queue.add(task)
 
+    def with_granted_claim(self, task: Task, time: float) -> Task:
+        """Return a new task with the claim that its deadline would have; nothing is changed."""
+        host_seconds = self._claimable(task, time)
+        if host_seconds is None:
+            return task
+        return task.with_status(claim=granted_claim(self._state.shares, task, host_seconds, time))
+
     def _claim(self, task: Task, time: float) -> Task:
         """Return a task with its deadline's claim, where shares are in force."""
-        fair, profile = self._state.shares, task.profile
-        if fair.tree is None or profile is None or task.spec.deadline is None:
+        host_seconds = self._claimable(task, time)
+        if host_seconds is None:
             return task
+        task, usage = claimed(self._state.shares, task, host_seconds, time)
+        self._state.put_usage(usage)
+        return task
+
+    def _claimable(self, task: Task, time: float) -> float | None:
+        """Return the host-seconds that a task needs for its deadline; None where it claims nothing."""
+        profile = task.profile
+        if self._state.shares.tree is None or profile is None or task.spec.deadline is None:
+            return None
         up, class_of = self.domain.up(), self.domain.classes()
         classes = sorted({class_of[host] for host in up})
         seconds = run_times(task, self.planning_view.assumptions(time), classes, len(up)) if up else None
         if seconds is None:  # no host is up: as it was predicted
             seconds = np.array([profile.seconds])
-        host_seconds = needed_host_seconds(seconds, task.spec.deadline - time)
-        task, usage = claimed(fair, task, host_seconds, time)
-        self._state.put_usage(usage)
-        return task
+        return needed_host_seconds(seconds, task.spec.deadline - time)
 
     def _note_number(self, *numbers: int) -> None:
         self._last_number = max(self._last_number, *numbers)

@@ -88,6 +88,8 @@ def test_what_is_beyond_a_limit_is_refused_and_what_is_beyond_the_budget_told(tm
         with pytest.raises(UserError, match="it needs 3 hosts and your share allows 2 at once"):
             submit([wide])
         late = TaskRequest(command=("/bin/true",), profile=(5.0,), deadline="now+1h")
+        (foreseen,) = running.services.submissions.foresee(ADA, [late])
+        assert foreseen.claim == 0.0
         (accepted,) = submit([late])
         assert (accepted.claim, accepted.deadline is None) == (0.0, False)
         assert "its deadline is not guaranteed" in accepted.notice

@@ -126,6 +126,8 @@ class Forecast:
         earliest_deadline: the earliest that could be met if all hosts were free.
         effect: its effect on the tasks that wait already; null where it has no place in the plan.
         offered: it would be late here, and neighbouring domains would be asked whether they end it sooner.
+        claim: host-seconds that its deadline would claim of the budgets; 0 where it is not guaranteed, null where
+            nothing is claimed.
     """
 
     application: str
@@ -139,6 +141,7 @@ class Forecast:
     earliest_deadline: float | None
     effect: Effect | None = None
     offered: bool = False
+    claim: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -78,7 +78,7 @@ def _trouble(place: PlacementView | None) -> str:
     return "" if place is None or place.certain or place.running else "no end is promised"
 
 
-def _claim_text(task: TaskDetail) -> str:
+def _claim_text(task: TaskDetail | Forecast) -> str:
     """Tell what a deadline claims of a budget."""
     if task.claim is None:
         return ""
@@ -186,6 +186,8 @@ def forecast_lines(forecast: Forecast) -> list[str]:
             f"{'met' if forecast.meets_deadline else 'missed'} as things stand"
             f"{': neighbouring domains would be asked' if forecast.offered else ''}"
         )
+    if claim := _claim_text(forecast):
+        lines.append(f"claim:         {claim}")
     return [clean(line) for line in lines]
 
 

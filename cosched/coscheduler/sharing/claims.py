@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.sharing.shares import UserUsage
     from cosched.coscheduler.task import Task
 
-__all__ = ["claimed", "given_back", "needed_host_seconds"]
+__all__ = ["claimed", "given_back", "granted_claim", "needed_host_seconds"]
 
 _HOUR = 3600.0
 
@@ -36,10 +36,20 @@ def needed_host_seconds(seconds: NDArray[np.float64], left: float) -> float:
     return float((best * counts)[in_time].min()) if in_time.any() else 0.0
 
 
+def granted_claim(fair: FairShares, task: Task, host_seconds: float, time: float) -> float:
+    """Return the claim that a task's deadline would have now.
+
+    It is 0 where the deadline cannot be met or a budget is used up. Arguments are those of `claimed`.
+    """
+    assert fair.tree is not None, "without shares nothing is claimed"
+    left = _budget_left(fair, share_user(task), fair.tree.window_begin(time))
+    return host_seconds if 0 < host_seconds <= left else 0.0
+
+
 def claimed(fair: FairShares, task: Task, host_seconds: float, time: float) -> tuple[Task, UserUsage | None]:
     """Return a task with its claim, and its user's new record.
 
-    The claim is 0 where the deadline cannot be met or a budget is used up; the record is None where nothing is claimed.
+    The record is None where nothing is claimed, see `granted_claim`.
 
     Args:
         fair: the shares in force.
@@ -48,12 +58,11 @@ def claimed(fair: FairShares, task: Task, host_seconds: float, time: float) -> t
         time: epoch seconds.
     """
     assert fair.tree is not None, "without shares nothing is claimed"
-    user, window = share_user(task), fair.tree.window_begin(time)
-    if host_seconds <= 0 or host_seconds > _budget_left(fair, user, window):
-        return task.with_status(claim=0.0), None
-    usage = fair.record(user).claiming(host_seconds, window)
-    fair.put(usage)
-    return task.with_status(claim=host_seconds), usage
+    claim, usage = granted_claim(fair, task, host_seconds, time), None
+    if claim:
+        usage = fair.record(share_user(task)).claiming(claim, fair.tree.window_begin(time))
+        fair.put(usage)
+    return task.with_status(claim=claim), usage
 
 
 def given_back(fair: FairShares, task: Task, time: float) -> UserUsage | None:

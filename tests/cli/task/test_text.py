@@ -130,6 +130,8 @@ def test_a_forecast_without_room_says_so() -> None:
     assert "nothing plans towards it" in forecast_lines(replace(forecast, profile=None, deadline=1e9))[1]
     late = replace(forecast, deadline=1e9, meets_deadline=False, offered=True)
     assert forecast_lines(late)[-1].endswith("missed as things stand: neighbouring domains would be asked")
+    assert forecast_lines(replace(late, claim=0.0))[-1].startswith("claim:         none: it takes turns")
+    assert forecast_lines(replace(late, claim=7200.0))[-1] == "claim:         2 host-hours of the budget"
 
 
 def test_what_is_uncertain_is_shown_with_its_range() -> None:
