@@ -2,7 +2,8 @@
 
 Hosts are alike or of two classes, the second half as quick as the first. The tasks of the queue arrive together; then
 a new task arrives while all hosts are busy, and while one is idle that nobody may leave for yet; then somebody asks
-when one more would end. Processor time, without the garbage collector, whose runs depend on
+when one more would end. With `--users`, the same tasks are also of so many users in groups of four, every second one
+without a deadline, under shares of the domain. Processor time, without the garbage collector, whose runs depend on
 what else a process holds.
 """
 
@@ -22,7 +23,8 @@ from benchmarks.kernels import DEADLINES, KERNELS
 from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import HostsObserved, TaskSubmitted
+from cosched.coscheduler.events import HostsObserved, SharesChanged, TaskSubmitted
+from cosched.coscheduler.sharing.shares import Shares
 from cosched.coscheduler.task import Task, TaskSpec
 from cosched.coscheduler.what_if import predict_placement
 from cosched.prediction.profile import PredictionSource, Profile
@@ -40,20 +42,31 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.events", description=__doc__)
     parser.add_argument("--tasks", type=int, default=1000, help="that wait")
-    waiting = parser.parse_args().tasks
-    print(f"one more task behind {waiting}, ms of the core each: median and longest")
+    parser.add_argument("--users", type=int, default=0, help="who share the domain, too")
+    options = parser.parse_args()
+    print(f"one more task behind {options.tasks}, ms of the core each: median and longest")
     gc.disable()
     for hosts, classes in _POOLS:
-        (together, busy, asked), (_, idle, _) = (_arrivals(hosts, classes, waiting, idle) for idle in (0, 1))
-        rows = {"together": together, "all hosts busy": busy, "one idle": idle, "asked": asked}
-        texts = [f"{name}  {median(took):5.2f} {max(took):6.2f}" for name, took in rows.items()]
-        name = f"{hosts:5} hosts" + (f", {classes} classes" if classes > 1 else "")
-        print(f"{name:25}" + "   ".join(texts))
+        for users in (0, options.users) if options.users else (0,):
+            _print_row(hosts, classes, options.tasks, users)
 
 
-def _arrivals(hosts: int, classes: int, waiting: int, idle: int) -> tuple[list[float], list[float], list[float]]:
+def _print_row(hosts: int, classes: int, waiting: int, users: int) -> None:
+    """Measure on one pool."""
+    (together, busy, asked), (_, idle, _) = (_arrivals(hosts, classes, waiting, idle, users) for idle in (0, 1))
+    rows = {"together": together, "all hosts busy": busy, "one idle": idle, "asked": asked}
+    texts = [f"{name}  {median(took):5.2f} {max(took):6.2f}" for name, took in rows.items()]
+    name = f"{hosts:5} hosts" + (f", {classes} classes" if classes > 1 else "") + (f", {users} users" if users else "")
+    print(f"{name:35}" + "   ".join(texts), flush=True)
+
+
+def _arrivals(
+    hosts: int, classes: int, waiting: int, idle: int, users: int
+) -> tuple[list[float], list[float], list[float]]:
     """Return how many ms the core takes: for each task of the queue, for tasks a second apart, and for forecasts."""
     draw, core = np.random.default_rng(1), Coscheduler(CoreSettings(str(UUID(int=hosts)), staging=_STAGING))
+    if users:
+        core.handle(SharesChanged(0.0, Shares(members={f"u{each}": f"g{each // 4}" for each in range(users)})))
     core.handle(HostsObserved(0.0, tuple(Host(f"host{number:03}", str(number % classes)) for number in range(hosts))))
     for number in range(hosts - idle):  # long before all others: it has been through staging
         long = _profile((500.0 + number,), classes, slowdown=1.0)
@@ -64,6 +77,9 @@ def _arrivals(hosts: int, classes: int, waiting: int, idle: int) -> tuple[list[f
         kernel = str(draw.choice(list(KERNELS)))
         allowed = draw.uniform(*DEADLINES[kernel]) * max(1.0, waiting / (2 * hosts))
         task = _task(hosts + number, _profile(KERNELS[kernel][:hosts], classes), now, now + allowed)
+        if users:
+            deadline = None if number % 2 else task.spec.deadline
+            task = replace(task, owner=f"u{number % users}", spec=replace(task.spec, deadline=deadline))
         began = time.thread_time()
         core.handle(TaskSubmitted(now, task))
         took.append(1e3 * (time.thread_time() - began))
