@@ -89,7 +89,7 @@ def check_command(name: str, value: str) -> None:
     if name in _REPEATS:
         raise UserError(
             f"by the submit command {name} HTCondor would repeat the job, and cosched begins each job once: leave it "
-            "out (a task whose host fails is begun anew all the same)"
+            "out (max_retries in a file, or --retries, has cosched run it again where it fails)"
         )
     if _BEGINS_LATER.fullmatch(name):
         raise UserError(

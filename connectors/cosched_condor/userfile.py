@@ -40,6 +40,7 @@ _COSCHED_REQUESTS = {
     "hosts": "hosts",
     "name": "name",
     "profile": "profile",
+    "retries": "retries",
     "runtime": "runtime",
 }
 # Commands that cosched decides: where and when the job runs, and how it is followed.
@@ -59,6 +60,7 @@ _COSCHED_COMMANDS = (
     "universe",
     "priority",
     "prio",
+    "max_retries",
 )
 _UNIVERSES = {
     "": "",
@@ -226,6 +228,8 @@ def _hosts(lower: Mapping[str, str], universe: str, origin: UserFileOrigin) -> s
 
 def _cosched_requests(commands: Mapping[str, str], origin: UserFileOrigin) -> Iterator[tuple[str, str]]:
     for key, value in commands.items():
+        if key.lower() == "max_retries":
+            yield "retries", value.strip()
         if not key.lower().startswith("my.cosched"):
             continue
         name, value = key[len("my.cosched") :].lower(), value.strip()

@@ -38,6 +38,7 @@ _COSCHED_REQUESTS = {
     "hosts": True,
     "name": True,
     "profile": True,
+    "retries": True,
     "runtime": True,
     "set": True,
 }

@@ -62,7 +62,7 @@ def resubmit(
 
 
 def with_other_hosts(request: TaskRequest, task: TaskDetail, change: TaskChange) -> TaskRequest:
-    """Return the request of a task with the hosts and the run time of a change.
+    """Return a task's request with the hosts and the run time of a change.
 
     Raises:
         UserError: the run time cannot be read.

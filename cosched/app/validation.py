@@ -65,6 +65,7 @@ _LONGEST_NAME = 200
 _LONGEST_TASK = 1 << 20  # bytes of command, environment, model, script and so on together
 _MOST_PREDECESSORS = 100
 _MOST_PROCESSES_PER_HOST = 1024
+_MOST_RETRIES = 100
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the task's length
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
@@ -146,6 +147,7 @@ class TaskValidator:
         """
         _check_native(request, self._connector)
         _check_launch(request)
+        _check_retries(request.retries)
         self._targets.check(request.notify)
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
@@ -281,6 +283,11 @@ def _check_launch(request: TaskRequest) -> None:
         raise UserError(
             "the command runs once on each host: for more processes give launch once, openmpi, mpich or intel"
         )
+
+
+def _check_retries(retries: int) -> None:
+    if not 0 <= retries <= _MOST_RETRIES:
+        raise UserError(f"retries is {retries}: give a number from 0 to {_MOST_RETRIES}")
 
 
 def _check_length(spec: TaskSpec) -> None:

@@ -248,7 +248,7 @@ class AttemptLifecycle:
                 self._ended(replace(attempt, state=AttemptState.COMPLETED), "", time)
             case JobState.FAILED if not cancelling:
                 reason = report.reason or f"exit code {report.exit_code}"
-                self._ended(replace(attempt, state=AttemptState.FAILED), reason, time)
+                self._failed(replace(attempt, state=AttemptState.FAILED), reason, time)
             case JobState.REMOVED if not cancelling and attempt.task in self._distrusted:
                 self._forgotten(attempt, report.reason, time)
             case JobState.REMOVED if not cancelling:
@@ -257,6 +257,37 @@ class AttemptLifecycle:
             case JobState.REMOVED | JobState.FAILED:
                 # Some managers report what dies of our own cancel as a failure.
                 self._requeue_or_end(attempt, AttemptState.CANCELLED, attempt.reason, time)
+
+    def _failed(self, attempt: Attempt, reason: str, time: float) -> None:
+        """End an attempt whose program failed; queue its task again where retries are left."""
+        task = self._state.tasks[attempt.task]
+        if not task.spec.retries or not attempt.exit_code:  # without a code it was no fault of the program's
+            self._ended(attempt, reason, time)
+            return
+        failures, most = task.status.failures + 1, task.spec.retries + 1
+        task = task.with_status(failures=failures)
+        self._state.put(task)
+        if failures == most:
+            self._ended(attempt, f"{reason} (try {failures}, the last)", time)
+            return
+        if attempt.started is not None:
+            self.unstarted.began(attempt)
+        self._close(replace(attempt, reason=reason))
+        self._queue_again(task, f"{reason} (try {failures} of {most})", self._pause_until(failures, time), time)
+
+    def _pause_until(self, tries: int, time: float) -> float:
+        """Return the epoch time before which a task tried so often waits."""
+        if tries <= 1:
+            return time
+        return time + min(self._settings.retry * 2.0 ** min(tries - 2, 20), self._settings.retry_longest)
+
+    def _queue_again(self, task: Task, reason: str, until: float, time: float) -> None:
+        """Queue a task whose attempt has ended; it is not tried before a time."""
+        task = task.with_status(state=TaskState.QUEUED, reason=reason, started=None)
+        self._state.put(task)
+        self._queue.add_again(task)
+        if until > time:
+            self._queue.held_back[task.id] = until
 
     def _forgotten(self, attempt: Attempt, reason: str, time: float) -> None:
         """Queue a task again whose cancelled attempt is not recorded in the restored database."""
@@ -273,6 +304,8 @@ class AttemptLifecycle:
             return
         reason = event.diagnosis.reason
         if why := self.unstarted.answered(attempt, event.diagnosis, event.time):
+            tries = self.unstarted.tries(attempt.task)
+            self._state.put(self._state.tasks[attempt.task].with_status(unstarted=tries))
             self._give_up(attempt, why, event.time)
         elif reason and not attempt.hosts:
             self._state.put_attempt(replace(attempt, reason=reason))
@@ -301,7 +334,8 @@ class AttemptLifecycle:
             self.unstarted.forget(attempt.uuid)
             reason = f"held by the resource manager: {report.reason}"
         self._state.put_attempt(replace(attempt, state=state, reason=report.reason or (reason and attempt.reason)))
-        self._state.put(task.with_status(state=task_state, started=attempt.started, reason=reason))
+        unstarted = self.unstarted.tries(task.id)
+        self._state.put(task.with_status(state=task_state, started=attempt.started, reason=reason, unstarted=unstarted))
 
     def _ended(self, attempt: Attempt, reason: str, time: float) -> None:
         """End an attempt and with it its task."""
@@ -339,14 +373,7 @@ class AttemptLifecycle:
                 task.with_status(state=TaskState.FAILED, reason=f"{reason} (try {tries}, the last)", finished=time)
             )
             return
-        task = task.with_status(state=TaskState.QUEUED, reason=reason, started=None)
-        self._state.put(task)
-        self._queue.add_again(task)
-        until = self.unstarted.retry_at(task.id)
-        if lost > 1:
-            until = max(until, time + min(self._settings.retry * 2.0 ** (lost - 2), self._settings.retry_longest))
-        if until > time:
-            self._queue.held_back[task.id] = until
+        self._queue_again(task, reason, max(self.unstarted.retry_at(task.id), self._pause_until(lost, time)), time)
 
     def _give_up(self, attempt: Attempt, reason: str, time: float) -> None:
         """Have an attempt cancelled; it stays live until the manager confirms or a fence stands."""

@@ -318,6 +318,7 @@ class Coscheduler:
         if saved.plan is not None:
             self._queue.adopt(saved.plan)
         self._lifecycle.distrust(task.id for task in in_order if task.number <= saved.forgotten)
+        self._lifecycle.unstarted.restore(in_order)
         self._lifecycle.find_all(event.time)
 
     def _accept(self, task: Task, time: float) -> None:

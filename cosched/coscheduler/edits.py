@@ -20,7 +20,7 @@ __all__ = ["HostChoice", "TaskEdit", "edited", "why_unchangeable"]
 
 @dataclass(frozen=True, slots=True)
 class HostChoice:
-    """On how many hosts a task may run, and for how long; the fields are those of `Task` and `TaskSpec`."""
+    """Host counts and run times of an edit; fields as in `Task` and `TaskSpec`."""
 
     count: int
     profile: Profile | None

@@ -197,13 +197,16 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
         found.append(f"{limit.why}; tried again when a task of its owner ends, or in {pause:.0f} s")
     if shares := share_obstacle(core, task):
         found.append(shares)
-    held_back = core.held_back_until(task.id)
+    held_back, failed = core.held_back_until(task.id), bool(task.status.failures and task.status.reason)
     if task.status.held:
         found.append(f"the word of domain {task.origin}, which it comes from, that it may start")
     elif held_back is not None and held_back > time and not task.status.reason:
         found.append("the answers of other domains: it would miss its deadline here")
     elif held_back is not None and held_back > time:
+        failed = False
         found.append(f"an attempt came to nothing ({task.status.reason}); tried again in {held_back - time:.0f} s")
+    if failed:
+        found.append(f"its turn to be tried again: {task.status.reason}")
     return found
 
 

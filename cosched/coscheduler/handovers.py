@@ -100,6 +100,7 @@ class TaskDocument:
         launch: None for a command that runs on each host: so domains of before `launch` understand all but the others.
         processes_per_host: None where `launch` is.
         stdin: None for a command without one, likewise.
+        retries: None for a task that is not run again where it fails, likewise.
     """
 
     name: str
@@ -121,6 +122,7 @@ class TaskDocument:
     launch: LaunchMode | None = None
     processes_per_host: int | None = None
     stdin: str | None = None
+    retries: int | None = None
 
 
 def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: tuple[float, ...] = ()) -> TaskDocument:
@@ -144,6 +146,7 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
         "launch": spec.launch if spec.launch.once else None,
         "processes_per_host": spec.processes_per_host if spec.launch.once else None,
         "stdin": spec.stdin or None,
+        "retries": spec.retries or None,
     }
     return TaskDocument(**(shared_values(spec, TaskDocument) | travelling))
 
@@ -164,6 +167,7 @@ def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:
         "launch": document.launch or LaunchMode.EACH,
         "processes_per_host": document.processes_per_host or 1,
         "stdin": document.stdin or "",
+        "retries": document.retries or 0,
     }
     return TaskSpec(**(shared_values(document, TaskSpec) | arriving))
 

@@ -87,6 +87,7 @@ class TaskSpec:
         time_limit: seconds.
         notify: addresses to tell of its end, or that it will be late: mailto:… and https://….
         processes_per_host: ranks of a parallel program on each host.
+        retries: how many more times it is run where its program fails.
     """
 
     name: str
@@ -108,6 +109,7 @@ class TaskSpec:
     notify: tuple[str, ...] = ()
     launch: LaunchMode = LaunchMode.EACH
     processes_per_host: int = 1
+    retries: int = 0
 
     @property
     def text_bytes(self) -> int:
@@ -143,6 +145,8 @@ class TaskStatus:
         held_by: user who keeps it, as it waits, from being planned and dispatched; empty: nobody.
         claim: host-seconds that its deadline claims of a budget; 0: none, it is planned as if it had no deadline; None
             without a deadline, and where shares were not in force.
+        failures: attempts whose program failed.
+        unstarted: attempts in a row that the manager did not start on free hosts.
     """
 
     state: TaskState = TaskState.QUEUED
@@ -159,6 +163,8 @@ class TaskStatus:
     peer: str = ""
     held_by: str = ""
     claim: float | None = None
+    failures: int = 0
+    unstarted: int = 0
 
 
 class StatusChanges(TypedDict, total=False):
@@ -178,6 +184,8 @@ class StatusChanges(TypedDict, total=False):
     peer: str
     held_by: str
     claim: float | None
+    failures: int
+    unstarted: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from cosched.coscheduler.recording.snapshot import UnstartedAttempt, UnstartedSn
 from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from cosched.connector.interface import StartDiagnosis
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.task import Attempt, Task
 
 __all__ = ["UnstartedAttempts"]
 
@@ -73,6 +73,10 @@ class UnstartedAttempts:
         self._tried, self._accusers = dict(snapshot.tried), dict(snapshot.accusers)
         self._aside, self.calls = dict(snapshot.aside), snapshot.calls
         self._next = -math.inf
+
+    def restore(self, tasks: Iterable[Task]) -> None:
+        """Go on from stored tasks: how often each was tried is kept with it."""
+        self._tries = {task.id: task.status.unstarted for task in tasks if task.status.unstarted}
 
     @property
     def grace(self) -> float:

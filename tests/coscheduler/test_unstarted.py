@@ -159,6 +159,18 @@ def test_an_answer_of_a_manager_that_was_away_begins_the_wait_anew() -> None:
     assert cancelled(answer(core, attempt, 660.0)) == [attempt.uuid]
 
 
+def test_a_restart_forgets_no_try() -> None:
+    core = a_core(1, starts=2)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    called_back(core, attempt, 60.0)
+    tasks = list(core.tasks.values())
+    core = Coscheduler(settings(starts=2))
+    restore(core, 70.0, tasks=tasks)
+    (attempt,) = dispatched(core.handle(HostsObserved(71.0, hosts(1))))
+    (task,) = called_back(core, attempt, 131.0).changes.tasks.values()
+    assert (task.status.state, task.status.unstarted) == (TaskState.FAILED, 2)
+
+
 def test_a_restart_begins_the_wait_anew() -> None:
     core = a_core(1)
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))

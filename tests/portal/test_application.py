@@ -62,6 +62,7 @@ VIEW: dict[str, Any] = {
     "peer": "",
     "held_by": "",
     "claim": None,
+    "failures": 0,
     "notice": "",
 }
 DETAIL: dict[str, Any] = VIEW | {

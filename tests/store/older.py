@@ -21,6 +21,9 @@ _ADDED = (
     ("0019", "tasks", "claim"),
     ("0020", "tasks", "begin"),
     ("0021", "tasks", "stdin"),
+    ("0022", "tasks", "retries"),
+    ("0022", "tasks", "failures"),
+    ("0022", "tasks", "unstarted"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"))

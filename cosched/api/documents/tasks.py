@@ -57,6 +57,7 @@ class TaskRequest:
         native: the job in the words of the domain's manager, as a user's own file has it; `command` is then for people.
         launch: the command runs on `each` host; `once`, on the first; or as `openmpi`, `mpich` or `intel` start it.
         processes_per_host: ranks of a program that is launched once, on each host.
+        retries: how many more times it is run where its program fails, that is, ends with a code other than 0.
     """
 
     application: str = ""
@@ -79,6 +80,7 @@ class TaskRequest:
     native: NativeDescription | None = None
     launch: LaunchMode = LaunchMode.EACH
     processes_per_host: int = 1
+    retries: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +231,7 @@ class TaskView:
         held_by: user who keeps the waiting task from starting; empty: nobody.
         claim: host-seconds that its deadline claims of a budget; 0: none, it takes turns with tasks without a deadline;
             null without a deadline, and where shares are not in force.
+        failures: attempts whose program failed.
     """
 
     id: str
@@ -254,6 +257,7 @@ class TaskView:
     peer: str = ""
     held_by: str = ""
     claim: float | None = None
+    failures: int = 0
     notice: str = ""
 
 
@@ -269,6 +273,7 @@ class TaskDetail(TaskView):
         stdin: file that its command reads as its standard input; empty for none.
         launch: how its command is launched.
         processes_per_host: ranks of a program that is launched once, on each host.
+        retries: how many more times it is run where its program fails.
     """
 
     command: tuple[str, ...]
@@ -289,6 +294,7 @@ class TaskDetail(TaskView):
     stdin: str = ""
     launch: str = "each"
     processes_per_host: int = 1
+    retries: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,6 +51,7 @@ class SubmitOptions:
         launch: on each host or once.
         mpi: whose mpirun starts it; empty for none.
         processes_per_host: ranks on each host.
+        retries: how many more times it is run where it fails; empty for none.
     """
 
     application: str = ""
@@ -72,6 +73,7 @@ class SubmitOptions:
     launch: str = ""
     mpi: str = ""
     processes_per_host: int = 1
+    retries: str = ""
 
 
 def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tuple[TaskRequest, str]:
@@ -117,8 +119,15 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         time_limit=parse_duration(options.time_limit) if options.time_limit else None,
         launch=_launch_mode(options.launch, options.mpi),
         processes_per_host=options.processes_per_host,
+        retries=_whole_number(options.retries, "--retries") if options.retries else 0,
     )
     return request, "; ".join(filter(None, (begins, note)))
+
+
+def _whole_number(text: str, option: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
+        raise UserError(f"{option} is {text[:80]!r}: write a number")
+    return int(text)
 
 
 def _launch_mode(launch: str, mpi: str) -> LaunchMode:
@@ -191,6 +200,7 @@ def _input_file(options: SubmitOptions) -> str:
 _LAUNCHES = (LaunchMode.EACH, LaunchMode.ONCE)
 _MPIS = (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL)
 _INDEX = "TASK_INDEX"
+_MOST_DIGITS = 9
 
 
 def task_array(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] | None) -> list[TaskRequest]:
@@ -312,6 +322,7 @@ def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[Tas
         settings=(*(value for name, value in job.requests if name == "set"), *options.settings),
         after=tuple(dict.fromkeys([*job.after, *options.after])),
         best_effort=options.best_effort or "best-effort" in requests,
+        retries=options.retries or requests.get("retries", ""),
     )
     request, note = request_of(chosen, () if chosen.application else ("/bin/true",), now)
     limit = request.time_limit if options.time_limit else job.time_limit

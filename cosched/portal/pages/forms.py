@@ -66,7 +66,8 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         best_effort=fields.get("best_effort", "") == "on",
         time_limit=fields.get("time_limit", "").strip() or None,
         launch=_launch_mode(fields.get("launch", "")),
-        processes_per_host=_processes(fields.get("processes_per_host", "").strip()),
+        processes_per_host=_whole(fields.get("processes_per_host", "").strip() or "1", "processes on each host"),
+        retries=_whole(fields.get("retries", "").strip(), "retries"),
     )
 
 
@@ -77,10 +78,10 @@ def _launch_mode(text: str) -> LaunchMode:
         raise UserError(f"the launch is {text[:80]!r}: choose one of {', '.join(LaunchMode)}") from error
 
 
-def _processes(text: str) -> int:
+def _whole(text: str, what: str) -> int:
     if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise UserError(f"the processes on each host are {text[:80]!r}: write a number")
-    return int(text or 1)
+        raise UserError(f"the {what} are {text[:80]!r}: write a number")
+    return int(text or 0)
 
 
 def local_minute(moment: float, zone: tzinfo | None) -> str:
@@ -117,6 +118,7 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
             "prepare": "\n".join(task.prepare),
         }
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
+    fields |= {"retries": str(task.retries)} if task.retries else {}
     fields |= _launch_fields(task)
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
 
@@ -223,4 +225,5 @@ def _uploaded_request(job: UserJob, form: TaskRequest) -> TaskRequest:
         after=tuple(dict.fromkeys([*job.after, *form.after])),
         best_effort=form.best_effort or "best-effort" in requests,
         time_limit=form.time_limit or job.time_limit,
+        retries=form.retries or _whole(requests.get("retries", ""), "retries"),
     )

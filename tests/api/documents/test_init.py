@@ -39,6 +39,7 @@ FULL = TaskRequest(
     native=NativeDescription("slurm", {"qos": "high"}, "#!/bin/sh\n"),
     launch=LaunchMode.ONCE,
     processes_per_host=2,
+    retries=3,
 )
 
 

@@ -23,7 +23,7 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     (job,) = _read(
         tmp_path,
         'executable = prog\n+CoschedDeadline = "now+2h"\nMY.CoschedHosts = "1-4"\n+CoschedBestEffort = true\n'
-        "+CoschedSet_Scale = 2\nrequest_gpus = 1\ngetenv = A*, !AB\ninitialdir = run\nqueue\n",
+        "+CoschedSet_Scale = 2\nrequest_gpus = 1\ngetenv = A*, !AB\ninitialdir = run\nmax_retries = 2\nqueue\n",
         A="1",
         AB="2",
         AC="3",
@@ -31,7 +31,8 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     )
     assert job.command == (str(tmp_path / "prog"),)
     assert job.native.settings == {"executable": str(tmp_path / "prog"), "request_gpus": "1"}
-    assert dict(job.requests) == {"deadline": "now+2h", "hosts": "1-4", "best-effort": "", "set": "Scale=2"}
+    requests = {"deadline": "now+2h", "hosts": "1-4", "best-effort": "", "set": "Scale=2", "retries": "2"}
+    assert dict(job.requests) == requests
     assert (job.environment, job.directory, job.hosts) == ({"A": "1", "AC": "3"}, str(tmp_path / "run"), "")
 
 
