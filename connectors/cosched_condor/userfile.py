@@ -39,10 +39,13 @@ _COSCHED_REQUESTS = {
     "deadline": "deadline",
     "hosts": "hosts",
     "name": "name",
+    "priority": "priority",
     "profile": "profile",
     "retries": "retries",
     "runtime": "runtime",
 }
+# Commands of HTCondor's that cosched does itself.
+_REQUESTS_OF_COMMANDS = {"max_retries": "retries", "priority": "priority", "prio": "priority"}
 # Commands that cosched decides: where and when the job runs, and how it is followed.
 _COSCHED_COMMANDS = (
     "hold",
@@ -228,8 +231,8 @@ def _hosts(lower: Mapping[str, str], universe: str, origin: UserFileOrigin) -> s
 
 def _cosched_requests(commands: Mapping[str, str], origin: UserFileOrigin) -> Iterator[tuple[str, str]]:
     for key, value in commands.items():
-        if key.lower() == "max_retries":
-            yield "retries", value.strip()
+        if key.lower() in _REQUESTS_OF_COMMANDS:
+            yield _REQUESTS_OF_COMMANDS[key.lower()], value.strip()
         if not key.lower().startswith("my.cosched"):
             continue
         name, value = key[len("my.cosched") :].lower(), value.strip()

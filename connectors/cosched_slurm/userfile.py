@@ -37,6 +37,7 @@ _COSCHED_REQUESTS = {
     "deadline": True,
     "hosts": True,
     "name": True,
+    "priority": True,
     "profile": True,
     "retries": True,
     "runtime": True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange
 from cosched.app.resubmission import request_like_task, with_other_hosts
-from cosched.app.validation import checked_name
+from cosched.app.validation import checked_name, checked_priority
 from cosched.app.views import task_detail
 from cosched.coscheduler.edits import HostChoice, TaskEdit
 from cosched.errors import UserError
@@ -43,7 +43,8 @@ class EditChecks:
         """
         if change == TaskChange():
             raise UserError(
-                "nothing is to be changed: give a deadline, a begin, hosts, a run time, a name or best effort"
+                "nothing is to be changed: give a deadline, a begin, hosts, a run time, a priority, a name or "
+                "best effort"
             )
         state = self._state()
         undated = isinstance(change.deadline, str) and change.deadline == "none"
@@ -53,6 +54,7 @@ class EditChecks:
             without_deadline=undated,
             begin=_checked_begin(change.begin, state.time),
             best_effort=change.best_effort,
+            priority=None if change.priority is None else checked_priority(change.priority),
             hosts=None if change.hosts is None is change.runtime else self._hosts(change, task, state),
         )
         return edit, state

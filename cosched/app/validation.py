@@ -35,6 +35,7 @@ __all__ = [
     "check_deadline_can_be_met",
     "check_predecessors",
     "checked_name",
+    "checked_priority",
     "offered_notice",
 ]
 
@@ -66,6 +67,7 @@ _LONGEST_TASK = 1 << 20  # bytes of command, environment, model, script and so o
 _MOST_PREDECESSORS = 100
 _MOST_PROCESSES_PER_HOST = 1024
 _MOST_RETRIES = 100
+_LARGEST_PRIORITY = 1_000_000
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the task's length
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
@@ -148,6 +150,7 @@ class TaskValidator:
         _check_native(request, self._connector)
         _check_launch(request)
         _check_retries(request.retries)
+        checked_priority(request.priority)
         self._targets.check(request.notify)
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
@@ -288,6 +291,17 @@ def _check_launch(request: TaskRequest) -> None:
 def _check_retries(retries: int) -> None:
     if not 0 <= retries <= _MOST_RETRIES:
         raise UserError(f"retries is {retries}: give a number from 0 to {_MOST_RETRIES}")
+
+
+def checked_priority(priority: int) -> int:
+    """Return the priority of a task.
+
+    Raises:
+        UserError: it is out of bounds.
+    """
+    if abs(priority) > _LARGEST_PRIORITY:
+        raise UserError(f"the priority is {priority}: give a number from -{_LARGEST_PRIORITY} to {_LARGEST_PRIORITY}")
+    return priority
 
 
 def _check_length(spec: TaskSpec) -> None:

@@ -447,6 +447,8 @@ class Coscheduler:
             self.last_improvement = (time, why) if why else self.last_improvement
 
     def _dispatch(self, time: float) -> None:
+        if self._state.prioritised and self._policy.searched:
+            self._queue.adopt(self.planning_view.by_priority(time))
         self._room = self.host_room()
         for name in self._queue.unmodelled(time, self._free_unmodelled()):
             if not self.owner_is_limited(name, time) and not self._lacks_room(name):

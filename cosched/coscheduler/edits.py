@@ -38,6 +38,7 @@ class TaskEdit:
         begin: epoch seconds before which it may not start; 0: at once.
         best_effort: whether it is welcome although its deadline may not be met.
         hosts: its new hosts and run times.
+        priority: among its owner's tasks.
     """
 
     name: str | None = None
@@ -46,6 +47,7 @@ class TaskEdit:
     begin: float | None = None
     best_effort: bool | None = None
     hosts: HostChoice | None = None
+    priority: int | None = None
 
     @property
     def moves_deadline(self) -> bool:
@@ -65,6 +67,7 @@ class TaskEdit:
             "begin": self.begin is not None,
             "hosts and run time": self.hosts is not None,
             "name": self.name is not None,
+            "priority": self.priority is not None,
             "best effort": self.best_effort is not None,
         }
         return ", ".join(name for name, changes in named.items() if changes)
@@ -80,6 +83,7 @@ def edited(task: Task, edit: TaskEdit) -> Task:
         deadline=None if edit.without_deadline else deadline,
         begin=spec.begin if edit.begin is None else edit.begin or None,
         best_effort=spec.best_effort if edit.best_effort is None else edit.best_effort,
+        priority=spec.priority if edit.priority is None else edit.priority,
     )
     chosen = edit.hosts
     if chosen is None:

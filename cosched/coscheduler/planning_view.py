@@ -17,6 +17,7 @@ from cosched.coscheduler.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
 from cosched.coscheduler.sharing.fair_shares import fair_plan, with_turns, with_weights
 from cosched.coscheduler.sharing.host_limits import HostRoom
+from cosched.coscheduler.sharing.priorities import priority_plan, with_priorities
 from cosched.coscheduler.sharing.shares import fewest_hosts, share_user
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task_plan import TaskPlan
     from cosched.coscheduler.task_queue import TaskQueue
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
@@ -188,6 +190,8 @@ class PlanningView:
             self._plannable(), self._state.tasks, up, taken, time, self.assumptions(time), classes
         )
         problem = problem and self._shared(problem, time)
+        if problem is not None and self._state.prioritised:
+            problem = with_priorities(problem, self._state.tasks)
         if problem is not None and self._state.linked:
             problem = with_dependencies(problem, self._state.tasks, partial(self.expected_end, time=time), time)
         return with_reservations(problem, self._reservations, time) if problem is not None and reserved else problem
@@ -198,9 +202,24 @@ class PlanningView:
             return self._policy.plan_at_once(problem)
         return self.arranged(problem, self._queue.plan.for_problem(problem), time)
 
+    def by_priority(self, time: float) -> TaskPlan:
+        """Return the queue's plan with each user's tasks by priority, to be kept.
+
+        If they changed places only for a look at the plan, the place of one that leaves would fall to a user's next
+        task, and others would wait longer.
+        """
+        plan, problem = self._queue.plan, self.problem(time)
+        if problem is None:
+            return plan
+        inside = plan.for_problem(problem)
+        order = priority_plan(problem, inside, self._state.tasks).order
+        return plan.reordered(problem.tasks[task] for task in order.tolist())
+
     def arranged(self, problem: Problem, plan: Plan, time: float) -> Plan:
-        """Return the plan with tasks without deadlines in the order of the shares in force."""
+        """Return the plan with tasks without deadlines in the order of priorities and of the shares in force."""
         tree = self._state.shares.tree
+        if self._state.prioritised:
+            plan = priority_plan(problem, plan, self._state.tasks)
         return plan if tree is None else fair_plan(tree, self.expected_usage(time), problem, plan, self._state.tasks)
 
     def expected_usage(self, time: float) -> dict[str, float]:

@@ -147,6 +147,7 @@ class CoreState:
         self.live_by_owner: Counter[str] = Counter()
         self.unmodelled_submitting: set[str] = set()
         self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
+        self._prioritised: set[str] = set()
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin(0.0)
 
@@ -196,6 +197,11 @@ class CoreState:
         """Return whether any live task has a predecessor."""
         return bool(self._successors)
 
+    @property
+    def prioritised(self) -> bool:
+        """Return whether any live task has a priority other than 0."""
+        return bool(self._prioritised)
+
     def predecessors(self, task: Task) -> tuple[str, ...]:
         """Return a task's predecessors that have not completed yet."""
         return tuple(name for name in task.spec.after if name in self.tasks)
@@ -218,6 +224,7 @@ class CoreState:
         if not task.status.attempts:
             self.put_usage(given_back(self.shares, task, self._time))
         del self.tasks[task.id]
+        self._prioritised.discard(task.id)
         self._unlink(task)
         self.tasks_by_owner[task.owner] -= 1
         self.bytes_by_owner[task.owner] -= task.spec.text_bytes
@@ -279,4 +286,6 @@ class CoreState:
             self.bytes_by_owner[task.owner] += task.spec.text_bytes
         elif before.spec is not task.spec:  # edited
             self.bytes_by_owner[task.owner] += task.spec.text_bytes - before.spec.text_bytes
+        if before is None or before.spec is not task.spec:
+            (self._prioritised.add if task.spec.priority else self._prioritised.discard)(task.id)
         self.tasks[task.id] = task

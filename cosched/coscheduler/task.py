@@ -88,6 +88,7 @@ class TaskSpec:
         notify: addresses to tell of its end, or that it will be late: mailto:… and https://….
         processes_per_host: ranks of a parallel program on each host.
         retries: how many more times it is run where its program fails.
+        priority: orders the tasks of its owner, the higher first.
     """
 
     name: str
@@ -110,6 +111,7 @@ class TaskSpec:
     launch: LaunchMode = LaunchMode.EACH
     processes_per_host: int = 1
     retries: int = 0
+    priority: int = 0
 
     @property
     def text_bytes(self) -> int:

@@ -15,7 +15,7 @@ from cosched.scheduling.host_counts import best_seconds, narrowed, runnable, sin
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -99,6 +99,17 @@ class TaskPlan:
         """Return the plan with other host counts for some of its tasks."""
         known = zip(self.tasks, self.counts, strict=True)
         return replace(self, counts=tuple(counts.get(task, count) for task, count in known))
+
+    def reordered(self, tasks: Iterable[str]) -> TaskPlan:
+        """Return the plan with some tasks in another order, in the places of them all."""
+        given = list(tasks)
+        among, order, rows = set(given), iter(given), {task: row for row, task in enumerate(self.tasks)}
+        places = [rows[next(order) if task in among else task] for task in self.tasks]
+        return TaskPlan(
+            tuple(self.tasks[row] for row in places),
+            tuple(self.counts[row] for row in places),
+            tuple(self.classes[row] for row in places) if self.classes else (),
+        )
 
     def replanned(self, proposed: TaskPlan) -> TaskPlan:
         """Return the proposed plan for this plan's tasks; those it does not name follow behind."""

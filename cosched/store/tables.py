@@ -92,6 +92,7 @@ tasks = Table(
     Column("launch", state_type(LaunchMode), nullable=False, server_default="each", info=_DETAIL),
     Column("processes_per_host", Integer, nullable=False, server_default=text("1"), info=_DETAIL),
     Column("retries", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
+    Column("priority", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("state", state_type(TaskState), nullable=False),
     Column("reason", Text, nullable=False),
     Column("dispatched", Double),

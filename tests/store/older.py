@@ -24,6 +24,7 @@ _ADDED = (
     ("0022", "tasks", "retries"),
     ("0022", "tasks", "failures"),
     ("0022", "tasks", "unstarted"),
+    ("0023", "tasks", "priority"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"))

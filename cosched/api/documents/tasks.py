@@ -58,6 +58,7 @@ class TaskRequest:
         launch: the command runs on `each` host; `once`, on the first; or as `openmpi`, `mpich` or `intel` start it.
         processes_per_host: ranks of a program that is launched once, on each host.
         retries: how many more times it is run where its program fails, that is, ends with a code other than 0.
+        priority: orders its owner's own tasks, the higher first.
     """
 
     application: str = ""
@@ -81,6 +82,7 @@ class TaskRequest:
     launch: LaunchMode = LaunchMode.EACH
     processes_per_host: int = 1
     retries: int = 0
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +175,7 @@ class TaskChange:
             "4:30m,8:16m".
         name: for people.
         best_effort: whether the task is kept although its deadline cannot be met.
+        priority: orders its owner's own tasks, the higher first.
     """
 
     deadline: float | str | None = None
@@ -181,6 +184,7 @@ class TaskChange:
     runtime: float | str | None = None
     name: str | None = None
     best_effort: bool | None = None
+    priority: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +278,7 @@ class TaskDetail(TaskView):
         launch: how its command is launched.
         processes_per_host: ranks of a program that is launched once, on each host.
         retries: how many more times it is run where its program fails.
+        priority: orders its owner's own tasks, the higher first.
     """
 
     command: tuple[str, ...]
@@ -295,6 +300,7 @@ class TaskDetail(TaskView):
     launch: str = "each"
     processes_per_host: int = 1
     retries: int = 0
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,6 +94,7 @@ def submit(
     mpi: Annotated[str, typer.Option(metavar="openmpi|mpich|intel", help="Its mpirun starts ranks on all hosts.")] = "",
     processes_per_host: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks on each host.")] = 1,
     retries: Annotated[str, typer.Option(metavar="N", help="Where its program fails, so many more times.")] = "",
+    priority: Annotated[str, typer.Option(metavar="N", help="Among your own tasks, the higher first; 0.")] = "",
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
     server: ServerOption = "",
@@ -126,6 +127,7 @@ def submit(
         mpi=mpi,
         processes_per_host=processes_per_host,
         retries=retries,
+        priority=priority,
     )
     command = context.meta.get("command", ())
     if file is not None and command:

@@ -23,12 +23,14 @@ from cosched.cli.task.selection import (
     StateOption,
     UserOption,
 )
+from cosched.cli.task.submission import whole_priority
 from cosched.errors import UserError
 
 __all__ = ["changes"]
 
 changes = typer.Typer()
 
+PriorityOption = Annotated[str, typer.Option(metavar="N", help="Among your own tasks, the higher first.")]
 HostsOption = Annotated[str, typer.Option(metavar="N|A-B", help="On how many hosts; predicted anew.")]
 RuntimeOption = Annotated[
     str, typer.Option(metavar="TIME|N:TIME,…", help="How long it runs, in place of a prediction: 30m, or 4:30m,8:16m.")
@@ -66,6 +68,7 @@ def edit(
     begin: Annotated[str, typer.Option(metavar="TIME", help="Not before this time; `now`: at once.")] = "",
     hosts: HostsOption = "",
     runtime: RuntimeOption = "",
+    priority: PriorityOption = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     best_effort: Annotated[
         bool | None, typer.Option("--best-effort/--no-best-effort", help="Also if the deadline cannot be met.")
@@ -82,6 +85,7 @@ def edit(
         begin=_new_deadline(begin, "begin"),
         hosts=hosts or None,
         runtime=runtime or None,
+        priority=whole_priority(priority),
         name=name or None,
         best_effort=best_effort,
     )
@@ -133,6 +137,7 @@ def resubmit(
     deadline: Annotated[str, typer.Option(help="Another one, as at submission, or `none`; else as much time.")] = "",
     hosts: HostsOption = "",
     runtime: RuntimeOption = "",
+    priority: PriorityOption = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -141,7 +146,12 @@ def resubmit(
     Chosen by options: those that failed or were cancelled, unless --state names others.
     """
     selection = Selection(user=user, name=named, states=state or (), late=late)
-    change = TaskChange(deadline=_new_deadline(deadline), hosts=hosts or None, runtime=runtime or None)
+    change = TaskChange(
+        deadline=_new_deadline(deadline),
+        hosts=hosts or None,
+        runtime=runtime or None,
+        priority=whole_priority(priority),
+    )
     with connect(server) as client:
         chosen = selection.tasks(client, task_ids, ["failed", "cancelled"])
         tasks = [client.resubmit(task_id, change) for task_id in chosen]

@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 
     from cosched.connector.userfiles import UserJob
 
-__all__ = ["SubmitOptions", "name_and_value", "read_lines", "request_of", "requests_of_file", "task_array"]
+__all__ = [
+    "SubmitOptions",
+    "name_and_value",
+    "read_lines",
+    "request_of",
+    "requests_of_file",
+    "task_array",
+    "whole_priority",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +60,7 @@ class SubmitOptions:
         mpi: whose mpirun starts it; empty for none.
         processes_per_host: ranks on each host.
         retries: how many more times it is run where it fails; empty for none.
+        priority: a number; empty for 0.
     """
 
     application: str = ""
@@ -74,6 +83,7 @@ class SubmitOptions:
     mpi: str = ""
     processes_per_host: int = 1
     retries: str = ""
+    priority: str = ""
 
 
 def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tuple[TaskRequest, str]:
@@ -120,6 +130,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         launch=_launch_mode(options.launch, options.mpi),
         processes_per_host=options.processes_per_host,
         retries=_whole_number(options.retries, "--retries") if options.retries else 0,
+        priority=whole_priority(options.priority) or 0,
     )
     return request, "; ".join(filter(None, (begins, note)))
 
@@ -128,6 +139,17 @@ def _whole_number(text: str, option: str) -> int:
     if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise UserError(f"{option} is {text[:80]!r}: write a number")
     return int(text)
+
+
+def whole_priority(text: str) -> int | None:
+    """Return a priority as it was typed, None for an empty text.
+
+    Raises:
+        UserError: it is no number.
+    """
+    if not text:
+        return None
+    return _whole_number(text.removeprefix("-"), "--priority") * (-1 if text.startswith("-") else 1)
 
 
 def _launch_mode(launch: str, mpi: str) -> LaunchMode:
@@ -323,6 +345,7 @@ def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[Tas
         after=tuple(dict.fromkeys([*job.after, *options.after])),
         best_effort=options.best_effort or "best-effort" in requests,
         retries=options.retries or requests.get("retries", ""),
+        priority=options.priority or requests.get("priority", ""),
     )
     request, note = request_of(chosen, () if chosen.application else ("/bin/true",), now)
     limit = request.time_limit if options.time_limit else job.time_limit

@@ -100,6 +100,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("reads", task.stdin),
         ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
+        ("priority", str(task.priority or "")),
         ("failures", f"{task.failures}, of {task.retries + 1} tries at most" if task.failures or task.retries else ""),
         ("held by", task.held_by),
         ("origin", task.origin),

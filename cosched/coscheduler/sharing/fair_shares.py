@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.scheduling.problem import Problem
 
-__all__ = ["FairShares", "SharesSnapshot", "fair_plan", "with_turns", "with_weights"]
+__all__ = ["FairShares", "SharesSnapshot", "fair_plan", "free_tasks", "with_turns", "with_weights"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class FairShares:
         return used
 
 
-def _free(problem: Problem) -> NDArray[np.bool_]:
+def free_tasks(problem: Problem) -> NDArray[np.bool_]:
     """Return the tasks without deadlines that could start now."""
     free = np.isinf(problem.deadline) & (problem.release <= 0)
     if problem.depends_on:
@@ -108,9 +108,9 @@ def _free(problem: Problem) -> NDArray[np.bool_]:
 
 
 def with_turns(problem: Problem, plan: Plan, tasks: Mapping[str, Task]) -> Problem:
-    """Return a problem whose search keeps the turns that users take in a plan."""
-    free = _free(problem)
-    users = [share_user(tasks[name]) for name in problem.tasks]
+    """Return a problem whose search keeps the turns of users, and of their priorities, in a plan."""
+    free = free_tasks(problem)
+    users = [(share_user(tasks[name]), tasks[name].spec.priority) for name in problem.tasks]
     index = {user: place for place, user in enumerate(dict.fromkeys(compress(users, free.tolist())))}
     if len(index) < 2:
         return problem
@@ -143,7 +143,7 @@ def fair_plan(
         plan: a plan of this problem.
         tasks: all live tasks by identifier.
     """
-    places = np.flatnonzero(_free(problem)[plan.order])
+    places = np.flatnonzero(free_tasks(problem)[plan.order])
     chosen = plan.order[places]
     users = [share_user(tasks[problem.tasks[task]]) for task in chosen.tolist()]
     if len(set(users)) < 2:

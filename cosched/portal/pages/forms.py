@@ -68,6 +68,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         launch=_launch_mode(fields.get("launch", "")),
         processes_per_host=_whole(fields.get("processes_per_host", "").strip() or "1", "processes on each host"),
         retries=_whole(fields.get("retries", "").strip(), "retries"),
+        priority=_priority(fields.get("priority", "").strip()),
     )
 
 
@@ -76,6 +77,10 @@ def _launch_mode(text: str) -> LaunchMode:
         return LaunchMode(text or LaunchMode.EACH)
     except ValueError as error:
         raise UserError(f"the launch is {text[:80]!r}: choose one of {', '.join(LaunchMode)}") from error
+
+
+def _priority(text: str) -> int:
+    return _whole(text.removeprefix("-"), "priorities") * (-1 if text.startswith("-") else 1)
 
 
 def _whole(text: str, what: str) -> int:
@@ -119,6 +124,7 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
         }
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
     fields |= {"retries": str(task.retries)} if task.retries else {}
+    fields |= {"priority": str(task.priority)} if task.priority else {}
     fields |= _launch_fields(task)
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
 
@@ -226,4 +232,5 @@ def _uploaded_request(job: UserJob, form: TaskRequest) -> TaskRequest:
         best_effort=form.best_effort or "best-effort" in requests,
         time_limit=form.time_limit or job.time_limit,
         retries=form.retries or _whole(requests.get("retries", ""), "retries"),
+        priority=form.priority or _priority(requests.get("priority", "")),
     )

@@ -40,6 +40,7 @@ FULL = TaskRequest(
     launch=LaunchMode.ONCE,
     processes_per_host=2,
     retries=3,
+    priority=-4,
 )
 
 
