@@ -6,7 +6,7 @@ Start at `pool_hosts`; `OwnClusters` knows the clusters that cosched has submitt
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import Host
@@ -92,6 +92,10 @@ _SLOT_ATTRIBUTES = (
     "Memory",
     "Disk",
     "GPUs",
+    "DynamicSlot",
+    "TotalSlotCpus",
+    "TotalSlotMemory",
+    "TotalSlotGPUs",
 )
 
 
@@ -157,17 +161,32 @@ def _machine_host(
     requirements: JobRequirements,
 ) -> Host:
     usable = [slot for slot in slots if not _why_unavailable(slot)]
-    host_class = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
+    named = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
+    memory, cores, gpus = (_largest(slots, resource) for resource in ("Memory", "Cpus", "GPUs"))
+    host = Host(name, named, memory=memory, cores=cores, gpus=gpus)
     if not usable:
-        return Host(name, host_class, up=False, reason=_why_unavailable(slots[0]))
+        return replace(host, up=False, reason=_why_unavailable(slots[0]))
     foreign = [slot for slot in usable if _is_foreign(slot, ours)]
     rest = [slot for slot in usable if slot not in foreign]
     parted = any(slot.get("PartitionableSlot") is True for slot in usable)
     # Of a partitionable slot counts what is left of it, with what our own jobs have of it now.
     if requirements.met_by(rest) if parted else rest:
-        return Host(name, host_class)
+        return host
     owners = sorted({str(slot.get("RemoteOwner", "")) for slot in foreign} - {""})
-    return Host(name, host_class, reason=f"claimed by {', '.join(owners) or 'others'}", claimed=True)
+    return replace(host, reason=f"claimed by {', '.join(owners) or 'others'}", claimed=True)
+
+
+def _largest(slots: Sequence[Mapping[str, Any]], resource: str) -> int | None:
+    """Return the most that one job may have of a machine; None if unknown."""
+    found = [
+        slot.get(f"TotalSlot{resource}" if slot.get("PartitionableSlot") is True else resource)
+        for slot in slots
+        if slot.get("DynamicSlot") is not True  # its partitionable one stands for it
+    ]
+    sizes = [int(size) for size in found if isinstance(size, (int, float))]
+    if resource == "GPUs" and not sizes and any("Cpus" in slot for slot in slots):
+        return 0  # only slots with GPUs name them
+    return max(sizes) if sizes else None
 
 
 def _is_foreign(slot: Mapping[str, Any], ours: Ours) -> bool:

@@ -168,10 +168,10 @@ def describe(launch: Launch, settings: CondorSettings, attempts: CondorAttemptFo
         "job_lease": settings.job_lease,
         "keep_claim": settings.keep_claim,
         "time_limit": limit,
-        "request_cpus": settings.request_cpus,
-        "request_memory": settings.request_memory,
+        "request_cpus": launch.cores or settings.request_cpus,
+        "request_memory": launch.memory or settings.request_memory,
         "request_disk": settings.request_disk,
-        "request_gpus": settings.request_gpus,
+        "request_gpus": launch.gpus or settings.request_gpus,
     }
     # A user's own commands may use $(ProcId), which is the rank only where the attempt has the cluster for itself. And
     # HTCondor starts all jobs of the parallel universe of one cluster together.

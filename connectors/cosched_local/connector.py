@@ -58,7 +58,11 @@ class LocalConnector:
             if time.monotonic() >= self._pruned_at + _PRUNE_AGAIN:
                 self._prune()
             off = self._spool.offline()
-        return [Host(name, up=name not in off, reason=off.get(name, "")) for name in self._settings.hosts]
+        memory, cores = _machine_memory(), os.cpu_count()
+        return [
+            Host(name, up=name not in off, reason=off.get(name, ""), memory=memory, cores=cores, gpus=0)
+            for name in self._settings.hosts
+        ]
 
     def submit(self, launch: Launch) -> str:
         """Start the attempt or queue it for its slots; return its folder's short identifier.
@@ -264,6 +268,11 @@ class LocalConnector:
 
     def _wake(self) -> None:
         os.eventfd_write(self._wake_fd, 1)
+
+
+def _machine_memory() -> int:
+    """Return the memory of this machine in MiB."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
 def _why_waiting(launch: Launch, off: Mapping[str, str], taken: set[str], room: int) -> str:

@@ -136,6 +136,12 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
     }
     if settings.identity == "account":
         given["account"] = account_name(launch.owner)
+    if launch.memory:
+        given["mem"] = f"{launch.memory}M"
+    if launch.cores:
+        given["mincpus"] = str(launch.cores)  # of each node; the job has all of them
+    if launch.gpus:
+        given["gres"] = ",".join(filter(None, (given["gres"], f"gpu:{launch.gpus}")))
     if launch.native is None:
         ranks = launch.processes_per_host
         given |= {"ntasks": str(count * ranks), "ntasks-per-node": str(ranks)}

@@ -5,6 +5,7 @@ Start at `cluster_hosts`; `parse_reservation` reads the reservation that cosched
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cosched_slurm.foreign_jobs import ForeignClaim
 
 __all__ = ["NodeReservation", "busy_nodes", "cluster_hosts", "parse_reservation"]
+_GPUS = re.compile(r"(?:^|,)gpu(?::[^:,(]*[^:,(\d][^:,(]*)?(?::(\d+))?(?=$|[,(])")
 _BASE_STATES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
 # Flags beside a base state that keep no job away.
 _HARMLESS_FLAGS = ("COMPLETING", "PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "POWERED_UP", "BLOCKED")
@@ -92,8 +94,22 @@ def cluster_hosts(
             words_for,
             claimed=claim is not None,
             free_at=None if claim is None else claim.until,
+            memory=_whole(row.get("real_memory")),
+            cores=_whole(row.get("cpus")),
+            gpus=_gpus(row.get("gres")),
         )
     return [found[name] for name in sorted(found)]
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def _gpus(gres: object) -> int | None:
+    """Return the number of GPUs in a node's generic resources, such as "gpu:a100:2(S:0),tmp:5"."""
+    if not isinstance(gres, str):
+        return None
+    return sum(int(match[1] or 1) for match in _GPUS.finditer(gres))
 
 
 def _host_class(features: list[str], prefix: str) -> str:

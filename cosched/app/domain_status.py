@@ -259,4 +259,5 @@ class CurrentDomain:
 def _domain_state(core: Coscheduler, time: float) -> DomainState:
     classes = {host.host_class for host in core.domain.hosts.values()}
     known = tuple(sorted(classes)) if "" not in classes else ()
-    return DomainState(time, len(core.domain.hosts), known, core.corrections())
+    sizes = tuple(core.domain.hosts.values())
+    return DomainState(time, len(core.domain.hosts), known, core.corrections(), sizes=sizes)

@@ -9,29 +9,34 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.api.documents import TaskPage
+from cosched.api.deadlines import parse_begin, parse_deadline
+from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
+from cosched.app.resubmission import request_like_task, with_other_hosts
 from cosched.app.share_service import check_share_of_hosts
-from cosched.app.validation import check_deadline_can_be_met
+from cosched.app.validation import check_deadline_can_be_met, checked_name, checked_priority
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
-from cosched.coscheduler.edits import edited, why_unchangeable
+from cosched.coscheduler.edits import HostChoice, TaskEdit, edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
 from cosched.coscheduler.state import expected_end
+from cosched.errors import UserError
 from cosched.store.store import LateTasks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cosched.access.principals import Principal
-    from cosched.api.documents import ExplanationView, TaskChange, TaskDetail, TaskView
+    from cosched.api.documents import ExplanationView, TaskDetail, TaskView
     from cosched.app.core_access import CoreClient
-    from cosched.app.edits import EditChecks
     from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.outputs import TaskOutputs
+    from cosched.app.validation import DomainState, TaskValidator
     from cosched.connector.interface import Output
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.store.store import Store, TaskSelection
 
-__all__ = ["TaskService"]
+__all__ = ["EditChecks", "TaskService"]
 
 _LOG_LINES = 200
 
@@ -172,6 +177,63 @@ class TaskService:
         if task is None or not principal.may_see(task.owner):
             raise _no_such_task(task_id)
         return task
+
+
+class EditChecks:
+    """Makes edits of users' changes, checked as their submission was.
+
+    Methods may block; any thread may call them.
+    """
+
+    def __init__(self, validator: TaskValidator, state: Callable[[], DomainState]) -> None:
+        """Set up.
+
+        Args:
+            validator: predicts tasks on other hosts.
+            state: returns what changes are measured against; see `submission_state`.
+        """
+        self._validator = validator
+        self._state = state
+
+    def checked(self, change: TaskChange, task: Task) -> tuple[TaskEdit, DomainState]:
+        """Return the edit that a change asks for, and what it was measured against.
+
+        Raises:
+            UserError: a value is at fault, or there is none.
+        """
+        if change == TaskChange():
+            raise UserError(
+                "nothing is to be changed: give a deadline, a begin, hosts, a run time, a priority, a name or "
+                "best effort"
+            )
+        state = self._state()
+        undated = isinstance(change.deadline, str) and change.deadline == "none"
+        edit = TaskEdit(
+            name=None if change.name is None else checked_name(change.name),
+            deadline=None if undated or change.deadline is None else parse_deadline(change.deadline, state.time),
+            without_deadline=undated,
+            begin=_checked_begin(change.begin, state.time),
+            best_effort=change.best_effort,
+            priority=None if change.priority is None else checked_priority(change.priority),
+            hosts=None if change.hosts is None is change.runtime else self._hosts(change, task, state),
+        )
+        return edit, state
+
+    def _hosts(self, change: TaskChange, task: Task, state: DomainState) -> HostChoice:
+        """Return the hosts and run times of a change, as a submission would get them."""
+        detail = task_detail(task, (), ())
+        like = request_like_task(detail, state.time, catalogued=self._validator.knows(task.spec.application))
+        # Addresses were allowed when they were given; the deadline is looked at with all that the change says.
+        request = replace(with_other_hosts(like, detail, change), deadline=None, notify=())
+        made = self._validator.task(request, state)
+        return HostChoice(made.spec.count, made.profile, made.correction, made.spec.model)
+
+
+def _checked_begin(begin: float | str | None, now: float) -> float | None:
+    """Return a new begin in epoch seconds: 0.0 for at once, None for none."""
+    if begin is None:
+        return None
+    return 0.0 if begin == "now" else parse_begin(begin, now)
 
 
 def _late_tasks(core: Coscheduler, time: float) -> LateTasks:

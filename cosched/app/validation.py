@@ -12,19 +12,22 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cosched.api.deadlines import parse_begin, parse_deadline
+from cosched.api.sizes import format_memory, parse_memory
 from cosched.api.times import format_time, parse_duration
 from cosched.app.notifications.transports import NotificationTargets
 from cosched.connector.values import check_native_description, safe
 from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.sharing.shares import fewest_hosts
 from cosched.coscheduler.task import Task, TaskSpec, TaskState, shared_values
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cosched.access.principals import Principal
     from cosched.api.documents import TaskRequest
+    from cosched.connector.interface import Host
     from cosched.prediction.calibration import Correction
     from cosched.prediction.catalogue import Catalogue, CatalogueEntry, ParameterValue
 
@@ -67,6 +70,8 @@ _LONGEST_TASK = 1 << 20  # bytes of command, environment, model, script and so o
 _MOST_PREDECESSORS = 100
 _MOST_PROCESSES_PER_HOST = 1024
 _MOST_RETRIES = 100
+_MOST_NEEDED = 1 << 30
+_NEEDED = ("memory", "cores", "gpus")
 _LARGEST_PRIORITY = 1_000_000
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the task's length
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -101,6 +106,7 @@ class DomainState:
         classes: resource models of the hosts as the manager names them; empty where it does not.
         corrections: learnt corrections of the models, by `Task.correction`.
         accepts_late: whether what will be late here is offered to neighbouring domains.
+        sizes: the hosts with their memory, cores and GPUs.
     """
 
     time: float
@@ -108,6 +114,7 @@ class DomainState:
     classes: tuple[str, ...] = ()
     corrections: Mapping[str, Correction] = field(default_factory=dict)
     accepts_late: bool = False
+    sizes: tuple[Host, ...] = ()
 
 
 class TaskValidator:
@@ -156,6 +163,7 @@ class TaskValidator:
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
         _check_length(task.spec)
+        _check_needs(task, domain)
         check_deadline_can_be_met(task, domain)
         return task
 
@@ -254,6 +262,7 @@ def _task(
         "prepare": _command(request.prepare or (() if request.native else prepare)),
         "after": _after(request.after),
         "time_limit": _time_limit(request.time_limit),
+        "memory": parse_memory(request.memory),
     }
     spec = TaskSpec(**(shared_values(request, TaskSpec) | checked))
     return Task("", 0, domain.time, spec, profile=profile, correction=correction)
@@ -302,6 +311,28 @@ def checked_priority(priority: int) -> int:
     if abs(priority) > _LARGEST_PRIORITY:
         raise UserError(f"the priority is {priority}: give a number from -{_LARGEST_PRIORITY} to {_LARGEST_PRIORITY}")
     return priority
+
+
+def _check_needs(task: Task, domain: DomainState) -> None:
+    spec = task.spec
+    if min(spec.needs) < 0 or max(spec.needs) > _MOST_NEEDED:
+        raise UserError(f"it needs {spec.cores} cores and {spec.gpus} GPUs on each host: give numbers from 0 on")
+    if not any(spec.needs):
+        return
+    if spec.native is not None:
+        raise UserError("a file of the user's own says itself what its job needs: leave memory, cores and gpus out")
+    able, least = sum(host.offers(*spec.needs) for host in domain.sizes), fewest_hosts(task)
+    if domain.sizes and able < least:
+        most = [max(getattr(host, name) or 0 for host in domain.sizes) for name in _NEEDED]
+        raise UserError(
+            f"a job may have {_needs_text(spec.needs)} on {able} hosts, and the task needs {least:g} such hosts: "
+            f"ask for less (the largest hosts have {_needs_text(most)})"
+        )
+
+
+def _needs_text(needs: Sequence[int]) -> str:
+    memory, cores, gpus = needs
+    return f"{format_memory(memory)} of memory, {cores} cores and {gpus} GPUs"
 
 
 def _check_length(spec: TaskSpec) -> None:

@@ -62,6 +62,9 @@ class Host:
         reason: why it is not up, or the job that has it, for people.
         claimed: True while a foreign job has it; nothing is pinned to it then.
         free_at: when the manager expects it to be free of that; None where it does not say.
+        memory: MiB that a job may have of it; None where the manager does not say, as for cores and GPUs.
+        cores: that a job may have of it.
+        gpus: that a job may have of it.
     """
 
     name: str
@@ -70,6 +73,14 @@ class Host:
     reason: str = ""
     claimed: bool = False
     free_at: float | None = None
+    memory: int | None = None
+    cores: int | None = None
+    gpus: int | None = None
+
+    def offers(self, memory: int, cores: int, gpus: int) -> bool:
+        """Return whether a job may have so much of it, as far as is known."""
+        known = ((self.memory, memory), (self.cores, cores), (self.gpus, gpus))
+        return all(there is None or wanted <= there for there, wanted in known)
 
 
 class LaunchMode(StrEnum):
@@ -120,6 +131,9 @@ class Launch:
         launch: on each host, or once; `prepare` runs where the command does.
         processes_per_host: ranks of a parallel program on each host.
         stdin: file that the command reads as its standard input, absolute; empty for none.
+        memory: MiB that it needs on each host; 0: what the connector's settings say, as for cores and GPUs.
+        cores: that it needs on each host.
+        gpus: that it needs on each host.
     """
 
     attempt: str
@@ -142,6 +156,9 @@ class Launch:
     launch: LaunchMode = LaunchMode.EACH
     processes_per_host: int = 1
     stdin: str = ""
+    memory: int = 0
+    cores: int = 0
+    gpus: int = 0
 
 
 class JobState(StrEnum):

@@ -213,7 +213,13 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
 def _impossible(core: Coscheduler, task: Task) -> str:
     assert task.profile is not None
     least = next(count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value))
-    return f"it needs at least {least} hosts and {len(core.domain.up())} are up: it starts when more come back"
+    up, which = core.domain.up(), "up"
+    if any(task.spec.needs):
+        up, which = (
+            [name for name in up if core.domain.hosts[name].offers(*task.spec.needs)],
+            "up that have what it asks for",
+        )
+    return f"it needs at least {least} hosts and {len(up)} are {which}: it starts when more come back"
 
 
 def _ahead(

@@ -101,6 +101,9 @@ class TaskDocument:
         processes_per_host: None where `launch` is.
         stdin: None for a command without one, likewise.
         retries: None for a task that is not run again where it fails, likewise.
+        memory: None for a task that does not say what it needs, likewise; so are cores and GPUs.
+        cores: that it needs on each host.
+        gpus: that it needs on each host.
     """
 
     name: str
@@ -123,6 +126,12 @@ class TaskDocument:
     processes_per_host: int | None = None
     stdin: str | None = None
     retries: int | None = None
+    memory: int | None = None
+    cores: int | None = None
+    gpus: int | None = None
+
+
+_LATER_COUNTS = ("retries", "memory", "cores", "gpus")
 
 
 def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: tuple[float, ...] = ()) -> TaskDocument:
@@ -146,7 +155,7 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
         "launch": spec.launch if spec.launch.once else None,
         "processes_per_host": spec.processes_per_host if spec.launch.once else None,
         "stdin": spec.stdin or None,
-        "retries": spec.retries or None,
+        **{name: getattr(spec, name) or None for name in _LATER_COUNTS},
     }
     return TaskDocument(**(shared_values(spec, TaskDocument) | travelling))
 
@@ -167,7 +176,7 @@ def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:
         "launch": document.launch or LaunchMode.EACH,
         "processes_per_host": document.processes_per_host or 1,
         "stdin": document.stdin or "",
-        "retries": document.retries or 0,
+        **{name: getattr(document, name) or 0 for name in _LATER_COUNTS},
     }
     return TaskSpec(**(shared_values(document, TaskSpec) | arriving))
 

@@ -27,6 +27,7 @@ from cosched.scheduling.policies import ImmediatePolicy, find_policy
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from cosched.connector.interface import Host
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.state import CoreState
@@ -137,7 +138,12 @@ class PlanningView:
             learnt.dispatch_latency.seconds,
             settings.margin,
             self._held_back(time),
+            self.kinds(),
         )
+
+    def kinds(self) -> Mapping[str, Host]:
+        """Return a host of each kind; none where no task says what it needs."""
+        return self._domain.kinds()[1] if self._state.demanding else {}
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
         """Return the problem of the waiting tasks and their current plan; None where none waits.
@@ -184,7 +190,8 @@ class PlanningView:
 
     def problem(self, time: float, *, reserved: bool = True) -> Problem | None:
         """Return what waits to be planned, in seconds from `time`; None where nothing is."""
-        up, classes = self._domain.up(), self._domain.classes()
+        up = self._domain.up()
+        classes = self._domain.kinds()[0] if self._state.demanding else self._domain.classes()
         taken = self.taken(time) if reserved else self.busy(time)
         problem = self._queue.problems.build(
             self._plannable(), self._state.tasks, up, taken, time, self.assumptions(time), classes
@@ -216,7 +223,7 @@ class PlanningView:
         return plan.reordered(problem.tasks[task] for task in order.tolist())
 
     def arranged(self, problem: Problem, plan: Plan, time: float) -> Plan:
-        """Return the plan with tasks without deadlines in the order of priorities and of the shares in force."""
+        """Return the plan with tasks without deadlines ordered by priorities and shares."""
         tree = self._state.shares.tree
         if self._state.prioritised:
             plan = priority_plan(problem, plan, self._state.tasks)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cosched.connector.interface import Host
     from cosched.coscheduler.task import Task
+
+    _Reckoned = tuple[Mapping[str, Correction], float, Mapping[str, Host]]
 
 __all__ = ["PlanningAssumptions", "ProblemBuilder", "ProfileMatrix", "run_times", "widened"]
 
@@ -35,7 +38,7 @@ class ProfileMatrix:
 
     Attributes:
         hosts: class of each host.
-        assumptions: corrections and quantile that `times` reckons with.
+        assumptions: corrections, quantile and kinds that `times` reckons with.
         classes: names of the hosts' classes, each once.
         host_class: (hosts,) indices of classes.
         row: row of each waiting task, and perhaps of others.
@@ -46,7 +49,7 @@ class ProfileMatrix:
     """
 
     hosts: tuple[str, ...]
-    assumptions: tuple[Mapping[str, Correction], float]
+    assumptions: _Reckoned
     classes: tuple[str, ...]
     host_class: NDArray[np.int64]
     row: dict[str, int]
@@ -55,7 +58,7 @@ class ProfileMatrix:
     deadline: NDArray[np.float64]
 
     @classmethod
-    def none(cls, hosts: tuple[str, ...], assumptions: tuple[Mapping[str, Correction], float]) -> ProfileMatrix:
+    def none(cls, hosts: tuple[str, ...], assumptions: _Reckoned) -> ProfileMatrix:
         """Return those of no task."""
         classes = tuple(sorted(set(hosts)))
         host_class = np.array([classes.index(each) for each in hosts], dtype=np.int64)
@@ -99,6 +102,7 @@ class PlanningAssumptions:
         handover: seconds from a decision to the start of its job.
         margin: share of the time left to a deadline by which to be early.
         held_back: tasks that may not start before an epoch time.
+        kinds: a host of each kind, by the names that problems have for classes; empty where only classes matter.
     """
 
     corrections: Mapping[str, Correction] = field(default_factory=dict)
@@ -106,6 +110,7 @@ class PlanningAssumptions:
     handover: float = 0.0
     margin: float = 0.0
     held_back: Mapping[str, float] = field(default_factory=dict)
+    kinds: Mapping[str, Host] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +145,10 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
     assert task.profile is not None
     times = np.full((len(classes), hosts), math.inf)
     for row, name in zip(times, classes, strict=True):
-        there = task.profile.among((name,))
+        kind = assumptions.kinds.get(name)
+        if kind is not None and not kind.offers(*task.spec.needs):
+            continue
+        there = task.profile.among((name if kind is None else kind.host_class,))
         correction = assumptions.corrections.get(task.correction_on(there.hardware), Correction())
         values = correction.planned(there, assumptions.quantile)[:hosts]
         row[: len(values)] = np.asarray(values) + assumptions.handover
@@ -214,7 +222,7 @@ class ProblemBuilder:
 
         It is emptied, too, when it holds many more rows than the `waiting` tasks need.
         """
-        reckoned = assumptions.corrections, assumptions.quantile
+        reckoned = assumptions.corrections, assumptions.quantile, assumptions.kinds
         rows = self._rows
         if (
             rows is None
@@ -248,7 +256,7 @@ class ProblemBuilder:
         assert task.profile is not None
         parts = task.profile.classes or (task.profile,)
         corrections = [assumptions.corrections.get(task.correction_on(each.hardware)) for each in parts]
-        depends = (corrections, assumptions.quantile, classes, hosts)
+        depends = (corrections, assumptions.quantile, classes, hosts, assumptions.kinds)
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
             times = run_times(task, replace(assumptions, handover=0.0), classes, hosts)

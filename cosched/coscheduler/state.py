@@ -61,6 +61,7 @@ class DomainHosts:
         self.hosts: dict[str, Host] = {}
         self._up: list[str] = []  # asked for at every event, and changed by few
         self._classes: dict[str, str] = {}
+        self._kinds: dict[str, str] = {}
         self._claimed: dict[str, float] = {}  # host that others have → since when, epoch seconds
 
     def observe(self, hosts: Iterable[Host], time: float) -> bool:
@@ -71,6 +72,7 @@ class DomainHosts:
             self.hosts = seen
             self._up = sorted(name for name, host in seen.items() if host.up)
             self._classes = {name: host.host_class for name, host in seen.items()}
+            self._kinds = _kinds_of(seen)
         self._claimed = {name: self._claimed.get(name, time) for name, host in seen.items() if host.claimed}
         return changed
 
@@ -105,6 +107,13 @@ class DomainHosts:
         """Return the class of each host, empty where the manager does not say."""
         return dict(self._classes)
 
+    def kinds(self) -> tuple[dict[str, str], dict[str, Host]]:
+        """Return the kind of each host, and a host of each kind.
+
+        Hosts of one kind are of one class, and a job may have as much of one as of the other.
+        """
+        return dict(self._kinds), {self._kinds[name]: self.hosts[name] for name in sorted(self.hosts, reverse=True)}
+
     @staticmethod
     def occupied(attempts: Iterable[Attempt], now: float, handover: float = 0.0) -> dict[str, float]:
         """Return when each taken host is expected to be free.
@@ -118,6 +127,16 @@ class DomainHosts:
                 for host in attempt.hosts:
                     free[host] = max(free.get(host, 0.0), end)
         return free
+
+
+def _kinds_of(hosts: Mapping[str, Host]) -> dict[str, str]:
+    sizes: dict[str, dict[tuple[int, ...], int]] = {}  # class → what its hosts have → a number
+    kinds = {}
+    for name, host in sorted(hosts.items()):
+        size = tuple(-1 if each is None else each for each in (host.memory, host.cores, host.gpus))
+        number = sizes.setdefault(host.host_class, {}).setdefault(size, len(sizes[host.host_class]))
+        kinds[name] = f"{host.host_class}#{number}" if number else host.host_class
+    return kinds
 
 
 class CoreState:
@@ -148,6 +167,7 @@ class CoreState:
         self.unmodelled_submitting: set[str] = set()
         self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         self._prioritised: set[str] = set()
+        self._demanding: set[str] = set()
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin(0.0)
 
@@ -202,6 +222,11 @@ class CoreState:
         """Return whether any live task has a priority other than 0."""
         return bool(self._prioritised)
 
+    @property
+    def demanding(self) -> bool:
+        """Return whether any live task says what it needs on each host."""
+        return bool(self._demanding)
+
     def predecessors(self, task: Task) -> tuple[str, ...]:
         """Return a task's predecessors that have not completed yet."""
         return tuple(name for name in task.spec.after if name in self.tasks)
@@ -225,6 +250,7 @@ class CoreState:
             self.put_usage(given_back(self.shares, task, self._time))
         del self.tasks[task.id]
         self._prioritised.discard(task.id)
+        self._demanding.discard(task.id)
         self._unlink(task)
         self.tasks_by_owner[task.owner] -= 1
         self.bytes_by_owner[task.owner] -= task.spec.text_bytes
@@ -288,4 +314,5 @@ class CoreState:
             self.bytes_by_owner[task.owner] += task.spec.text_bytes - before.spec.text_bytes
         if before is None or before.spec is not task.spec:
             (self._prioritised.add if task.spec.priority else self._prioritised.discard)(task.id)
+            (self._demanding.add if any(task.spec.needs) else self._demanding.discard)(task.id)
         self.tasks[task.id] = task

@@ -89,6 +89,9 @@ class TaskSpec:
         processes_per_host: ranks of a parallel program on each host.
         retries: how many more times it is run where its program fails.
         priority: orders the tasks of its owner, the higher first.
+        memory: MiB that it needs on each host; 0: as the connector's settings say, as for cores and GPUs.
+        cores: that it needs on each host.
+        gpus: that it needs on each host.
     """
 
     name: str
@@ -112,6 +115,14 @@ class TaskSpec:
     processes_per_host: int = 1
     retries: int = 0
     priority: int = 0
+    memory: int = 0
+    cores: int = 0
+    gpus: int = 0
+
+    @property
+    def needs(self) -> tuple[int, int, int]:
+        """Return what it needs on each host: memory, cores, GPUs."""
+        return self.memory, self.cores, self.gpus
 
     @property
     def text_bytes(self) -> int:

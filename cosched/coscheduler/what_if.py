@@ -136,7 +136,7 @@ def _run_times(core: Coscheduler, task: Task, problem: Problem) -> NDArray[np.fl
     """
     if task.profile is None:
         return None
-    assumptions = PlanningAssumptions(core.corrections(), core.settings.quantile)
+    assumptions = PlanningAssumptions(core.corrections(), core.settings.quantile, kinds=core.planning_view.kinds())
     rows = run_times(task, assumptions, problem.classes, len(problem.hosts))
     alone = replace(
         problem, tasks=("",), seconds=rows[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()

@@ -17,7 +17,6 @@ from cosched.agents.broker import Broker
 from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus, TaskCounts
-from cosched.app.edits import EditChecks
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
@@ -31,7 +30,7 @@ from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
 from cosched.app.share_service import ShareService
 from cosched.app.submissions import SubmissionService, submission_state
-from cosched.app.task_service import TaskService
+from cosched.app.task_service import EditChecks, TaskService
 from cosched.app.validation import TaskValidator
 from cosched.connector.registry import load_connector
 from cosched.coscheduler.core import Coscheduler

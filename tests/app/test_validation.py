@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
 from cosched.app.validation import DomainState, TaskValidator, check_predecessors, offered_notice
+from cosched.connector import Host
 from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.task import TaskState
@@ -84,6 +85,24 @@ def test_a_task_says_how_it_is_launched(intake: TaskValidator) -> None:
 def test_a_launch_that_cannot_be_is_refused(intake: TaskValidator, wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
         intake.task(TaskRequest(command=("/x",), **wrong), replace(DOMAIN))
+
+
+@pytest.mark.parametrize(
+    ("needs", "words"),
+    [
+        ({"memory": "16G", "hosts": 3}, "on 2 hosts, and the task needs 3 such hosts"),
+        ({"cores": 65}, "on 0 hosts, and the task needs 1 such hosts"),
+        ({"gpus": 1}, "the largest hosts have 64G of memory, 16 cores and 0 GPUs"),
+        ({"cores": -1}, "give numbers from 0 on"),
+        ({"memory": "much"}, "write 4G, 512M"),
+    ],
+)
+def test_what_too_few_hosts_have_is_refused(intake: TaskValidator, needs: dict[str, Any], words: str) -> None:
+    sizes = tuple(Host(str(gib), memory=gib << 10, cores=16, gpus=0) for gib in (8, 64, 64))
+    domain = DomainState(NOW, hosts=3, sizes=sizes)
+    assert intake.task(TaskRequest(command=("/x",), hosts=2, memory="16G"), domain).spec.memory == 16384
+    with pytest.raises(UserError, match=words):
+        intake.task(TaskRequest(command=("/x",), **needs), domain)
 
 
 def test_the_users_own_figures_stand_in_for_a_model(intake: TaskValidator) -> None:

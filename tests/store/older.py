@@ -25,6 +25,9 @@ _ADDED = (
     ("0022", "tasks", "failures"),
     ("0022", "tasks", "unstarted"),
     ("0023", "tasks", "priority"),
+    ("0024", "tasks", "memory"),
+    ("0024", "tasks", "cores"),
+    ("0024", "tasks", "gpus"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"))

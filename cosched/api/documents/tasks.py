@@ -59,6 +59,9 @@ class TaskRequest:
         processes_per_host: ranks of a program that is launched once, on each host.
         retries: how many more times it is run where its program fails, that is, ends with a code other than 0.
         priority: orders its owner's own tasks, the higher first.
+        memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
+        cores: that it needs on each host.
+        gpus: that it needs on each host.
     """
 
     application: str = ""
@@ -83,6 +86,9 @@ class TaskRequest:
     processes_per_host: int = 1
     retries: int = 0
     priority: int = 0
+    memory: int | str = 0
+    cores: int = 0
+    gpus: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,6 +285,9 @@ class TaskDetail(TaskView):
         processes_per_host: ranks of a program that is launched once, on each host.
         retries: how many more times it is run where its program fails.
         priority: orders its owner's own tasks, the higher first.
+        memory: MiB that it needs on each host; 0: what the site has set, as for cores and GPUs.
+        cores: that it needs on each host.
+        gpus: that it needs on each host.
     """
 
     command: tuple[str, ...]
@@ -301,6 +310,9 @@ class TaskDetail(TaskView):
     processes_per_host: int = 1
     retries: int = 0
     priority: int = 0
+    memory: int = 0
+    cores: int = 0
+    gpus: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

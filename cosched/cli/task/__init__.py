@@ -95,6 +95,9 @@ def submit(
     processes_per_host: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks on each host.")] = 1,
     retries: Annotated[str, typer.Option(metavar="N", help="Where its program fails, so many more times.")] = "",
     priority: Annotated[str, typer.Option(metavar="N", help="Among your own tasks, the higher first; 0.")] = "",
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="What it needs on each host: 4G.")] = "",
+    cores: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
+    gpus: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
     server: ServerOption = "",
@@ -128,6 +131,9 @@ def submit(
         processes_per_host=processes_per_host,
         retries=retries,
         priority=priority,
+        memory=memory,
+        cores=cores,
+        gpus=gpus,
     )
     command = context.meta.get("command", ())
     if file is not None and command:

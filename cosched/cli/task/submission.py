@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
 from cosched.api.runtimes import parse_runtime
+from cosched.api.sizes import parse_memory
 from cosched.api.times import parse_duration
 from cosched.connector.interface import LaunchMode
 from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file, read_user_file
@@ -61,6 +62,9 @@ class SubmitOptions:
         processes_per_host: ranks on each host.
         retries: how many more times it is run where it fails; empty for none.
         priority: a number; empty for 0.
+        memory: that it needs on each host, such as 4G; empty for none, as for cores and GPUs.
+        cores: that it needs on each host.
+        gpus: that it needs on each host.
     """
 
     application: str = ""
@@ -84,6 +88,9 @@ class SubmitOptions:
     processes_per_host: int = 1
     retries: str = ""
     priority: str = ""
+    memory: str = ""
+    cores: str = ""
+    gpus: str = ""
 
 
 def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tuple[TaskRequest, str]:
@@ -131,6 +138,9 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         processes_per_host=options.processes_per_host,
         retries=_whole_number(options.retries, "--retries") if options.retries else 0,
         priority=whole_priority(options.priority) or 0,
+        memory=parse_memory(options.memory) if options.memory else 0,
+        cores=_whole_number(options.cores, "--cores") if options.cores else 0,
+        gpus=_whole_number(options.gpus, "--gpus") if options.gpus else 0,
     )
     return request, "; ".join(filter(None, (begins, note)))
 

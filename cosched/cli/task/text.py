@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from cosched.api.sizes import format_memory
 from cosched.api.times import format_duration, format_optional_time
 from cosched.cli.output import clean
 
@@ -100,6 +101,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("reads", task.stdin),
         ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
+        ("needs", _needs_text(task)),
         ("priority", str(task.priority or "")),
         ("failures", f"{task.failures}, of {task.retries + 1} tries at most" if task.failures or task.retries else ""),
         ("held by", task.held_by),
@@ -132,6 +134,14 @@ def task_lines(task: TaskDetail) -> list[str]:
         f"log:         {format_optional_time(line.time)} {clean(f'{line.kind}: {line.detail}')}" for line in task.log
     ]
     return lines
+
+
+def _needs_text(task: TaskDetail) -> str:
+    """Tell what it needs on each host."""
+    parts = [f"{format_memory(task.memory)} of memory"] if task.memory else []
+    parts += [f"{task.cores} cores"] if task.cores else []
+    parts += [f"{task.gpus} GPUs"] if task.gpus else []
+    return ", ".join(parts) + (" on each host" if parts else "")
 
 
 def _launch_text(task: TaskDetail) -> str:

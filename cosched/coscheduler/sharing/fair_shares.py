@@ -108,7 +108,7 @@ def free_tasks(problem: Problem) -> NDArray[np.bool_]:
 
 
 def with_turns(problem: Problem, plan: Plan, tasks: Mapping[str, Task]) -> Problem:
-    """Return a problem whose search keeps the turns of users, and of their priorities, in a plan."""
+    """Return a problem whose search keeps the turns of users and priorities."""
     free = free_tasks(problem)
     users = [(share_user(tasks[name]), tasks[name].spec.priority) for name in problem.tasks]
     index = {user: place for place, user in enumerate(dict.fromkeys(compress(users, free.tolist())))}

@@ -37,6 +37,7 @@ PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
 
 _FORM = "%Y-%m-%dT%H:%M:%S"
+_NUMBERS = ("retries", "priority", "memory", "cores", "gpus")
 # What a user's own file says when its job is submitted once more; the form says the rest.
 _OF_THE_FILE = ("application", "command", "parameters", "model", "prepare", "after", "native")
 
@@ -69,6 +70,9 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         processes_per_host=_whole(fields.get("processes_per_host", "").strip() or "1", "processes on each host"),
         retries=_whole(fields.get("retries", "").strip(), "retries"),
         priority=_priority(fields.get("priority", "").strip()),
+        memory=fields.get("memory", "").strip() or 0,
+        cores=_whole(fields.get("cores", "").strip(), "cores"),
+        gpus=_whole(fields.get("gpus", "").strip(), "GPUs"),
     )
 
 
@@ -123,8 +127,7 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
             "prepare": "\n".join(task.prepare),
         }
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
-    fields |= {"retries": str(task.retries)} if task.retries else {}
-    fields |= {"priority": str(task.priority)} if task.priority else {}
+    fields |= {name: str(value) for name in _NUMBERS if (value := getattr(task, name))}
     fields |= _launch_fields(task)
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
 

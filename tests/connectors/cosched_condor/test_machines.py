@@ -32,13 +32,21 @@ def test_a_partitionable_slot_is_claimed_when_too_little_of_it_is_left() -> None
         "PartitionableSlot": True,
         "Cpus": 2,
         "Memory": 1000,
+        "TotalSlotCpus": 8,
+        "TotalSlotMemory": 2000,
         "State": "Unclaimed",
     }
-    part = {"Machine": "a", "Cpus": 6, "Memory": 1000, "State": "Claimed"}
-    assert _hosts([whole, {**part, "JobId": "8.0"}], Cpus=2) == [Host("a")]
+    part = {"Machine": "a", "DynamicSlot": True, "Cpus": 6, "Memory": 1000, "State": "Claimed"}
+    host = Host("a", memory=2000, cores=8, gpus=0)
+    assert _hosts([whole, {**part, "JobId": "8.0"}], Cpus=2) == [host]
     assert _hosts([whole, {**part, "JobId": "8.0"}], Cpus=4)[0].claimed
-    assert _hosts([whole, {**part, "JobId": "7.0"}], Cpus=8, Memory=2000) == [Host("a")]
+    assert _hosts([whole, {**part, "JobId": "7.0"}], Cpus=8, Memory=2000) == [host]
     assert _hosts([whole, {**part, "JobId": "7.0"}], GPUs=1)[0].claimed
+
+
+def test_a_job_may_have_the_largest_slot_of_a_machine() -> None:
+    slots = [{"Machine": "a", "Cpus": cores, "Memory": 4000, "GPUs": cores - 1} for cores in (1, 2)]
+    assert _hosts(slots) == [Host("a", memory=4000, cores=2, gpus=1)]
 
 
 def test_hosts_are_sorted_and_have_their_class() -> None:

@@ -48,6 +48,13 @@ def _describe(attempts: CondorAttemptFolders, launch: Launch) -> SubmitDescripti
     return describe(launch, CondorSettings.read({"spool": str(attempts.root)}), attempts)
 
 
+def test_a_group_has_what_it_needs_on_each_host(attempts: CondorAttemptFolders) -> None:
+    text = _describe(attempts, replace(_launch(), memory=4096, cores=8, gpus=2)).text
+    lines = {"request_memory = 4096", "request_cpus = 8", "request_gpus = 2"}
+    assert lines <= set(text.splitlines())
+    assert not lines & set(_describe(attempts, _launch()).text.splitlines())
+
+
 def test_a_group_is_pinned(attempts: CondorAttemptFolders) -> None:
     described = _describe(attempts, _launch())
     line = 'requirements = TARGET.Machine == "$(CoschedHost)" && (NumShadowStarts ?: 0) == 0'

@@ -68,12 +68,19 @@ def test_elements_of_an_array_are_told_apart_in_every_version(version: str) -> N
 def test_nodes_mean_the_same_in_every_version(version: str) -> None:
     rows = _captured(version, "nodes")
     assert cluster_hosts(rows, "all", "class-") == [
-        Host("node01", "Testbed"),
-        Host("node02", "Testbed"),
-        Host("node03", "Testbed", up=False, reason="drain: new memory"),
+        Host("node01", "Testbed", cores=1),
+        Host("node02", "Testbed", cores=1),
+        Host("node03", "Testbed", up=False, reason="drain: new memory", cores=1),
     ]
     assert not cluster_hosts(rows, "other", "")
     assert busy_nodes(rows) == {"node01"}
+
+
+def test_what_a_job_may_have_of_a_node_is_known() -> None:
+    row = {"name": "a", "state": ["IDLE"], "real_memory": 64000, "cpus": 16}
+    for gres, gpus in (("gpu:a100:2(S:0),tmp:5", 2), ("gpu:tesla:1,gpu:k80:3(S:0-1)", 4), ("gpu", 1), ("", 0)):
+        (host,) = cluster_hosts([{**row, "gres": gres}], "", "")
+        assert (host.memory, host.cores, host.gpus) == (64000, 16, gpus)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

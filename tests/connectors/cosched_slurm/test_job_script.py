@@ -45,6 +45,11 @@ def test_a_group_is_pinned_and_has_its_hosts_for_itself(attempts: SlurmAttemptFo
     assert not [option for option in given if option.startswith("--time")]
 
 
+def test_a_group_has_what_it_needs_on_each_host(attempts: SlurmAttemptFolders) -> None:
+    given = _options(attempts, replace(_launch(), memory=4096, cores=8, gpus=2), gres="tmp:5")
+    assert {"--mem=4096M", "--mincpus=8", "--gres=tmp:5,gpu:2"} <= set(given)
+
+
 def test_deadline_and_application_stand_in_the_comment_behind_the_attempt(attempts: SlurmAttemptFolders) -> None:
     launch = replace(_launch(), deadline=1795215376.9, application="jacobi")
     (comment,) = (option for option in _options(attempts, launch) if option.startswith("--comment="))

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import HostsObserved, Tick
+from cosched.coscheduler.explain import explain
+from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, settings, start, submit
+
+GIB = 1024
+
+
+def pool(*memory: int | None) -> Coscheduler:
+    """Return a core with hosts of so many GiB each."""
+    core = Coscheduler(settings())
+    seen = zip(hosts(len(memory)), memory, strict=True)
+    core.handle(HostsObserved(0.0, tuple(replace(host, memory=size and size * GIB) for host, size in seen)))
+    return core
+
+
+def test_a_task_goes_only_to_hosts_that_have_what_it_needs() -> None:
+    core = pool(8, 64, 8, 64)
+    (first,) = dispatched(submit(core, a_task(1, [10.0], memory=16 * GIB)))
+    (second,) = dispatched(submit(core, a_task(2, [10.0], memory=16 * GIB), 0.1))
+    assert {*first.hosts, *second.hosts} == {"node02", "node04"}
+    assert not dispatched(submit(core, a_task(3, [10.0], memory=16 * GIB), 0.2))
+    (small,) = dispatched(submit(core, a_task(4, [10.0], memory=4 * GIB), 0.3))
+    assert small.hosts in {("node01",), ("node03",)}
+    start(core, first, 0.5)
+    (third,) = dispatched(complete(core, first, 0.5, 5.0))
+    assert (third.task, third.hosts) == ("3", first.hosts)
+
+
+def test_a_task_takes_no_more_hosts_than_have_what_it_needs() -> None:
+    core = pool(8, 64, 64)
+    (attempt,) = dispatched(submit(core, a_task(1, [30.0, 20.0, 1.0], memory=16 * GIB, deadline=25.0)))
+    assert attempt.hosts == ("node02", "node03")
+
+
+@pytest.mark.parametrize("memory", [(64, 8), (None, 8)])
+def test_what_a_manager_does_not_say_is_not_missing(memory: tuple[int | None, ...]) -> None:
+    core = pool(*memory)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0], memory=16 * GIB)))
+    assert attempt.hosts == ("node01",)
+
+
+def test_a_task_waits_for_hosts_that_have_what_it_needs() -> None:
+    core = pool(64, 8)
+    core.handle(HostsObserved(1.0, tuple(replace(host, memory=8 * GIB) for host in hosts(2))))
+    assert not dispatched(submit(core, a_task(1, [10.0], memory=16 * GIB), 2.0))
+    found = explain(core, "1", 3.0)
+    assert found is not None
+    assert "0 are up that have what it asks for" in found.waits_for[0]
+    grown = tuple(replace(host, memory=32 * GIB) for host in hosts(2))
+    assert dispatched(core.handle(HostsObserved(4.0, grown)))
+
+
+def test_tasks_that_say_nothing_are_planned_on_all_hosts_as_before() -> None:
+    core = pool(8, 64)
+    plain = a_core(2)
+    for each in (core, plain):
+        submit(each, a_task(1, [10.0, 6.0], deadline=100.0))
+        each.handle(Tick(1.0))
+    assert core.plan == plain.plan
+    assert [attempt.hosts for attempt in core.attempts.values()] == [
+        attempt.hosts for attempt in plain.attempts.values()
+    ]
