@@ -11,6 +11,7 @@ import shlex
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,7 +104,10 @@ def _launcher_variables(launch: Launch, folder: Path) -> dict[str, str]:
     agent, listed = folder / "agent", folder / OPENMPI_HOST_FILE
     agent.write_text(_AGENT)
     agent.chmod(0o700)
-    listed.write_text("".join(f"{host} slots={launch.processes_per_host}\n" for host in _hosts(launch)))
+    # Where the manager chooses, all are this machine, which Open MPI takes in one line alone.
+    processes = Counter(_hosts(launch))
+    lines = [f"{host} slots={count * launch.processes_per_host}\n" for host, count in processes.items()]
+    listed.write_text("".join(lines))
     return launcher_environment(str(agent), str(folder / _HOST_FILE), str(listed))
 
 
