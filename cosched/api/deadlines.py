@@ -68,7 +68,7 @@ def parse_deadline(given: float | str, now: float) -> float:
 
 
 def parse_begin(given: float | str, now: float) -> float:
-    """Return a begin of the API in seconds since the epoch: the task does not start before.
+    """Return a begin of the API in epoch seconds: the task does not start before.
 
     Raises:
         UserError: not a time, without a zone, past, or more than ten years away.

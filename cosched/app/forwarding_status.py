@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.task import TaskState
+from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
     from cosched.agents.agent import Agent
@@ -23,6 +24,8 @@ def forwarding_obstacle(task: Task) -> str:
         return "it has no deadline: only what would be late here is offered to other domains"
     if task.profile is None:
         return "it has no prediction: whether it ends sooner in another domain is unknown"
+    if task.profile.source is PredictionSource.HISTORY:
+        return "its run time is known from runs here alone: whether it ends sooner in another domain is unknown"
     return ""
 
 

@@ -10,6 +10,7 @@ from cosched.api.documents import TaskChange, TaskRequest
 from cosched.api.runtimes import parse_runtime
 from cosched.connector import LaunchMode
 from cosched.coscheduler.task import shared_values
+from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,13 +87,15 @@ def _present_hosts(task: TaskDetail) -> str:
 
 def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
     """Return the request that makes a task like this one, with as much time."""
-    own = task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model))
+    source = "" if task.profile is None else task.profile.source
+    learnt = source == PredictionSource.HISTORY  # it is learnt anew, from what has run since
+    own = source == PredictionSource.USER or (source and not learnt and not (catalogued or task.model))
     again: dict[str, Any] = {
         "application": task.application if catalogued else "",
         "command": () if catalogued and task.native is None else task.command,
         "parameters": dict(task.parameters) if catalogued or task.model else {},
         "deadline": None if task.deadline is None else now + task.deadline - task.submitted,
-        "hosts": task.count if task.profile is None else None,
+        "hosts": _present_hosts(task) if learnt else None if source else task.count,
         "profile": task.profile.seconds if own and task.profile is not None else None,
         "prepare": () if catalogued else task.prepare,
         "launch": LaunchMode(task.launch),

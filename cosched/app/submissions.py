@@ -170,7 +170,7 @@ class SubmissionService:
         for number, request in enumerate(requests, start=1):
             check()
             try:
-                tasks.append(replace(self._validator.task(request, state), owner=principal.name))
+                tasks.append(replace(self._validator.task(request, state, principal.name), owner=principal.name))
             except UserError as error:
                 if len(requests) == 1:
                     raise
@@ -233,7 +233,7 @@ class SubmissionService:
 
 
 def _foreseen(core: Coscheduler, task: Task, time: float) -> tuple[Task, PredictedPlacement | None]:
-    """Return a new task with the claim that it would have, and where it would run."""
+    """Return a new task with its claim, and where it would run."""
     task = core.with_granted_claim(task, time)
     return task, predict_placement(core, task, time)
 

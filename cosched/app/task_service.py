@@ -225,7 +225,7 @@ class EditChecks:
         like = request_like_task(detail, state.time, catalogued=self._validator.knows(task.spec.application))
         # Addresses were allowed when they were given; the deadline is looked at with all that the change says.
         request = replace(with_other_hosts(like, detail, change), deadline=None, notify=())
-        made = self._validator.task(request, state)
+        made = self._validator.task(request, state, task.owner)
         return HostChoice(made.spec.count, made.profile, made.correction, made.spec.model)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from cosched.access.principals import Principal
     from cosched.api.documents import TaskRequest
+    from cosched.app.run_history import RunHistory
     from cosched.connector.interface import Host
     from cosched.prediction.calibration import Correction
     from cosched.prediction.catalogue import Catalogue, CatalogueEntry, ParameterValue
@@ -127,6 +128,7 @@ class TaskValidator:
         hardware: str,
         connector: str = "local",
         targets: NotificationTargets | None = None,
+        history: RunHistory | None = None,
     ) -> None:
         """Set up.
 
@@ -136,9 +138,11 @@ class TaskValidator:
             hardware: resource model of hosts for which the manager names none.
             connector: name of the domain's connector, for which users' own files must be written.
             targets: addresses that tasks may have notified; None for none.
+            history: predicts what has no model from earlier runs; None: nothing does.
         """
         self._connector = connector
         self._targets = targets or NotificationTargets()
+        self._history = history
         self._catalogue = catalogue
         self._predictor = predictor
         self._hardware = hardware
@@ -147,8 +151,13 @@ class TaskValidator:
         """Return whether the catalogue has an application."""
         return any(entry.name == application for entry in self._catalogue.applications())
 
-    def task(self, request: TaskRequest, domain: DomainState) -> Task:
+    def task(self, request: TaskRequest, domain: DomainState, owner: str = "") -> Task:
         """Return the task of a request, with its prediction; it has no number yet.
+
+        Args:
+            request: what is asked for.
+            domain: what it is checked against.
+            owner: whose runs may tell how long it takes; empty: nobody's.
 
         Raises:
             UserError: it cannot be done as asked; says what would be accepted.
@@ -164,8 +173,24 @@ class TaskValidator:
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
         _check_length(task.spec)
         _check_needs(task, domain)
+        if task.profile is None and owner and self._history is not None:
+            counts = self._counts(request, task.spec.count, domain)
+            task = replace(task, profile=self._history.profile(task.spec.features(owner), counts, domain.classes))
         check_deadline_can_be_met(task, domain)
         return task
+
+    def _counts(self, request: TaskRequest, least: int, domain: DomainState) -> range:
+        """Return the numbers of hosts that a task without a model may have.
+
+        A command for which nobody named a range keeps the one that it would have: it may know of no others.
+        """
+        most = least
+        if request.application:
+            entry = self._catalogue.get(request.application)
+            _, most = _host_range(request, domain, entry.hosts.min, entry.hosts.max)
+        elif request.hosts is not None:
+            _, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
+        return range(least, most + 1)
 
     def _catalogue_task(self, request: TaskRequest, domain: DomainState) -> Task:
         if request.command and request.native is None:
@@ -406,6 +431,8 @@ def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
     """
     if task.spec.best_effort or domain.accepts_late:
         return
+    if task.profile is not None and task.profile.source is PredictionSource.HISTORY:
+        return  # what other runs took is no reason to refuse this one
     shortest = _unmeetable_run_time(task, domain)
     if shortest is None or task.profile is None or task.spec.deadline is None:
         return

@@ -134,7 +134,12 @@ def profile_view(profile: Profile) -> ProfileView:
     """Return a profile for JSON, with null for a host count that cannot be used."""
     low, high = (None if times is None else _nulled(times) for times in (profile.low, profile.high))
     return ProfileView(
-        seconds=_nulled(profile.seconds), low=low, high=high, source=str(profile.source), hardware=profile.hardware
+        seconds=_nulled(profile.seconds),
+        low=low,
+        high=high,
+        source=str(profile.source),
+        hardware=profile.hardware,
+        runs=profile.runs,
     )
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "LogEntry",
     "Outcome",
     "Replan",
+    "RunRecord",
 ]
 
 _Key = TypeVar("_Key")
@@ -73,6 +74,32 @@ class KeyedSubmission:
 
 
 @dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run that completed, kept longer than its task.
+
+    Attributes:
+        key: the same for runs that are alike, see `cosched.prediction.run_features`.
+        numbers: by which runs of one key differ.
+        application: its name, for people.
+        hosts: how many it had.
+        hardware: class of its hosts, empty where the manager names none.
+        predicted: seconds that were predicted for it, None without a prediction.
+        seconds: run time.
+        finished: when it ended, seconds since the epoch.
+    """
+
+    task: str
+    key: str
+    numbers: tuple[float, ...]
+    application: str
+    hosts: int
+    hardware: str
+    predicted: float | None
+    seconds: float
+    finished: float
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """Everything that one event or several changed, of every kind of record.
 
@@ -88,6 +115,7 @@ class Changes:
         log: lines to append.
         submissions: idempotency keys to add.
         usage: by user.
+        runs: completed runs to add, which later predictions learn from.
     """
 
     tasks: Mapping[str, Task] = field(default_factory=dict)
@@ -98,11 +126,12 @@ class Changes:
     log: tuple[LogEntry, ...] = ()
     submissions: tuple[KeyedSubmission, ...] = ()
     usage: Mapping[str, UserUsage] = field(default_factory=dict)
+    runs: tuple[RunRecord, ...] = ()
 
     def __bool__(self) -> bool:
         """Return whether there is anything to write down."""
         records = self.tasks or self.attempts or self.reservations or self.handovers or self.guests
-        return bool(records or self.log or self.submissions or self.usage)
+        return bool(records or self.log or self.submissions or self.usage or self.runs)
 
     def __or__(self, later: Changes) -> Changes:
         """Return these changes with later ones over them."""
@@ -128,6 +157,7 @@ class Changes:
             tuple(chain.from_iterable(part.log for part in parts)),
             tuple(chain.from_iterable(part.submissions for part in parts)),
             _merged(part.usage for part in parts),
+            tuple(chain.from_iterable(part.runs for part in parts)),
         )
 
 

@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.changes import Changes, Outcome, Replan
+from cosched.coscheduler.changes import Changes, Outcome, Replan, RunRecord
 from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.reservations import Reservations
 from cosched.coscheduler.sharing.claims import given_back
@@ -178,13 +178,18 @@ class CoreState:
         self._changed_tasks: dict[str, Task] = {}
         self._changed_attempts: dict[str, Attempt] = {}
         self._changed_reservations: dict[str, Reservation] = {}
+        self._new_runs: list[RunRecord] = []
         self._decisions: list[Decision] = []
         self._replan = False
 
     def outcome(self, *events: Event) -> Outcome:
         """Return what the event has changed and decided, with `Replan` last."""
         changes = Changes(
-            self._changed_tasks, self._changed_attempts, self._changed_reservations, usage=self._changed_usage
+            self._changed_tasks,
+            self._changed_attempts,
+            self._changed_reservations,
+            usage=self._changed_usage,
+            runs=tuple(self._new_runs),
         )
         decisions = (*self._decisions, Replan()) if self._replan else tuple(self._decisions)
         return Outcome(changes, decisions, events)
@@ -270,10 +275,36 @@ class CoreState:
         self._changed_attempts[attempt.uuid] = attempt
         del self.attempts[attempt.uuid]
         self.put_usage(self.shares.charge(attempt, share_user(self.tasks[attempt.task]), self._time))
+        self._note_run(attempt)
         self.unmodelled_submitting.discard(attempt.uuid)
         self.live_by_owner[self.tasks[attempt.task].owner] -= 1
         del self._live[attempt.task]
         self.replan()
+
+    def _note_run(self, attempt: Attempt) -> None:
+        """Write down what an attempt that completed tells of the next ones.
+
+        What failed or was cut off tells nothing, nor a run on hosts of several classes: the slowest of them decided.
+        """
+        if attempt.state is not AttemptState.COMPLETED or attempt.started is None or attempt.finished is None:
+            return
+        task, classes = self.tasks[attempt.task], self.hosts.classes()
+        found = {classes.get(host, "") for host in attempt.hosts} or {""}
+        if attempt.finished > attempt.started and len(found) == 1:
+            features = task.spec.features(task.owner)
+            self._new_runs.append(
+                RunRecord(
+                    task.id,
+                    features.key,
+                    features.numbers,
+                    task.spec.application,
+                    len(attempt.hosts) or attempt.count,
+                    found.pop(),
+                    attempt.predicted,
+                    attempt.finished - attempt.started,
+                    attempt.finished,
+                )
+            )
 
     def put_usage(self, usage: UserUsage | None) -> None:
         """Write a user's record down as it is now; None changes nothing."""

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from cosched.connector.interface import LaunchMode
+from cosched.prediction.run_features import command_features
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from cosched.connector.values import NativeDescription
     from cosched.prediction.profile import Profile
+    from cosched.prediction.run_features import RunFeatures
 
 __all__ = ["Attempt", "AttemptState", "Task", "TaskSpec", "TaskState", "TaskStatus", "shared_values"]
 
@@ -123,6 +125,13 @@ class TaskSpec:
     def needs(self) -> tuple[int, int, int]:
         """Return what it needs on each host: memory, cores, GPUs."""
         return self.memory, self.cores, self.gpus
+
+    def features(self, owner: str) -> RunFeatures:
+        """Return what decides how long it runs, as far as its command tells.
+
+        Runs of other owners or in another folder may well be of other programs.
+        """
+        return command_features((*self.command, str(self.launch), str(self.processes_per_host), self.directory), owner)
 
     @property
     def text_bytes(self) -> int:

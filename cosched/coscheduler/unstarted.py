@@ -159,7 +159,7 @@ class UnstartedAttempts:
         return f"the resource manager did not start it on free hosts in {age:.0f} s: {words}"
 
     def waited(self, attempt: str, time: float) -> float:
-        """Return how long an attempt with hosts has waited to begin; 0 where that is usual."""
+        """Return how long an attempt with hosts has waited to begin; 0: as usual."""
         waiting = self._waiting.get(attempt)
         if waiting is None or not self._state.attempts[attempt].hosts:
             return 0.0

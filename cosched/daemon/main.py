@@ -27,6 +27,7 @@ from cosched.app.outputs import TaskOutputs
 from cosched.app.plan_history import PlanHistory
 from cosched.app.recordings import RecordingService
 from cosched.app.reservations import ReservationService
+from cosched.app.run_history import RunHistory
 from cosched.app.services import DomainServices
 from cosched.app.share_service import ShareService
 from cosched.app.submissions import SubmissionService, submission_state
@@ -62,11 +63,12 @@ from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import find_policy
 from cosched.secret_files import read_secret
 from cosched.store.plan_points import PlanPoints
+from cosched.store.runs import RunTable
 from cosched.store.shares import ShareTable
 from cosched.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from cosched.daemon.config.sections import Configuration
     from cosched.daemon.web.server import WebServer
@@ -301,7 +303,12 @@ def _domain_parts(
         catalogue=catalogue,
         predictor=models,
         validator=TaskValidator(
-            catalogue, models, configuration.domain.hardware, configuration.connector.kind, targets
+            catalogue,
+            models,
+            configuration.domain.hardware,
+            configuration.connector.kind,
+            targets,
+            RunHistory(RunTable(store)) if configuration.prediction.history else None,
         ),
     )
 
@@ -355,7 +362,10 @@ def _engine(
 def _housekeeping(
     configuration: Configuration, store: Store, clock: Clock, network: AgentNetwork | None
 ) -> Housekeeping:
-    sweeps = [] if network is None else [partial(network.prune_models, configuration.agent.keep_models)]
+    runs = RunTable(store)
+    sweeps: list[Callable[[], object]] = [lambda: runs.forget_before(clock.now() - configuration.prediction.keep_runs)]
+    if network is not None:
+        sweeps.append(partial(network.prune_models, configuration.agent.keep_models))
     return Housekeeping(store, configuration.database.keep_days, clock.now, sweeps)
 
 

@@ -29,6 +29,7 @@ class PredictionSource(StrEnum):
 
     MODEL = "model"
     USER = "user"
+    HISTORY = "history"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Profile:
         high: times that one run in twenty exceeds, likewise; None together with `low`.
         classes: the profile on hosts of each class alone, its `hardware` the name of the class; empty where one profile
             holds for all hosts. The times above are then those of the slowest class that is reckoned with.
+        runs: from how many runs it was learnt; 0 where its source is no history.
     """
 
     seconds: tuple[float, ...]
@@ -54,6 +56,7 @@ class Profile:
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
     classes: tuple[Profile, ...] = ()
+    runs: int = 0
 
     def __post_init__(self) -> None:
         if not any(math.isfinite(value) for value in self.seconds):
@@ -200,10 +203,10 @@ def slowest_profile(profiles: Sequence[Profile], hardware: str) -> Profile:
         strict=True,
     )
     seconds, low, high = zip(*(max(triple) for triple in triples), strict=True)
-    classes = tuple(profiles) if len(profiles) > 1 else ()
+    classes, first = tuple(profiles) if len(profiles) > 1 else (), profiles[0]
     if all(item.low is None for item in profiles):
-        return Profile(seconds, profiles[0].source, hardware, classes=classes)
-    return Profile(seconds, profiles[0].source, hardware, low, high, classes)
+        return Profile(seconds, first.source, hardware, classes=classes, runs=first.runs)
+    return Profile(seconds, first.source, hardware, low, high, classes, first.runs)
 
 
 def _logarithms(least: tuple[float, ...], most: tuple[float, ...]) -> tuple[float, ...]:

@@ -58,6 +58,8 @@ def _profile_document(profile: Profile) -> dict[str, Any]:
     }
     if profile.low is not None and profile.high is not None:
         document |= {"low": _finite_or_null(profile.low), "high": _finite_or_null(profile.high)}
+    if profile.runs:
+        document["runs"] = profile.runs
     if profile.classes:
         document["classes"] = [_profile_document(each) for each in profile.classes]
     return document
@@ -67,7 +69,8 @@ def _profile(document: Mapping[str, Any]) -> Profile:
     seconds = _finite_or_infinite(document["seconds"])
     low, high = (_finite_or_infinite(document[end]) if end in document else None for end in ("low", "high"))
     classes = tuple(_profile(each) for each in document.get("classes", ()))
-    return Profile(seconds, PredictionSource(document["source"]), document["hardware"], low, high, classes)
+    source, runs = PredictionSource(document["source"]), document.get("runs", 0)
+    return Profile(seconds, source, document["hardware"], low, high, classes, runs)
 
 
 def _finite_or_null(times: Sequence[float]) -> list[float | None]:

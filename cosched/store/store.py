@@ -188,6 +188,7 @@ class Store:
             "reservations": upsert(tables.reservations),
             "submissions": insert(tables.submission_keys),
             "usage": upsert(tables.usage),
+            "runs": insert(tables.runs),
         }
 
     def close(self) -> None:

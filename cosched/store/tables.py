@@ -41,6 +41,7 @@ __all__ = [
     "outbox",
     "plans",
     "reservations",
+    "runs",
     "sessions",
     "shares",
     "submission_keys",
@@ -279,6 +280,23 @@ reservations = Table(
     Column("owner", String(64), nullable=False),
     Column("created", Double, nullable=False),
     Column("released", Double),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("task", String(64), nullable=False),
+    Column("key", String(32), nullable=False),
+    Column("numbers", STRINGS, nullable=False),
+    Column("application", Text, nullable=False),
+    Column("hosts", Integer, nullable=False),
+    Column("hardware", Text, nullable=False),
+    Column("predicted", Double),
+    Column("seconds", Double, nullable=False),
+    Column("finished", Double, nullable=False),
+    Index("runs_by_key", "key", "id"),
+    Index("runs_by_end", "finished"),
 )
 
 usage = Table(

@@ -84,6 +84,7 @@ def test_all_that_is_known_is_json() -> None:
         "hardware": "hw",
         "low": None,
         "high": None,
+        "runs": 0,
     }
     assert document["tries"][0]["state"] == "held"
     assert document["log"][0]["kind"] == "submitted"

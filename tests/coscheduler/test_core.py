@@ -75,6 +75,30 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
 
 
+def test_a_run_that_completes_is_kept_for_predictions_and_no_other() -> None:
+    core = a_core()
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    (run,) = complete(core, attempt, 1.0, 12.0).changes.runs
+    assert (run.task, run.application, run.hosts, run.predicted, run.seconds) == ("1", "app", 1, 10.0, 11.0)
+    (failing,) = dispatched(submit(core, a_task(2, [10.0])))
+    failed = report(core, failing, JobState.FAILED, 30.0, started=20.0, finished=30.0, exit_code=1)
+    assert not failed.changes.runs
+    (through,) = dispatched(submit(core, a_task(3, None, count=2)))
+    (run,) = complete(core, through, 40.0, 45.0).changes.runs
+    assert (run.hosts, run.predicted, run.seconds) == (2, None, 5.0)
+
+
+def test_a_run_on_hosts_of_several_classes_tells_nothing() -> None:
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, mixed_hosts()))
+    for number, count in ((1, 3), (2, 1)):
+        (attempt,) = dispatched(
+            submit(core, on_both(number, [99.0] * (count - 1) + [5.0], [99.0] * (count - 1) + [5.0]))
+        )
+        runs = complete(core, attempt, 1.0, 6.0).changes.runs
+        assert [run.hardware in ("fast", "slow") for run in runs] == [True] * (count == 1)
+
+
 def test_a_task_leaves_for_idle_hosts_and_completes() -> None:
     core = a_core()
     (attempt,) = dispatched(submit(core, a_task(1, [10.0])))

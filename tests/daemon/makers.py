@@ -23,6 +23,7 @@ from cosched.app.outputs import TaskOutputs
 from cosched.app.plan_history import PlanHistory
 from cosched.app.recordings import RecordingService
 from cosched.app.reservations import ReservationService
+from cosched.app.run_history import RunHistory
 from cosched.app.services import DomainServices
 from cosched.app.share_service import ShareService
 from cosched.app.submissions import SubmissionService, submission_state
@@ -47,6 +48,7 @@ from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.credentials import Credentials
 from cosched.store.plan_points import PlanPoints
+from cosched.store.runs import RunTable
 from cosched.store.shares import ShareTable
 from tests.store.new_database import new_database
 
@@ -188,7 +190,8 @@ def services_of(
     for listener in (current.on_change, feed.on_change, plans.on_change):
         engine.subscribe(listener)
     identity = DomainIdentity("here", "none", "genetic")
-    validator, models = TaskValidator(applications, Halving(), "fast"), [resources.models()]
+    validator = TaskValidator(applications, Halving(), "fast", history=RunHistory(RunTable(store)))
+    models = [resources.models()]
     state = partial(submission_state, current, neighbours)
     services = DomainServices(
         submissions=SubmissionService(

@@ -30,7 +30,7 @@ _ADDED = (
     ("0024", "tasks", "gpus"),
 )
 # Tables that they have made.
-_MADE = (("0018", "usage"), ("0018", "shares"))
+_MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))
 
 
 def make_older(connection: sqlite3.Connection, revision: str) -> None:

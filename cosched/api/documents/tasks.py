@@ -97,10 +97,11 @@ class ProfileView:
 
     Attributes:
         seconds: as expected: half of the runs take longer.
-        source: model or user.
+        source: model, user or history (runs like it).
         hardware: the resource model; empty for the user's own figures.
         low: times that one run in twenty stays below; null where no uncertainty is known.
         high: times that one run in twenty exceeds; likewise.
+        runs: from how many runs like it the times were learnt; 0 where the source is no history.
     """
 
     seconds: tuple[float | None, ...]
@@ -108,6 +109,7 @@ class ProfileView:
     hardware: str
     low: tuple[float | None, ...] | None = None
     high: tuple[float | None, ...] | None = None
+    runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -216,7 +216,8 @@ def _profile_text(profile: ProfileView) -> str:
     text = f"{_time_text(profile, first)} on {_count_text(first)}"
     if best != first:
         text += f", at best {_time_text(profile, best)} on {_count_text(best)}"
-    return f"{text} ({profile.source}{f', {profile.hardware}' if profile.hardware else ''})"
+    source = f"from {profile.runs} runs like it" if profile.runs else profile.source
+    return f"{text} ({source}{f', {profile.hardware}' if profile.hardware else ''})"
 
 
 def _time_text(profile: ProfileView, count: int) -> str:

@@ -37,6 +37,7 @@ __all__ = [
     "NotifySection",
     "ObjectiveSection",
     "PlanningSection",
+    "PredictionSection",
     "RecorderSection",
     "ServerSection",
     "SharesSection",
@@ -368,6 +369,13 @@ class ModelsSection(_Section):
     folders: list[FolderPath] = Field(default_factory=lambda: [resources.models()])
 
 
+class PredictionSection(_Section):
+    """[prediction]: whether runs foretell those like them, and for how long they are kept."""
+
+    history: bool = True
+    keep_runs: PositiveDuration = 400 * _DAY
+
+
 class AgentSection(_Section):
     """[agent]: neighbouring domains; without `listen` there is no agent."""
 
@@ -426,4 +434,5 @@ class Configuration(_Section):
     agent: AgentSection = Field(default_factory=AgentSection)
     applications: ApplicationsSection = Field(default_factory=ApplicationsSection)
     models: ModelsSection = Field(default_factory=ModelsSection)
+    prediction: PredictionSection = Field(default_factory=PredictionSection)
     recorder: RecorderSection = Field(default_factory=RecorderSection)

@@ -1,0 +1,43 @@
+"""The store keeps runs that completed, longer than their tasks.
+
+They are written with the attempts that they were, by `Store.commit`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, select
+
+from cosched.coscheduler.changes import RunRecord
+from cosched.store import tables
+from cosched.store.rows import records_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.store.store import Store
+
+__all__ = ["RunTable"]
+
+
+class RunTable:
+    """Reads runs; methods raise `StoreFault` where the database fails."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def newest(self, key: str) -> int:
+        """Return a number that grows with each run of a key; 0 before the first."""
+        query = select(func.max(tables.runs.c.id).label("newest")).where(tables.runs.c.key == key)
+        return int(self._store.read(query)[0]["newest"] or 0)
+
+    def of(self, key: str, most: int) -> Sequence[RunRecord]:
+        """Return the newest runs of a key, the newest last."""
+        table = tables.runs
+        query = select(table).where(table.c.key == key).order_by(table.c.id.desc()).limit(most)
+        return records_of(RunRecord, self._store.read(query))[::-1]
+
+    def forget_before(self, time: float) -> None:
+        """Delete the runs that ended before a time, epoch seconds."""
+        self._store.write(delete(tables.runs).where(tables.runs.c.finished < time))

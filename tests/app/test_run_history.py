@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.access import Principal, Role
+from cosched.api.documents import ProfileView, TaskRequest
+from cosched.coscheduler.changes import Changes, RunRecord
+from cosched.coscheduler.task import TaskSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.daemon.makers import Daemon
+
+ANN, BOB = Principal("ann", Role.USER), Principal("bob", Role.USER)
+HEAT = TaskRequest(command=("/opt/heat", "1000"))
+
+
+def ran(here: Daemon, seconds: Iterable[float], size: str = "1000", hosts: int = 1) -> None:
+    """Have the store know of earlier runs of ann's."""
+    features = TaskSpec("heat", "heat", ("/opt/heat", size)).features("ann")
+    here.store.commit(
+        Changes(
+            runs=tuple(
+                RunRecord("", features.key, features.numbers, "heat", hosts, "", None, each, 1.0) for each in seconds
+            )
+        )
+    )
+
+
+def predicted(here: Daemon, request: TaskRequest = HEAT, user: Principal = ANN) -> ProfileView | None:
+    (forecast,) = here.services.submissions.foresee(user, [request])
+    return forecast.profile
+
+
+def test_a_command_that_ran_three_times_passes_through_no_longer(here: Daemon) -> None:
+    ran(here, (20.0, 20.4))
+    assert predicted(here) is None
+    ran(here, (19.8,))
+    (task,) = here.services.submissions.submit(ANN, [HEAT], "", "")
+    detail = here.services.tasks.task(ANN, task.id)
+    assert detail.profile is not None
+    assert (detail.profile.source, detail.profile.runs) == ("history", 3)
+    assert list(detail.profile.seconds) == [pytest.approx(20.0, rel=0.03)]
+    assert detail.profile.high is not None
+    (again,) = here.services.submissions.submit(ANN, [replace(HEAT, deadline="now+1s")], "", "")
+    assert again.notice == ""  # accepted: what other runs took refuses nothing
+
+
+def test_it_learns_from_each_run(here: Daemon) -> None:
+    ran(here, (20.0, 20.4, 19.8))
+    before = predicted(here)
+    ran(here, (40.0,) * 4, size="2000")
+    after = predicted(here, TaskRequest(command=("/opt/heat", "2000")))
+    assert before is not None
+    assert after is not None
+    assert after.runs == 7
+    assert after.seconds[0] == pytest.approx(40.0, rel=0.05)
+
+
+def test_others_runs_and_other_programs_tell_nothing(here: Daemon) -> None:
+    ran(here, (20.0, 20.4, 19.8))
+    assert predicted(here, user=BOB) is None
+    assert predicted(here, TaskRequest(command=("/opt/cold", "1000"))) is None
+    assert predicted(here, replace(HEAT, directory="/elsewhere")) is None
+
+
+def test_a_command_keeps_its_number_of_hosts_unless_a_range_is_asked_for(here: Daemon) -> None:
+    ran(here, (20.0, 20.4, 19.8))
+    ran(here, (11.0, 10.6), hosts=2)
+    alone, some = predicted(here), predicted(here, replace(HEAT, hosts="1-16"))
+    assert alone is not None
+    assert some is not None
+    assert len(alone.seconds) == 1
+    assert len(some.seconds) == 4  # twice the largest number that a run had
+    assert some.seconds[0] == pytest.approx(20.0, rel=0.05)
+    assert some.seconds[1] == pytest.approx(10.8, rel=0.05)
+    assert predicted(here, replace(HEAT, hosts="8")) is None
+
+
+def test_the_users_own_figures_stand(here: Daemon) -> None:
+    ran(here, (20.0, 20.4, 19.8))
+    found = predicted(here, replace(HEAT, profile=(5.0,)))
+    assert found is not None
+    assert (found.source, found.seconds) == ("user", (5.0,))

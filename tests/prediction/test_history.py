@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from cosched.prediction.history import History, Run, history_profile
+from cosched.prediction.profile import PredictionSource
+
+
+def _seconds(size: float, hosts: int) -> float:
+    return 2e-6 * size**2 / hosts + 0.3 + 2e-5 * size * hosts
+
+
+def _runs(count: int, seed: int = 1, noise: float = 0.03) -> list[Run]:
+    draw = random.Random(seed)
+    found = []
+    for _ in range(count):
+        size, hosts = float(int(10 ** draw.uniform(2.5, 4))), draw.randint(1, 8)
+        found.append(Run((size,), hosts, "", _seconds(size, hosts) * math.exp(noise * draw.gauss(0, 1))))
+    return found
+
+
+def _off(history: History, run: Run) -> float:
+    (expected,), _ = history.predict(run.numbers, [run.hosts], run.hardware)
+    return abs(float(expected) / run.seconds - 1)
+
+
+def test_sizes_and_hosts_that_were_never_run_are_foretold_within_some_per_cent() -> None:
+    errors = sorted(_off(History(_runs(60, seed)), run) for seed in range(8) for run in _runs(20, seed + 100, 0.0))
+    assert errors[len(errors) // 2] < 0.03
+    assert sum(errors) / len(errors) < 0.06
+
+
+def test_nine_runs_in_ten_fall_into_the_range() -> None:
+    held = []
+    for seed in range(12):
+        history = History(_runs(20, seed))
+        for run in _runs(20, seed + 200):
+            (expected,), (most,) = history.predict(run.numbers, [run.hosts], "")
+            held.append(expected**2 / most <= run.seconds <= most)
+    assert 0.84 <= sum(held) / len(held) <= 0.98
+
+
+def test_three_runs_of_one_command_say_how_long_the_next_one_takes() -> None:
+    history = History([Run((), 1, "", seconds) for seconds in (20.0, 20.6, 19.7)])
+    profile = history_profile(history, (), [1], "")
+    assert profile.source is PredictionSource.HISTORY
+    assert profile.runs == 3
+    assert profile.on(1) == pytest.approx(20.0, rel=0.03)
+    assert profile.low is not None
+    assert profile.high is not None
+    assert 15 < profile.low[0] < 19.7 < 20.6 < profile.high[0] < 26
+
+
+@pytest.mark.parametrize("place", range(7))
+def test_one_stray_run_changes_nothing(place: int) -> None:
+    seconds = [20.0, 20.6, 19.7, 20.2, 19.9, 20.3]
+    seconds.insert(place, 80.0)
+    assert _off(History([Run((), 1, "", each) for each in seconds]), Run((), 1, "", 20.0)) < 0.03
+
+
+def test_what_was_not_seen_has_a_wider_range() -> None:
+    history = History(_runs(20))
+    ratios = []
+    for size in (1000.0, 1e5):
+        (expected,), (most,) = history.predict((size,), [2], "")
+        ratios.append(float(most / expected))
+    assert ratios[1] > 1.5 * ratios[0]
+
+
+def test_classes_of_hosts_have_times_of_their_own() -> None:
+    factors = {"a": 1.0, "b": 2.0}
+    history = History(
+        Run((size,), 1, name, size * factor) for size in (10.0, 20.0, 40.0) for name, factor in factors.items()
+    )
+    for name, factor in factors.items():
+        assert _off(history, Run((30.0,), 1, name, 30.0 * factor)) < 0.1
+
+
+def test_counts_that_are_not_asked_for_cannot_be_used() -> None:
+    profile = history_profile(History(_runs(20)), (1000.0,), [2, 4], "")
+    assert [math.isinf(seconds) for seconds in profile.seconds] == [True, False, True, False]
+
+
+def test_a_history_needs_a_run() -> None:
+    with pytest.raises(ValueError, match="needs a run"):
+        History([])

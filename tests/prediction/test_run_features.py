@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.prediction.run_features import command_features
+
+
+def test_runs_that_differ_in_numbers_are_alike() -> None:
+    first = command_features(["/opt/heat", "-n100", "--steps=20", "512", "1e3", "out-7.dat"])
+    second = command_features(["/opt/heat", "-n200", "--steps=30", "1024", "-2.5", "out-8.dat"])
+    assert first.key == second.key
+    assert first.numbers == (100.0, 20.0, 512.0, 1000.0)
+    assert second.numbers == (200.0, 30.0, 1024.0, -2.5)
+
+
+def test_another_program_word_or_number_of_numbers_is_another_history() -> None:
+    keys = [
+        command_features(words).key
+        for words in (["/a", "1"], ["/b", "1"], ["/a", "x", "1"], ["/a", "1", "2"], ["/a2", "1"], ["/a", "1 2"], ["/a"])
+    ]
+    assert len(set(keys)) == len(keys)
+    assert command_features(["/a", "1"], "ann1").key != command_features(["/a", "1"], "ann2").key
+
+
+def test_numbers_inside_a_script_count_and_very_many_do_not() -> None:
+    assert command_features(["/bin/sh", "-c", "sleep 0.3; run --size=7"]).numbers == (0.3, 7.0)
+    many = [str(number) for number in range(100)]
+    assert command_features(["/a", *many]).numbers == ()
+    assert command_features(["/a", *many]).key != command_features(["/a", *many[:-1], "7"]).key
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_any_command_has_features(command: list[str]) -> None:
+    found = command_features(command)
+    assert found == command_features(list(command))
+    assert len(found.numbers) <= 32

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.changes import Changes, RunRecord
+from cosched.store import Store
+from cosched.store.runs import RunTable
+from tests.store.new_database import new_database
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _run(key: str, finished: float) -> RunRecord:
+    return RunRecord("7", key, (1.0, 2.5), "heat", 4, "fast", None, 10.0, finished)
+
+
+def test_the_newest_runs_of_a_key_are_found_and_old_ones_forgotten(tmp_path: Path) -> None:
+    store = Store(new_database(tmp_path))
+    runs = RunTable(store)
+    assert (runs.newest("k"), list(runs.of("k", 10))) == (0, [])
+    store.commit(Changes(runs=tuple(_run("k", float(number)) for number in range(5))))
+    store.commit(Changes(runs=(_run("other", 2.0),)))
+    assert list(runs.of("k", 2)) == [_run("k", 3.0), _run("k", 4.0)]
+    assert runs.newest("k") < runs.newest("other")
+    runs.forget_before(3.0)
+    assert [run.finished for run in runs.of("k", 10)] == [3.0, 4.0]
+    assert list(runs.of("other", 10)) == []
+    store.close()
