@@ -348,16 +348,17 @@ def _check_needs(task: Task, domain: DomainState) -> None:
         raise UserError("a file of the user's own says itself what its job needs: leave memory, cores and gpus out")
     able, least = sum(host.offers(*spec.needs) for host in domain.sizes), fewest_hosts(task)
     if domain.sizes and able < least:
-        most = [max(getattr(host, name) or 0 for host in domain.sizes) for name in _NEEDED]
+        largest = [max(getattr(host, name) or 0 for host in domain.sizes) for name in _NEEDED]
+        asked = [place for place, size in enumerate(spec.needs) if size]
         raise UserError(
-            f"a job may have {_needs_text(spec.needs)} on {able} hosts, and the task needs {least:g} such hosts: "
-            f"ask for less (the largest hosts have {_needs_text(most)})"
+            f"{able} hosts have {_needs_text(spec.needs, asked)} for a job, and the task needs {least:g} such hosts: "
+            f"ask for less (the largest have {_needs_text(largest, asked)})"
         )
 
 
-def _needs_text(needs: Sequence[int]) -> str:
-    memory, cores, gpus = needs
-    return f"{format_memory(memory)} of memory, {cores} cores and {gpus} GPUs"
+def _needs_text(sizes: Sequence[int], asked: Iterable[int]) -> str:
+    words = f"{format_memory(sizes[0])} of memory", f"{sizes[1]} cores", f"{sizes[2]} GPUs"
+    return ", ".join(words[place] for place in asked)
 
 
 def _check_length(spec: TaskSpec) -> None:

@@ -260,7 +260,7 @@ class AttemptLifecycle:
 
     def _failed(self, attempt: Attempt, reason: str, time: float) -> None:
         """End an attempt whose program failed; queue its task again where retries are left."""
-        task = self._state.tasks[attempt.task]
+        task, attempt = self._state.tasks[attempt.task], replace(attempt, reason=reason)
         if not task.spec.retries or not attempt.exit_code:  # without a code it was no fault of the program's
             self._ended(attempt, reason, time)
             return
@@ -272,7 +272,7 @@ class AttemptLifecycle:
             return
         if attempt.started is not None:
             self.unstarted.began(attempt)
-        self._close(replace(attempt, reason=reason))
+        self._close(attempt)
         self._queue_again(task, f"{reason} (try {failures} of {most})", self._pause_until(failures, time), time)
 
     def _pause_until(self, tries: int, time: float) -> float:

@@ -90,9 +90,12 @@ def test_a_launch_that_cannot_be_is_refused(intake: TaskValidator, wrong: dict[s
 @pytest.mark.parametrize(
     ("needs", "words"),
     [
-        ({"memory": "16G", "hosts": 3}, "on 2 hosts, and the task needs 3 such hosts"),
-        ({"cores": 65}, "on 0 hosts, and the task needs 1 such hosts"),
-        ({"gpus": 1}, "the largest hosts have 64G of memory, 16 cores and 0 GPUs"),
+        ({"memory": "16G", "hosts": 3}, "2 hosts have 16G of memory for a job, and the task needs 3 such hosts"),
+        (
+            {"cores": 65},
+            "0 hosts have 65 cores for a job, and the task needs 1 such hosts: ask for less .the largest have 16 cores",
+        ),
+        ({"gpus": 1}, "the largest have 0 GPUs"),
         ({"cores": -1}, "give numbers from 0 on"),
         ({"memory": "much"}, "write 4G, 512M"),
     ],

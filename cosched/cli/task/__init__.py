@@ -73,6 +73,7 @@ def submit(
     begin: Annotated[str, typer.Option(metavar="TIME", help="Not before this time, written like a deadline.")] = "",
     file: Annotated[Path | None, typer.Option("--file", metavar="FILE", help="Your own: job.sub or job.sh.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter.")] = None,
+    model: Annotated[str, typer.Option(metavar="FILE.psl", help="Your own model of a command.")] = "",
     hosts: Annotated[str, typer.Option(metavar="N|A-B", help="How many hosts.")] = "",
     profile: Annotated[str, typer.Option(metavar="S,S,…", help="Your figures: seconds on 1, 2, … hosts.")] = "",
     runtime: Annotated[
@@ -134,6 +135,7 @@ def submit(
         memory=memory,
         cores=cores,
         gpus=gpus,
+        model=model,
     )
     command = context.meta.get("command", ())
     if file is not None and command:

@@ -65,6 +65,7 @@ class SubmitOptions:
         memory: that it needs on each host, such as 4G; empty for none, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        model: a file with the user's own performance model (PSL); `settings` are then its parameters.
     """
 
     application: str = ""
@@ -91,6 +92,7 @@ class SubmitOptions:
     memory: str = ""
     cores: str = ""
     gpus: str = ""
+    model: str = ""
 
 
 def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tuple[TaskRequest, str]:
@@ -124,6 +126,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         deadline=deadline,
         begin=begin,
         hosts=options.hosts or None,
+        model=_model_text(options) if options.model else "",
         profile=parse_runtime(options.runtime, options.hosts) if options.runtime else profile,
         name=options.name,
         environment=dict(name_and_value(word, "--env") for word in options.environment),
@@ -219,6 +222,17 @@ def _profile_value(word: str) -> float | None:
             f"--profile has {word!r}: write seconds on 1, 2, … hosts, such as 50,40,30, "
             "and - for a count that cannot be used"
         ) from error
+
+
+def _model_text(options: SubmitOptions) -> str:
+    if options.application:
+        raise UserError("--model goes with a command: an application of the catalogue has a model of its own")
+    if options.profile or options.runtime:
+        raise UserError("--model predicts how long it takes: leave --runtime and --profile out")
+    try:
+        return Path(options.model).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"--model {options.model}: cannot be read ({error}): give a file of PSL") from error
 
 
 def _input_file(options: SubmitOptions) -> str:

@@ -110,9 +110,22 @@ def test_a_run_time_as_people_say_it_is_a_profile(runtime: str, hosts: str, prof
     assert request.profile == profile
 
 
+def test_a_model_of_ones_own_travels_with_the_task(tmp_path: Path) -> None:
+    (tmp_path / "heat.psl").write_text("application heat {}")
+    options = SubmitOptions(model=str(tmp_path / "heat.psl"), settings=("nx=500",))
+    request, _ = request_of(options, ("/bin/true",), NOW)
+    assert (request.model, request.parameters) == ("application heat {}", {"nx": "500"})
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
+        (SubmitOptions(model="nowhere.psl"), "cannot be read"),
+        (SubmitOptions(model="heat.psl", runtime="30m"), "leave --runtime and --profile out"),
+        (SubmitOptions(retries="many"), "--retries is 'many': write a number"),
+        (SubmitOptions(priority="+-1"), "--priority is"),
+        (SubmitOptions(cores="1.5"), "--cores is"),
+        (SubmitOptions(memory="much"), "write 4G, 512M"),
         (SubmitOptions(runtime="30m", hosts="2-8"), "is a time on how many hosts"),
         (SubmitOptions(runtime="soon"), "is not a duration"),
         (SubmitOptions(runtime="4:"), "is not understood: write 30m"),
@@ -125,7 +138,7 @@ def test_a_run_time_as_people_say_it_is_a_profile(runtime: str, hosts: str, prof
         (SubmitOptions(runtime="30m", profile="10"), "give one of them"),
     ],
 )
-def test_a_run_time_that_says_nothing_is_refused(options: SubmitOptions, says: str) -> None:
+def test_an_option_that_says_nothing_is_refused(options: SubmitOptions, says: str) -> None:
     with pytest.raises(UserError, match=says):
         request_of(options, ("/bin/true",), NOW)
 
