@@ -164,10 +164,6 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
         yield {**os.environ, **own}
 
 
-def test_there_are_28_wishes() -> None:
-    assert len(WISHES) == 28
-
-
 @pytest.mark.parametrize("wish", WISHES)
 def test_a_wish_is_fulfilled(wish: str, environment: dict[str, str], tmp_path: Path) -> None:
     script = _PRELUDE + WISHES[wish].replace("PYTHON", shlex.quote(sys.executable))

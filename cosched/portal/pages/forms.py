@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.api.deadlines import parse_deadline_field
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import TaskChange, TaskRequest
 from cosched.app.resubmission import request_like_task
 from cosched.connector import LaunchMode
 from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file
@@ -26,6 +26,7 @@ __all__ = [
     "PARAMETER",
     "fields_like_task",
     "local_minute",
+    "read_change",
     "read_profile",
     "read_request",
     "requests_of_upload",
@@ -56,7 +57,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         parameters=_parameters(fields),
         deadline=parse_deadline_field(fields.get("deadline", ""), zone),
         begin=parse_deadline_field(fields.get("begin", ""), zone),
-        hosts=fields.get("hosts", "").replace(" ", "").replace("–", "-") or None,
+        hosts=_host_counts(fields) or None,
         model="" if application else fields.get("model", ""),
         profile=read_profile(fields.get("profile", "")),
         name=fields.get("name", "").strip(),
@@ -74,6 +75,27 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         cores=_whole(fields.get("cores", "").strip(), "cores"),
         gpus=_whole(fields.get("gpus", "").strip(), "GPUs"),
     )
+
+
+def read_change(fields: Mapping[str, str], zone: tzinfo | None) -> TaskChange:
+    """Return what the fields of a task's page change; empty ones change nothing.
+
+    Raises:
+        UserError: a field cannot be read; readable values are checked later.
+    """
+    priority = fields.get("priority", "").strip()
+    return TaskChange(
+        deadline=parse_deadline_field(fields.get("deadline", ""), zone),
+        begin=parse_deadline_field(fields.get("begin", ""), zone),
+        hosts=_host_counts(fields) or None,
+        runtime=fields.get("runtime", "").strip() or None,
+        priority=_priority(priority) if priority else None,
+        name=fields.get("name", "").strip() or None,
+    )
+
+
+def _host_counts(fields: Mapping[str, str]) -> str:
+    return fields.get("hosts", "").replace(" ", "").replace("–", "-")
 
 
 def _launch_mode(text: str) -> LaunchMode:

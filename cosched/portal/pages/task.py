@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
@@ -20,8 +21,9 @@ from cosched.errors import CoschedError, SystemFault
 from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, sender
 from cosched.portal.pages import page_router
 from cosched.portal.pages.curves import run_time_curve
-from cosched.portal.pages.rendering import render_page
-from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES
+from cosched.portal.pages.forms import read_change
+from cosched.portal.pages.rendering import render_page, zone_of
+from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES, edit_task
 
 __all__ = ["TaskTimeline", "TimelinePhase", "router", "timeline"]
 
@@ -155,6 +157,15 @@ def hold(request: Request, portal: Portal, principal: AnyPrincipal, task_id: str
 def release(request: Request, portal: Portal, principal: AnyPrincipal, task_id: str) -> Response:
     released = portal.services.tasks.release(principal, task_id)
     portal.access.log(principal, sender(request), "task released", released.id)
+    return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
+
+
+@router.post("/tasks/{task_id}/edit", dependencies=[needs(Scope.SUBMIT)])
+async def edit(request: Request, portal: Portal, principal: AnyPrincipal, task_id: str) -> Response:
+    async with request.form() as form:
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+    change = read_change(fields, zone_of(request))
+    await run_in_threadpool(edit_task, portal, principal, task_id, change, sender(request))
     return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
 
 

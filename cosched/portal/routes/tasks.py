@@ -34,10 +34,10 @@ from cosched.portal.dependencies import Portal, Reader, Services, Submitter, nee
 from cosched.portal.request_bodies import RequestBody, read_requests, request_schema, requests_digest
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
-from cosched.portal.state import portal_of
+from cosched.portal.state import PortalState, portal_of
 from cosched.store.store import TaskSelection
 
-__all__ = ["MOST_OUTPUT_BYTES", "foresee_body", "router", "submit_body"]
+__all__ = ["MOST_OUTPUT_BYTES", "edit_task", "foresee_body", "router", "submit_body"]
 
 MOST_OUTPUT_BYTES = 1 << 20
 """Of output in one answer."""
@@ -197,19 +197,12 @@ def cancel(services: Services, principal: Submitter, task_id: str) -> TaskView:
 
 @router.patch("/tasks/{task_id}", openapi_extra=_CHANGE.description)
 async def edit(request: Request, portal: Portal, principal: Submitter, task_id: str) -> TaskView:
-    """Give a waiting task another deadline or name.
+    """Give a waiting task another deadline, begin, number of hosts, run time, priority or name.
 
     A task that has left the queue is refused.
     """
     change = _CHANGE.read(await request.body())
-
-    def done() -> TaskView:
-        changed = portal.services.tasks.edit(principal, task_id, change)
-        given = ", ".join(f"{key} {value}" for key, value in asdict(change).items() if value is not None)
-        portal.access.log(principal, sender(request), "task edited", f"{changed.id}: {given}")
-        return changed
-
-    return await to_thread.run_sync(done)
+    return await to_thread.run_sync(lambda: edit_task(portal, principal, task_id, change, sender(request)))
 
 
 @router.post(
@@ -254,6 +247,14 @@ def release(request: Request, portal: Portal, principal: Submitter, task_id: str
     released = portal.services.tasks.release(principal, task_id)
     portal.access.log(principal, sender(request), "task released", released.id)
     return released
+
+
+def edit_task(portal: PortalState, principal: Principal, task_id: str, change: TaskChange, address: str) -> TaskView:
+    """Change a waiting task, and write down who did and from where."""
+    changed = portal.services.tasks.edit(principal, task_id, change)
+    given = ", ".join(f"{key} {value}" for key, value in asdict(change).items() if value is not None)
+    portal.access.log(principal, address, "task edited", f"{changed.id}: {given}")
+    return changed
 
 
 def submit_body(services: DomainServices, principal: Principal, body: bytes, key: str) -> Response:

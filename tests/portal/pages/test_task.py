@@ -109,6 +109,23 @@ def test_phases_stay_inside_and_in_order(gaps: list[float], over: bool) -> None:
     assert [phase.start for phase in life.phases] == sorted(phase.start for phase in life.phases)
 
 
+def test_a_waiting_task_is_changed_by_its_form(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.submit()
+        assert 'action="/tasks/1/edit"' in ann.see("/tasks/1")
+        given = {"hosts": "2 – 3", "priority": "-4", "name": "renamed", "deadline": "", "runtime": ""}
+        assert ann.send("/tasks/1/edit", **given).headers["Location"] == "/tasks/1"
+        page = ann.see("/tasks/1")
+        assert "renamed" in page
+        assert "<dt>Priority</dt><dd>-4</dd>" in page
+        assert ann.send("/tasks/1/edit").status_code == 422
+        assert ann.send("/tasks/1/edit", runtime="soon", hosts="1").status_code == 422
+        assert here.person("bob").send("/tasks/1/edit", name="mine").status_code == 404
+        ann.send("/tasks/1/cancel")
+        assert ann.send("/tasks/1/edit", name="late").status_code == 409
+
+
 def test_a_waiting_task_is_held_and_released(tmp_path: Path) -> None:
     with portal(tmp_path) as here:
         ann = here.person("ann")
