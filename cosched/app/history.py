@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
-from cosched.api.documents import Accuracy, RecordView, RunView, UsageView
+from cosched.api.documents import Accuracy, LearntRunView, RecordView, RunView, UsageView
 from cosched.prediction.calibration import Correction
+from cosched.store.runs import RunTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -35,6 +36,7 @@ class DomainHistory:
         self._core = core
         self._store = store
         self._plans = plans
+        self._learnt = RunTable(store)
 
     def runs(self, principal: Principal, since: float) -> list[RunView]:
         """Return the attempts that ended after a time; if too many, the last ones."""
@@ -42,7 +44,7 @@ class DomainHistory:
 
     def log(self, principal: Principal, limit: int, offset: int) -> list[RecordView]:
         """Return log lines, newest first; other users' tasks are for operators alone."""
-        lines = self._store.log(None if principal.is_operator else principal.name, limit, offset)
+        lines = self._store.log(_owner(principal), limit, offset)
         return [RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in lines]
 
     def accuracy(self) -> list[Accuracy]:
@@ -70,13 +72,22 @@ class DomainHistory:
         Only operators see more than their own. Groups are those of the shares; without shares all are of none.
         """
         column = "application" if by == "application" else "owner"
-        owner = None if principal.is_operator else principal.name
-        rows = self._store.usage(column, since, self._core.now(), owner)
+        rows = self._store.usage(column, since, self._core.now(), _owner(principal))
         found = [UsageView(**{item.name: row[item.name] for item in fields(UsageView)}) for row in rows]
         if by != "group":
             return found
         tree = self._core.ask(lambda core, _time: core.fair_shares.tree)
         return _together(found, {} if tree is None else tree.members)
+
+    def learnt_runs(self, principal: Principal, application: str, limit: int) -> list[LearntRunView]:
+        """Return the runs that foretell those of an application, the newest first; only operators see others'."""
+        names = [item.name for item in fields(LearntRunView)]
+        found = self._learnt.of_application(application, _owner(principal), limit)
+        return [LearntRunView(**{name: getattr(run, name) for name in names}) for run in found]
+
+    def forget_runs(self, principal: Principal, application: str) -> None:
+        """Forget what was learnt of an application; only operators forget others' runs with their own."""
+        self._learnt.forget(application, _owner(principal))
 
     def planned(self, task: str) -> list[PlanPoint]:
         """Return where a task was planned as its plan changed, oldest first."""
@@ -85,6 +96,11 @@ class DomainHistory:
     def search(self) -> list[SearchPoint]:
         """Return how the search's plan became better, oldest first."""
         return self._plans.search()
+
+
+def _owner(principal: Principal) -> str | None:
+    """Return whose records a principal sees; None for everybody's."""
+    return None if principal.is_operator else principal.name
 
 
 def _together(users: Iterable[UsageView], groups: Mapping[str, str]) -> list[UsageView]:

@@ -20,6 +20,7 @@ from cosched.api.documents import (
     ExplanationView,
     Forecast,
     HostView,
+    LearntRunView,
     LoginLink,
     Me,
     ModelText,
@@ -262,6 +263,15 @@ class DomainCalls(ApiCaller):
         """Return the usage of hosts since a time, by "user", "group" or "application"."""
         found = self._call("GET", "/usage", params={"by": by, "since": since})
         return [decode_document(UsageView, item) for item in found]
+
+    def learnt_runs(self, application: str, limit: int = 100) -> list[LearntRunView]:
+        """Return the runs from which those of an application are foretold, the newest first."""
+        found = self._call("GET", f"/applications/{segment(application)}/runs", params={"limit": limit})
+        return [decode_document(LearntRunView, item) for item in found]
+
+    def forget_runs(self, application: str) -> None:
+        """Forget what was learnt of an application."""
+        self._response("DELETE", f"/applications/{segment(application)}/runs")
 
     def search(self) -> list[SearchPoint]:
         """Return how the search's plan became better, the oldest first."""

@@ -80,6 +80,7 @@ class RunRecord:
     Attributes:
         key: the same for runs that are alike, see `cosched.prediction.run_features`.
         numbers: by which runs of one key differ.
+        owner: whose task it was.
         application: its name, for people.
         hosts: how many it had.
         hardware: class of its hosts, empty where the manager names none.
@@ -91,6 +92,7 @@ class RunRecord:
     task: str
     key: str
     numbers: tuple[float, ...]
+    owner: str
     application: str
     hosts: int
     hardware: str

@@ -297,6 +297,7 @@ class CoreState:
                     task.id,
                     features.key,
                     features.numbers,
+                    task.owner,
                     task.spec.application,
                     len(attempt.hosts) or attempt.count,
                     found.pop(),

@@ -16,6 +16,8 @@ from cosched.store.rows import records_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy import ColumnElement
+
     from cosched.store.store import Store
 
 __all__ = ["RunTable"]
@@ -38,6 +40,20 @@ class RunTable:
         query = select(table).where(table.c.key == key).order_by(table.c.id.desc()).limit(most)
         return records_of(RunRecord, self._store.read(query))[::-1]
 
+    def of_application(self, name: str, owner: str | None, most: int) -> Sequence[RunRecord]:
+        """Return the newest runs of an application, the newest first; with an owner his alone."""
+        query = select(tables.runs).where(*_selected(name, owner)).order_by(tables.runs.c.id.desc()).limit(most)
+        return records_of(RunRecord, self._store.read(query))
+
+    def forget(self, name: str, owner: str | None) -> None:
+        """Delete the runs of an application; with an owner his alone."""
+        self._store.write(delete(tables.runs).where(*_selected(name, owner)))
+
     def forget_before(self, time: float) -> None:
         """Delete the runs that ended before a time, epoch seconds."""
         self._store.write(delete(tables.runs).where(tables.runs.c.finished < time))
+
+
+def _selected(application: str, owner: str | None) -> list[ColumnElement[bool]]:
+    table = tables.runs
+    return [table.c.application == application, *([] if owner is None else [table.c.owner == owner])]

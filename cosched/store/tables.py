@@ -289,6 +289,7 @@ runs = Table(
     Column("task", String(64), nullable=False),
     Column("key", String(32), nullable=False),
     Column("numbers", STRINGS, nullable=False),
+    Column("owner", Text, nullable=False),
     Column("application", Text, nullable=False),
     Column("hosts", Integer, nullable=False),
     Column("hardware", Text, nullable=False),
@@ -296,6 +297,7 @@ runs = Table(
     Column("seconds", Double, nullable=False),
     Column("finished", Double, nullable=False),
     Index("runs_by_key", "key", "id"),
+    Index("runs_by_application", "application", "id"),
     Index("runs_by_end", "finished"),
 )
 

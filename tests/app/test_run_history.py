@@ -25,7 +25,8 @@ def ran(here: Daemon, seconds: Iterable[float], size: str = "1000", hosts: int =
     here.store.commit(
         Changes(
             runs=tuple(
-                RunRecord("", features.key, features.numbers, "heat", hosts, "", None, each, 1.0) for each in seconds
+                RunRecord("", features.key, features.numbers, "ann", "heat", hosts, "", None, each, 1.0)
+                for each in seconds
             )
         )
     )
@@ -86,3 +87,14 @@ def test_the_users_own_figures_stand(here: Daemon) -> None:
     found = predicted(here, replace(HEAT, profile=(5.0,)))
     assert found is not None
     assert (found.source, found.seconds) == ("user", (5.0,))
+
+
+def test_runs_are_shown_to_their_owner_and_forgotten_at_his_word(here: Daemon) -> None:
+    ran(here, (20.0, 20.4, 19.8))
+    history = here.services.history
+    assert [run.seconds for run in history.learnt_runs(ANN, "heat", 2)] == [19.8, 20.4]
+    assert history.learnt_runs(BOB, "heat", 10) == []
+    history.forget_runs(BOB, "heat")
+    assert predicted(here) is not None
+    history.forget_runs(ANN, "heat")
+    assert predicted(here) is None

@@ -122,6 +122,10 @@ def test_a_run_is_in_the_past_the_log_and_the_accuracy(tmp_path: Path) -> None:
         daemon.inbox.apply(AttemptSubmitted(now, attempt.uuid, "j")).result(10)
         done = JobReport(attempt.uuid, JobState.COMPLETED, "j", started=now, finished=now + 6, exit_code=0)
         daemon.inbox.apply(JobReported(now + 6, done)).result(10)
+        (learnt,) = client.learnt_runs("halving")
+        assert (learnt.task, learnt.numbers, learnt.seconds) == (task.id, (40.0, 1.0), 6.0)
+        client.forget_runs("halving")
+        assert client.learnt_runs("halving") == []
         (run,) = client.runs(now - 60)
         assert [entry.runs for entry in client.usage(since=now - 60)] == [1]
         assert (run.task, run.state, run.end - run.start, run.hosts) == (task.id, "completed", 6.0, attempt.hosts)

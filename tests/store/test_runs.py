@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def _run(key: str, finished: float) -> RunRecord:
-    return RunRecord("7", key, (1.0, 2.5), "heat", 4, "fast", None, 10.0, finished)
+def _run(key: str, finished: float, owner: str = "ann") -> RunRecord:
+    return RunRecord("7", key, (1.0, 2.5), owner, "heat", 4, "fast", None, 10.0, finished)
 
 
 def test_the_newest_runs_of_a_key_are_found_and_old_ones_forgotten(tmp_path: Path) -> None:
@@ -26,4 +26,17 @@ def test_the_newest_runs_of_a_key_are_found_and_old_ones_forgotten(tmp_path: Pat
     runs.forget_before(3.0)
     assert [run.finished for run in runs.of("k", 10)] == [3.0, 4.0]
     assert list(runs.of("other", 10)) == []
+    store.close()
+
+
+def test_an_owners_runs_are_forgotten_and_no_others(tmp_path: Path) -> None:
+    store = Store(new_database(tmp_path))
+    runs = RunTable(store)
+    store.commit(Changes(runs=(_run("a", 1.0), _run("b", 2.0, "bob"))))
+    assert [run.owner for run in runs.of_application("heat", None, 10)] == ["bob", "ann"]
+    assert [run.owner for run in runs.of_application("heat", "ann", 10)] == ["ann"]
+    runs.forget("heat", "ann")
+    assert [run.owner for run in runs.of_application("heat", None, 10)] == ["bob"]
+    runs.forget("heat", None)
+    assert list(runs.of_application("heat", None, 10)) == []
     store.close()

@@ -211,6 +211,30 @@ class RunView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LearntRunView:
+    """A run from which later ones are foretold.
+
+    Attributes:
+        task: the task that it was of, which may be kept no longer.
+        numbers: those among the words of its command, by which it is compared with others.
+        hosts: how many it had.
+        hardware: class of its hosts, empty where the manager names none.
+        predicted: seconds that were predicted for it; null without a prediction.
+        seconds: how long it took.
+        finished: when it ended.
+    """
+
+    task: str
+    owner: str
+    numbers: tuple[float, ...]
+    hosts: int
+    hardware: str
+    predicted: float | None
+    seconds: float
+    finished: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageView:
     """Use of the hosts by one user, group or application since a time.
 

@@ -10,6 +10,7 @@ import typer
 
 from cosched.cli.model.arguments import catalogued, model_folders
 from cosched.cli.model.explain_command import explain
+from cosched.cli.model.history_command import history
 from cosched.cli.model.predict_command import predict
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
 from cosched.evaluation import load, parameters
@@ -87,6 +88,7 @@ def format_files(
 
 app.command()(predict)
 app.command()(explain)
+app.command()(history)
 
 
 @app.command("parameters")

@@ -2,14 +2,15 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
+from http import HTTPStatus
 from typing import Annotated, Literal
 
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from cosched.access.principals import Scope
-from cosched.api.documents import Accuracy, PlanPoint, RecordView, RunView, SearchPoint, UsageView
-from cosched.portal.dependencies import Manager, Portal, Reader, Services, needs, sender
+from cosched.api.documents import Accuracy, LearntRunView, PlanPoint, RecordView, RunView, SearchPoint, UsageView
+from cosched.portal.dependencies import Manager, Portal, Reader, Services, Submitter, needs, sender
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
 
@@ -21,6 +22,7 @@ _PLANS, _SEARCH = (
     DocumentResponder[list[SearchPoint]](list[SearchPoint]),
 )
 _ACCURACY = DocumentResponder[list[Accuracy]](list[Accuracy])
+_LEARNT = DocumentResponder[list[LearntRunView]](list[LearntRunView])
 _USAGE = DocumentResponder[list[UsageView]](list[UsageView])
 _JSON_LINES = "application/jsonl"
 router = api_router()
@@ -69,6 +71,25 @@ def usage(
 ) -> Response:
     """Say who has had the hosts, the largest use first; only operators see others."""
     return _USAGE.tagged(request, services.history.usage(principal, by, since))
+
+
+@router.get("/applications/{name}/runs", tags=["domain"], response_model=list[LearntRunView], responses=NOT_MODIFIED)
+def learnt_runs(
+    request: Request,
+    services: Services,
+    principal: Reader,
+    name: str,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """List the runs from which those of an application are foretold, newest first; only operators see others'."""
+    return _LEARNT.tagged(request, services.history.learnt_runs(principal, name, limit))
+
+
+@router.delete("/applications/{name}/runs", tags=["domain"], status_code=HTTPStatus.NO_CONTENT)
+def forget_runs(request: Request, portal: Portal, principal: Submitter, name: str) -> None:
+    """Forget what was learnt of an application; only operators forget others' runs with their own."""
+    portal.services.history.forget_runs(principal, name)
+    portal.access.log(principal, sender(request), "runs forgotten", name)
 
 
 @router.get(

@@ -23,6 +23,7 @@ def upgrade() -> None:
         sa.Column("task", sa.String(64), nullable=False),
         sa.Column("key", sa.String(32), nullable=False),
         sa.Column("numbers", sa.JSON, nullable=False),
+        sa.Column("owner", sa.Text, nullable=False),
         sa.Column("application", sa.Text, nullable=False),
         sa.Column("hosts", sa.Integer, nullable=False),
         sa.Column("hardware", sa.Text, nullable=False),
@@ -31,4 +32,5 @@ def upgrade() -> None:
         sa.Column("finished", sa.Double, nullable=False),
     )
     op.create_index("runs_by_key", "runs", ["key", "id"])
+    op.create_index("runs_by_application", "runs", ["application", "id"])
     op.create_index("runs_by_end", "runs", ["finished"])
