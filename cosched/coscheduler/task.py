@@ -131,7 +131,7 @@ class TaskSpec:
 
         Runs of other owners or in another folder may well be of other programs.
         """
-        return command_features((*self.command, str(self.launch), str(self.processes_per_host), self.directory), owner)
+        return command_features((*self.command, self.directory), f"{owner} {self.launch} {self.processes_per_host}")
 
     @property
     def text_bytes(self) -> int:

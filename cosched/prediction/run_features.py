@@ -36,10 +36,14 @@ class RunFeatures:
     numbers: tuple[float, ...]
 
 
-def command_features(command: Sequence[str], owner: str = "") -> RunFeatures:
-    """Return the features of an owner's command: its words, and the numbers among them.
+def command_features(command: Sequence[str], apart: str = "") -> RunFeatures:
+    """Return the features of a command: its words, and the numbers among them.
 
     Digits inside a word ("part-17.dat") tell runs neither apart nor how long they take.
+
+    Args:
+        command: its program and words.
+        apart: runs with another such text are never alike.
     """
     numbers: list[float] = []
 
@@ -57,9 +61,9 @@ def command_features(command: Sequence[str], owner: str = "") -> RunFeatures:
             return f"{option[1]}#"
         return _DIGITS.sub("0", text)
 
-    words = [owner, command[0], *(_WORD.sub(word, argument) for argument in command[1:])]
+    words = [apart, command[0], *(_WORD.sub(word, argument) for argument in command[1:])]
     if len(numbers) > _MOST:
-        words, numbers = [owner, *command], []
+        words, numbers = [apart, *command], []
     return RunFeatures(_digest(words), tuple(numbers))
 
 
