@@ -100,6 +100,7 @@ def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> Task
         "prepare": () if catalogued else task.prepare,
         "launch": LaunchMode(task.launch),
         "begin": None,
+        "array_index": None,  # of its array it is no part
         "after": (),  # it waits for nothing that the first one waited for
     }
     return TaskRequest(**(shared_values(task, TaskRequest) | again))

@@ -94,6 +94,7 @@ class TaskService:
 
     def task(self, principal: Principal, task_id: str) -> TaskDetail:
         """Return all that is known of a task."""
+        task_id = self._store.identifier(task_id)
         found = self._store.history(task_id, _LOG_LINES)
         if found is None or not principal.may_see(found.task.owner):
             raise _no_such_task(task_id)
@@ -113,22 +114,21 @@ class TaskService:
             offset: first byte; negative counts from the end.
             limit: most bytes.
         """
-        self._find(principal, task_id)
-        return self._outputs.read(task_id, stream, rank, attempt, offset, limit)
+        return self._outputs.read(self._find(principal, task_id).id, stream, rank, attempt, offset, limit)
 
     def explain(self, principal: Principal, task_id: str) -> ExplanationView:
         """Say why a task is where it is."""
         task = self._find(principal, task_id)
 
         def question(core: Coscheduler, time: float) -> ExplanationView | None:
-            found = self._neighbours.explain(core, task_id, time)
+            found = self._neighbours.explain(core, task.id, time)
             return None if found is None else explanation_view(found, core)
 
         return self._core.ask(question) or ended_explanation(self._find(principal, task.id))
 
     def cancel(self, principal: Principal, task_id: str) -> TaskView:
         """Cancel a task; one that has ended stays as it is."""
-        self._find(principal, task_id)
+        task_id = self._find(principal, task_id).id
         self._core.apply(CancelRequested(self._core.now(), task_id))
         return task_view(self._find(principal, task_id))
 
@@ -139,7 +139,8 @@ class TaskService:
             UserError: a value is at fault, or there is none.
             ConflictError: the task does not wait here any more.
         """
-        edit, state = self._edits.checked(change, self._find(principal, task_id))
+        found = self._find(principal, task_id)
+        task_id, (edit, state) = found.id, self._edits.checked(change, found)
 
         def check(core: Coscheduler) -> None:
             task = edited(_waiting(core, task_id), edit)
@@ -157,7 +158,9 @@ class TaskService:
         Raises:
             ConflictError: the task does not wait here any more, or an operator holds it.
         """
-        return self._request(principal, HoldRequested(self._core.now(), task_id, principal.name))
+        return self._request(
+            principal, HoldRequested(self._core.now(), self._store.identifier(task_id), principal.name)
+        )
 
     def release(self, principal: Principal, task_id: str) -> TaskView:
         """Have a held task planned again; one that nobody holds stays as it is.
@@ -165,7 +168,9 @@ class TaskService:
         Raises:
             ConflictError: the task does not wait here any more, or an operator holds it.
         """
-        return self._request(principal, ReleaseRequested(self._core.now(), task_id, principal.name))
+        return self._request(
+            principal, ReleaseRequested(self._core.now(), self._store.identifier(task_id), principal.name)
+        )
 
     def _request(self, principal: Principal, event: HoldRequested | ReleaseRequested) -> TaskView:
         self._find(principal, event.task)
@@ -173,7 +178,7 @@ class TaskService:
         return task_view(self._find(principal, event.task))
 
     def _find(self, principal: Principal, task_id: str) -> Task:
-        task = self._store.task(task_id)
+        task = self._store.task(self._store.identifier(task_id))
         if task is None or not principal.may_see(task.owner):
             raise _no_such_task(task_id)
         return task

@@ -71,6 +71,7 @@ _LONGEST_TASK = 1 << 20  # bytes of command, environment, model, script and so o
 _MOST_PREDECESSORS = 100
 _MOST_PROCESSES_PER_HOST = 1024
 _MOST_RETRIES = 100
+_LARGEST_INDEX = 1 << 30
 _MOST_NEEDED = 1 << 30
 _NEEDED = ("memory", "cores", "gpus")
 _LARGEST_PRIORITY = 1_000_000
@@ -167,6 +168,8 @@ class TaskValidator:
         _check_launch(request)
         _check_retries(request.retries)
         checked_priority(request.priority)
+        if request.array_index is not None and not 0 <= request.array_index <= _LARGEST_INDEX:
+            raise UserError(f"the index is {request.array_index}: give a number from 0 to {_LARGEST_INDEX}")
         self._targets.check(request.notify)
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")

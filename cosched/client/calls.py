@@ -98,6 +98,7 @@ class TaskCalls(ApiCaller):
         search: str = "",
         name: str = "",
         late: bool = False,
+        array: str = "",
     ) -> TaskPage:
         """Return tasks in these states (none given: in any), newest first.
 
@@ -109,10 +110,12 @@ class TaskCalls(ApiCaller):
             search: only with these words in name, application or identifier.
             name: only with such a name; `*` and `?` stand for anything.
             late: only those that missed their deadline, or are expected to.
+            array: only of the array with this identifier.
         """
         params = {"state": list(states), "limit": str(limit), "offset": str(offset), "search": search}
         # A daemon of before does not know what is not asked for.
-        params |= {key: value for key, value in (("owner", owner), ("name", name), ("late", "true" * late)) if value}
+        later = {"owner": owner, "name": name, "late": "true" * late, "array": array}
+        params |= {key: value for key, value in later.items() if value}
         return decode_document(TaskPage, self._call("GET", "/tasks", params=params))
 
     def task(self, task_id: str) -> TaskDetail:
@@ -202,8 +205,11 @@ class TaskCalls(ApiCaller):
             pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
+_DEFAULTS = asdict(TaskRequest())
+
+
 def _request_document(request: TaskRequest) -> dict[str, Any]:
-    return {key: value for key, value in asdict(request).items() if value not in (None, "", (), {}, False)}
+    return {key: value for key, value in asdict(request).items() if value != _DEFAULTS[key]}
 
 
 class DomainCalls(ApiCaller):

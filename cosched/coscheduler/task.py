@@ -91,6 +91,8 @@ class TaskSpec:
         processes_per_host: ranks of a parallel program on each host.
         retries: how many more times it is run where its program fails.
         priority: orders the tasks of its owner, the higher first.
+        array: identifier of the first task of its array; empty for a task by itself.
+        array_index: its place in the array; None for a task by itself.
         memory: MiB that it needs on each host; 0: as the connector's settings say, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
@@ -117,6 +119,8 @@ class TaskSpec:
     processes_per_host: int = 1
     retries: int = 0
     priority: int = 0
+    array: str = ""
+    array_index: int | None = None
     memory: int = 0
     cores: int = 0
     gpus: int = 0

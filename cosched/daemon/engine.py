@@ -196,7 +196,7 @@ class Engine(threading.Thread):
             return [item.event]
         now = self._inbox.now()
         numbers = itertools.count(self._broker.core.next_number)
-        item.tasks = tuple(
+        item.tasks = _arrays(
             replace(task, id=str(number), number=number, submitted=now)
             for number, task in zip(numbers, item.tasks, strict=False)
         )
@@ -384,3 +384,14 @@ class _Step:
     def outcome(self) -> Outcome:
         """Return the outcome of all events together."""
         return Outcome.joined(self._outcomes)
+
+
+def _arrays(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Return new tasks of one submission; those with indices are an array, named after its first."""
+    array, found = "", []
+    for task in tasks:
+        if task.spec.array_index is not None:
+            array = array or task.id
+            task = replace(task, spec=replace(task.spec, array=array))
+        found.append(task)
+    return tuple(found)

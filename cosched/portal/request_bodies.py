@@ -176,7 +176,18 @@ def _too_many(what: str, most: int) -> RequestError:
 
 _TASK = RequestBody(TaskRequest, "a task")  # makes the type strict, in lists too
 _TASK_LIST: TypeAdapter[list[TaskRequest]] = TypeAdapter(Annotated[list[TaskRequest], FailFast()])
-_LATER_FIELDS = ("launch", "processes_per_host", "begin", "stdin", "retries", "priority", "memory", "cores", "gpus")
+_LATER_FIELDS = (
+    "launch",
+    "processes_per_host",
+    "begin",
+    "stdin",
+    "retries",
+    "priority",
+    "array_index",
+    "memory",
+    "cores",
+    "gpus",
+)
 _DEFAULTS = {item.name: item.default for item in fields(TaskRequest) if item.name in _LATER_FIELDS}
 _TASK_KEYS = list(_TASK.schema["properties"])
 

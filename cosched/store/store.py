@@ -70,6 +70,7 @@ class TaskSelection:
         text: the name, application or identifier has these words, in any case of letters.
         name: pattern of the name, in which `*` and `?` stand for anything; empty for any.
         late: only tasks that are late.
+        array: the task is of this array; empty for any.
     """
 
     states: tuple[TaskState, ...] = ()
@@ -77,6 +78,7 @@ class TaskSelection:
     text: str = ""
     name: str = ""
     late: LateTasks | None = None
+    array: str = ""
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """Return the conditions on rows of the table `tasks`; all must hold."""
@@ -96,6 +98,8 @@ class TaskSelection:
             )
         if self.name:
             found.append(columns.name.op("GLOB")(self.name))
+        if self.array:
+            found.append(columns.array == self.array)
         if self.late is not None:
             completed = and_(columns.state == str(TaskState.COMPLETED), columns.finished > columns.deadline)
             overdue = and_(columns.state.not_in(_FINAL_TASKS), columns.deadline < self.late.time)
@@ -104,6 +108,7 @@ class TaskSelection:
         return found
 
 
+_MOST_DIGITS = 12
 _COUNTS_KEPT = 100  # selections whose counts are remembered until a task changes
 
 _COUNT = "UPDATE instance SET commits = commits + 1 RETURNING commits"
@@ -259,6 +264,16 @@ class Store:
     ) -> Sequence[RowMapping]:
         conditions = () if selection is None else selection.conditions()
         return self.read(query.where(*conditions) if conditions else query, {"limit": limit, "offset": offset})
+
+    def identifier(self, name: str) -> str:
+        """Return the identifier of a task that is named by array and index ("17_3"); other names as they are."""
+        array, _, index = name.partition("_")
+        if not (array and index.isascii() and index.isdecimal() and len(index) < _MOST_DIGITS):
+            return name
+        columns = tables.tasks.c
+        wanted = select(columns.id).where(columns.array == array, columns.array_index == int(index))
+        found = self.read(wanted)
+        return str(found[0]["id"]) if found else name
 
     def task(self, task_id: str) -> Task | None:
         """Return the task, None where there is none of this identifier."""

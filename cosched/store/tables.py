@@ -94,6 +94,8 @@ tasks = Table(
     Column("processes_per_host", Integer, nullable=False, server_default=text("1"), info=_DETAIL),
     Column("retries", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("priority", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
+    Column("array", String(64), nullable=False, server_default=text("''")),
+    Column("array_index", Integer),
     Column("memory", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("cores", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("gpus", Integer, nullable=False, server_default=text("0"), info=_DETAIL),

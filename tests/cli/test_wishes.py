@@ -103,8 +103,14 @@ PY""",
         cosched task wait $first $second
         cosched task show $second | has "after: +$first" """,
     "an array": """
-        ids=$(submit --count 3 --name array -- /bin/sh -c 'echo index $TASK_INDEX')
-        cosched task wait $ids; cosched task out ${ids##*$'\\n'} | has "index 2" """,
+        ids=$(submit --count 3 -- /bin/sh -c 'echo index $TASK_INDEX')
+        array=${ids%%[^0-9]*}
+        cosched task wait $ids; cosched task out ${array}_2 | has "index 2"
+        cosched task list --array $array --json > listed; test $(grep -c array_index listed) -eq 3
+        submit --count 3 --begin now+1h --runtime 1m -- /bin/true > ids; array=$(head -1 ids)
+        cosched task edit --array $array --priority 1
+        cosched task cancel ${array}_1 | has "task $((array + 1)) is cancelled"
+        cosched task cancel --array $array | has "task $((array + 2)) is cancelled" """,
     "cancel many": """
         submit --count 5 --begin now+1h --name crowd --runtime 1m -- /bin/true
         cosched task cancel --name 'crowd*' | has cancelled

@@ -63,6 +63,8 @@ VIEW: dict[str, Any] = {
     "held_by": "",
     "claim": None,
     "failures": 0,
+    "array": "",
+    "array_index": None,
     "notice": "",
 }
 DETAIL: dict[str, Any] = VIEW | {

@@ -28,6 +28,8 @@ _ADDED = (
     ("0024", "tasks", "memory"),
     ("0024", "tasks", "cores"),
     ("0024", "tasks", "gpus"),
+    ("0026", "tasks", "array"),
+    ("0026", "tasks", "array_index"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))

@@ -59,6 +59,7 @@ class TaskRequest:
         processes_per_host: ranks of a program that is launched once, on each host.
         retries: how many more times it is run where its program fails, that is, ends with a code other than 0.
         priority: orders its owner's own tasks, the higher first.
+        array_index: its place in an array; those of one submission that have one are an array, named after the first.
         memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
@@ -86,6 +87,7 @@ class TaskRequest:
     processes_per_host: int = 1
     retries: int = 0
     priority: int = 0
+    array_index: int | None = None
     memory: int | str = 0
     cores: int = 0
     gpus: int = 0
@@ -244,6 +246,8 @@ class TaskView:
         claim: host-seconds that its deadline claims of a budget; 0: none, it takes turns with tasks without a deadline;
             null without a deadline, and where shares are not in force.
         failures: attempts whose program failed.
+        array: identifier of the first task of its array; empty for a task by itself.
+        array_index: its place in the array; null for a task by itself.
     """
 
     id: str
@@ -270,6 +274,8 @@ class TaskView:
     held_by: str = ""
     claim: float | None = None
     failures: int = 0
+    array: str = ""
+    array_index: int | None = None
     notice: str = ""
 
 

@@ -21,6 +21,7 @@ from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emi
 from cosched.cli.task.changes import changes
 from cosched.cli.task.outputs import output_command
 from cosched.cli.task.selection import (
+    ArrayOption,
     IdArgument,
     IdsArgument,
     LateOption,
@@ -181,6 +182,7 @@ def list_tasks(
     name: NameOption = "",
     state: StateOption = None,
     late: LateOption = False,
+    array: ArrayOption = "",
     search: Annotated[str, typer.Option(help="Only with this in name, application or ID.")] = "",
     limit: LimitOption = 100,
     offset: OffsetOption = 0,
@@ -189,7 +191,7 @@ def list_tasks(
 ) -> None:
     """List tasks, newest first."""
     with connect(server) as client:
-        page = client.tasks(state or (), limit, offset, owner=user, search=search, name=name, late=late)
+        page = client.tasks(state or (), limit, offset, owner=user, search=search, name=name, late=late, array=array)
         if json:
             emit_json(asdict(page))
             return
@@ -243,12 +245,13 @@ def wait(
     name: NameOption = "",
     state: StateOption = None,
     late: LateOption = False,
+    array: ArrayOption = "",
     timeout: Annotated[str, typer.Option(metavar="DURATION", help="Give up after this.")] = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
     """Wait until tasks have ended; exit 1 unless all of them completed."""
-    selection = Selection(user=user, name=name, states=state or (), late=late)
+    selection = Selection(user=user, name=name, states=state or (), late=late, array=array)
     with connect(server) as client:
         tasks = client.wait(selection.tasks(client, task_ids), parse_duration(timeout) if timeout else float("inf"))
     print_answer(

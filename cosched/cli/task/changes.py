@@ -15,6 +15,7 @@ from cosched.api.documents.tasks import TaskChange, TaskView
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, clean, print_answer
 from cosched.cli.task.selection import (
+    ArrayOption,
     IdsArgument,
     LateOption,
     NamedOption,
@@ -44,6 +45,7 @@ def cancel(
     name: NameOption = "",
     state: StateOption = None,
     late: LateOption = False,
+    array: ArrayOption = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -51,7 +53,7 @@ def cancel(
 
     Chosen by options, your own alone, unless --user names another.
     """
-    selection = Selection(user=user, name=name, states=state or (), late=late)
+    selection = Selection(user=user, name=name, states=state or (), late=late, array=array)
     with connect(server) as client:
         tasks = [client.cancel(task_id) for task_id in selection.tasks(client, task_ids)]
     print_answer(json, [asdict(task) for task in tasks], lambda: [f"task {task.id} is {task.state}" for task in tasks])
@@ -64,6 +66,7 @@ def edit(
     named: NamedOption = "",
     state: StateOption = None,
     late: LateOption = False,
+    array: ArrayOption = "",
     deadline: Annotated[str, typer.Option(help="As at submission; `none`: no deadline any more.")] = "",
     begin: Annotated[str, typer.Option(metavar="TIME", help="Not before this time; `now`: at once.")] = "",
     hosts: HostsOption = "",
@@ -89,7 +92,7 @@ def edit(
         name=name or None,
         best_effort=best_effort,
     )
-    selection = Selection(user=user, name=named, states=state or (), late=late)
+    selection = Selection(user=user, name=named, states=state or (), late=late, array=array)
     with connect(server) as client:
         chosen = selection.tasks(client, task_ids, ["queued"])
         _each(chosen, lambda task_id: client.edit(task_id, change), "is changed", json=json)
@@ -102,11 +105,12 @@ def hold(
     name: NameOption = "",
     state: StateOption = None,
     late: LateOption = False,
+    array: ArrayOption = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
     """Keep waiting tasks from being planned and started until they are released."""
-    selection = Selection(user=user, name=name, states=state or (), late=late)
+    selection = Selection(user=user, name=name, states=state or (), late=late, array=array)
     with connect(server) as client:
         _each(selection.tasks(client, task_ids, ["queued"]), client.hold, "is held", json=json)
 
@@ -118,11 +122,12 @@ def release(
     name: NameOption = "",
     state: StateOption = None,
     late: LateOption = False,
+    array: ArrayOption = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
     """Have held tasks planned again."""
-    selection = Selection(user=user, name=name, states=state or (), late=late)
+    selection = Selection(user=user, name=name, states=state or (), late=late, array=array)
     with connect(server) as client:
         _each(selection.tasks(client, task_ids, ["queued"]), client.release_task, "is released", json=json)
 
@@ -134,6 +139,7 @@ def resubmit(
     named: NamedOption = "",
     state: StateOption = None,
     late: LateOption = False,
+    array: ArrayOption = "",
     deadline: Annotated[str, typer.Option(help="Another one, as at submission, or `none`; else as much time.")] = "",
     hosts: HostsOption = "",
     runtime: RuntimeOption = "",
@@ -145,7 +151,7 @@ def resubmit(
 
     Chosen by options: those that failed or were cancelled, unless --state names others.
     """
-    selection = Selection(user=user, name=named, states=state or (), late=late)
+    selection = Selection(user=user, name=named, states=state or (), late=late, array=array)
     change = TaskChange(
         deadline=_new_deadline(deadline),
         hosts=hosts or None,

@@ -16,6 +16,7 @@ from cosched.client import Client
 from cosched.errors import CoschedError, UserError
 
 __all__ = [
+    "ArrayOption",
     "IdArgument",
     "IdsArgument",
     "LateOption",
@@ -56,6 +57,7 @@ StateOption = Annotated[
     list[str] | None,
     typer.Option(help="Only in this state; several times for more.", autocompletion=_complete_state),
 ]
+ArrayOption = Annotated[str, typer.Option("--array", metavar="ID", help="Only of the array with this identifier.")]
 LateOption = Annotated[bool, typer.Option("--late", help="Only those that miss their deadline, or will.")]
 
 
@@ -68,12 +70,14 @@ class Selection:
         name: pattern in which `*` and `?` stand for anything; empty for any.
         states: by name; none for any.
         late: only those that miss their deadline, or are expected to.
+        array: identifier of their array; empty for any.
     """
 
     user: str = ""
     name: str = ""
     states: Sequence[str] = ()
     late: bool = False
+    array: str = ""
 
     def tasks(self, client: Client, task_ids: Sequence[str] | None, states: Sequence[str] = LIVE_STATES) -> list[str]:
         """Return the identifiers of the named or chosen tasks, the oldest first.
@@ -88,17 +92,27 @@ class Selection:
         Raises:
             UserError: neither identifiers nor conditions were given, both were, or no task is chosen.
         """
-        given = bool(self.user or self.name or self.states or self.late)
+        given = bool(self.user or self.name or self.states or self.late or self.array)
         if task_ids and given:
             raise UserError("tasks are named by their identifiers and chosen by options: do one of both")
         if task_ids:
             return list(task_ids)
         if not given:
-            raise UserError("no task is named: give identifiers, or choose by --user, --name, --state or --late")
+            raise UserError(
+                "no task is named: give identifiers, or choose by --user, --name, --state, --array or --late"
+            )
         owner = self.user or client.me().name
         found: list[str] = []
         while True:
-            page = client.tasks(self.states or states, _PAGE, len(found), owner=owner, name=self.name, late=self.late)
+            page = client.tasks(
+                self.states or states,
+                _PAGE,
+                len(found),
+                owner=owner,
+                name=self.name,
+                late=self.late,
+                array=self.array,
+            )
             found += [task.id for task in page.tasks]
             if not page.tasks or len(found) >= page.total:
                 break

@@ -266,7 +266,10 @@ def task_array(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] 
     tasks = [task for task in given for _ in range(count)]
     return [
         replace(
-            task, name=f"{task.name}.{index}" if task.name else "", environment={**task.environment, _INDEX: str(index)}
+            task,
+            name=f"{task.name}.{index}" if task.name else "",
+            environment={**task.environment, _INDEX: str(index)},
+            array_index=index,
         )
         for index, task in enumerate(tasks)
     ]
@@ -349,7 +352,13 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
     place = UserFileOrigin(Path.cwd(), dict(os.environ), path.name)
     jobs = load_user_file_reader(manager_of_user_file(text, path.name))(text, place)
     made = [_file_request(job, options, now) for job in jobs]
-    return [request for request, _ in made], made[0][1]
+    if len(made) == 1:
+        return [made[0][0]], made[0][1]
+    requests = [
+        replace(request, array_index=int(job.environment.get("SLURM_ARRAY_TASK_ID", place)))
+        for place, (job, (request, _)) in enumerate(zip(jobs, made, strict=True))
+    ]
+    return requests, made[0][1]
 
 
 def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[TaskRequest, str]:

@@ -93,6 +93,7 @@ def task_lines(task: TaskDetail) -> list[str]:
     pairs = [
         ("task", f"{task.id} {task.name}"),
         ("owner", task.owner),
+        ("array", f"{task.array}, index {task.array_index}" if task.array else ""),
         ("application", task.application),
         ("command", shlex.join(task.command)),
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),

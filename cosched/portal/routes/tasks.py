@@ -113,12 +113,13 @@ async def tasks(
     search: Annotated[str, Query(description="Only with this in name, application or id.", max_length=255)] = "",
     name: Annotated[str, Query(description="Only with such a name: * and ? stand for anything.", max_length=255)] = "",
     late: Annotated[bool, Query(description="Only those that missed their deadline, or will.")] = False,
+    array: Annotated[str, Query(description="Only of the array with this identifier.", max_length=64)] = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> Response:
     """List tasks, newest first."""
     portal = portal_of(request)
-    selection = TaskSelection(tuple(state or ()), owner, search, name)
+    selection = TaskSelection(tuple(state or ()), owner, search, name, array=array)
     return await to_thread.run_sync(
         lambda: _PAGE.tagged(request, portal.services.tasks.tasks(principal, selection, limit, offset, late=late)),
         limiter=portal.readers,

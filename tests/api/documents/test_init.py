@@ -41,6 +41,7 @@ FULL = TaskRequest(
     processes_per_host=2,
     retries=3,
     priority=-4,
+    array_index=3,
     memory="4G",
     cores=8,
     gpus=1,

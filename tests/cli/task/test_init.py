@@ -169,6 +169,25 @@ def test_many_are_submitted_together(cosched: Cosched, tmp_path: Path) -> None:
     assert cosched("task", "submit", "--count", "2", "--file", str(lines))[0] == 1
 
 
+def test_an_array_is_named_after_its_first_task(cosched: Cosched) -> None:
+    cosched("task", "submit", "halving")
+    cosched("task", "submit", "halving", "--count", "3")
+    cosched("task", "submit", "halving", "--count", "2")
+    assert [task["id"] for task in cosched.json("task", "list", "--array", "2")["tasks"]] == ["4", "3", "2"]
+    shown = cosched.json("task", "show", "2_1")
+    assert (shown["id"], shown["array"], shown["array_index"]) == ("3", "2", 1)
+    assert "array:       2, index 1" in cosched("task", "show", "3")[1]
+    assert "task 3 is queued" in cosched("task", "explain", "2_1")[1]
+    assert cosched("task", "hold", "2_1", "5_0")[1].endswith("task 3 is held\ntask 5 is held\n")
+    assert (
+        cosched("task", "cancel", "--array", "2")[1]
+        == "task 2 is cancelled\ntask 3 is cancelled\ntask 4 is cancelled\n"
+    )
+    assert cosched("task", "show", "2_7")[0] == 1
+    cosched("task", "resubmit", "2_1")
+    assert cosched.json("task", "show", "7")["array"] == ""
+
+
 def test_waiting_tasks_are_edited_held_and_released(cosched: Cosched) -> None:
     for _ in range(2):
         cosched("task", "submit", "halving")

@@ -104,7 +104,7 @@ def test_what_was_meant_by_a_file_or_an_empty_deadline_is_told(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "no task is named: give identifiers, or choose by --user, --name, --state or --late"),
+        ([], "no task is named: give identifiers, or choose by --user, --name, --state, --array or --late"),
         (["1", "--late"], "tasks are named by their identifiers and chosen by options: do one of both"),
         (["--name", "nothing*"], f"no task of {getuser()} is chosen: `cosched task list`"),
     ],

@@ -119,6 +119,7 @@ PLAIN = {
     ("StartDiagnosis", "verdict"),
     ("TaskForwarded", "peer"),
     ("TaskSpec", "after"),
+    ("TaskSpec", "array"),
     ("TaskSpec", "launch"),
 }
 
