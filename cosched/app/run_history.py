@@ -6,7 +6,9 @@ Start at `RunHistory.profile`.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History, Run, history_profile
@@ -21,16 +23,42 @@ if TYPE_CHECKING:
 
 __all__ = ["RunHistory"]
 
-_MOST_REMEMBERED = 256  # programs
+_MOST_REMEMBERED = 1024  # programs
+
+
+@dataclass(frozen=True, slots=True)
+class _Learnt:
+    """What is known of one key.
+
+    Attributes:
+        newest: its newest run.
+        history: None where there are too few runs.
+        looked: when a newer one was looked for, seconds of the monotonic clock.
+        asked: for what a prediction was last asked for; None before.
+        profile: the answer.
+    """
+
+    newest: int
+    looked: float
+    history: History | None
+    asked: tuple[tuple[float, ...], range, tuple[str, ...]] | None = None
+    profile: Profile | None = None
 
 
 class RunHistory:
     """Learns from the runs that are kept. May be used from several threads."""
 
-    def __init__(self, runs: RunTable) -> None:
+    def __init__(self, runs: RunTable, look: float = 0.0) -> None:
+        """Set up.
+
+        Args:
+            runs: the runs.
+            look: seconds after which a new run must have been noticed: thousands of tasks may come at once.
+        """
         self._runs = runs
+        self._look = look
         self._guard = threading.Lock()
-        self._known: OrderedDict[str, tuple[int, History]] = OrderedDict()  # key → newest run, what it taught
+        self._known: OrderedDict[str, _Learnt] = OrderedDict()
 
     def profile(self, features: RunFeatures, counts: range, classes: Sequence[str]) -> Profile | None:
         """Return what earlier runs tell of a new one.
@@ -48,32 +76,42 @@ class RunHistory:
         Raises:
             StoreFault: the runs cannot be read.
         """
-        history = self._history(features)
-        if history is None:
+        learnt = self._learnt(features)
+        if learnt.history is None:
             return None
+        history, place = learnt.history, (features.numbers, counts, tuple(classes))
+        if place == learnt.asked:
+            return learnt.profile
         low, high = min(history.counts), max(history.counts)
         usable = [count for count in counts if low <= 2 * count and count <= 2 * high]
         if not usable:
             return None
         profiles = [history_profile(history, features.numbers, usable, name) for name in classes or ("",)]
-        return slowest_profile(profiles, "+".join(classes))
+        profile = slowest_profile(profiles, "+".join(classes))
+        self._keep(features.key, replace(learnt, asked=place, profile=profile))
+        return profile
 
-    def _history(self, features: RunFeatures) -> History | None:
-        newest = self._runs.newest(features.key)
+    def _learnt(self, features: RunFeatures) -> _Learnt:
         with self._guard:
             known = self._known.get(features.key)
-        if known is not None and known[0] == newest:
-            return known[1]
+        now = time.monotonic()
+        if known is not None and now < known.looked + self._look:
+            return known
+        newest = self._runs.newest(features.key)
+        if known is not None and known.newest == newest:
+            return self._keep(features.key, replace(known, looked=now))
         runs = [
             Run(each.numbers, each.hosts, each.hardware, each.seconds)
             for each in self._runs.of(features.key, MOST_RUNS)
             if len(each.numbers) == len(features.numbers)
         ]
-        if len(runs) < FEWEST_RUNS:
-            return None
-        history = History(runs)
+        history = History(runs) if len(runs) >= FEWEST_RUNS else None
+        return self._keep(features.key, _Learnt(newest, now, history))
+
+    def _keep(self, key: str, learnt: _Learnt) -> _Learnt:
         with self._guard:
-            self._known[features.key] = (newest, history)
+            self._known[key] = learnt
+            self._known.move_to_end(key)
             if len(self._known) > _MOST_REMEMBERED:
                 self._known.popitem(last=False)
-        return history
+        return learnt

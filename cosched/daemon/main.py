@@ -78,6 +78,7 @@ __all__ = ["Daemon", "core_settings", "notification_settings"]
 _log = structlog.get_logger("cosched.daemon")
 
 _LOOK = 1.0  # seconds after which a signal that woke no thread is noticed
+_NEW_RUNS = 0.5  # seconds after which a run that ended is learnt from
 _STUCK = 10.0  # seconds without a sign of the core that are a fault
 _MODELS = 2.0  # seconds that evaluations may go on when the daemon ends; answers have five
 
@@ -308,7 +309,7 @@ def _domain_parts(
             configuration.domain.hardware,
             configuration.connector.kind,
             targets,
-            RunHistory(RunTable(store)) if configuration.prediction.history else None,
+            RunHistory(RunTable(store), _NEW_RUNS) if configuration.prediction.history else None,
         ),
     )
 

@@ -7,7 +7,7 @@ A Gaussian process over the logarithms of run times (Rasmussen and Williams, Gau
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -72,13 +72,13 @@ class _Fit:
 
     Attributes:
         part: how likely it is among all kernels, 0 to 1.
-        factor: the covariance's, by Cholesky.
+        inverse: that of the covariance's factor by Cholesky.
         weights: the covariance's inverse times the logarithms.
     """
 
     kernel: _Kernel
     part: float
-    factor: NDArray[np.float64]
+    inverse: NDArray[np.float64]
     weights: NDArray[np.float64]
 
 
@@ -132,7 +132,7 @@ class History:
         parts, means, variances = [], [], []
         for fit in self._fits:
             cross = self._covariance(points, owner, self._points, self._owner, fit.kernel)
-            half = np.linalg.solve(fit.factor, cross.T)
+            half = fit.inverse @ cross.T
             own = _LEVEL**2 + (points**2 @ _slopes(points.shape[1]) ** 2) + fit.kernel.curved**2 + _CLASS**2
             parts.append(fit.part)
             means.append(cross @ fit.weights)
@@ -148,8 +148,7 @@ class History:
         if len(self._logs) < _FEWEST_JUDGED:
             return
         fit = max(self._fits, key=lambda each: each.part)
-        inverse = np.linalg.inv(fit.factor)
-        residual = fit.weights / (inverse**2).sum(axis=0)  # against a fit without it (the same book, 5.12)
+        residual = fit.weights / (fit.inverse**2).sum(axis=0)  # against a fit without it (the same book, 5.12)
         kept = np.abs(residual) <= max(_STRAY * float(np.median(np.abs(residual))), _STRAY_AT_LEAST)
         if not kept.all() and kept.sum() >= FEWEST_RUNS:
             self._points, self._owner, self._logs = self._points[kept], self._owner[kept], self._logs[kept]
@@ -157,19 +156,27 @@ class History:
 
     def _fitted(self) -> list[_Fit]:
         """Return the kernels that explain the runs, each with its likelihood."""
-        found: list[tuple[float, _Fit]] = []
+        found: list[tuple[float, _Kernel, NDArray[np.float64]]] = []
         base = self._covariance(self._points, self._owner, self._points, self._owner, _Kernel(0.0, 1.0, 0.0))
         apart = _square_distances(self._points, self._points)
         for curved, length in ((0.0, 1.0), *product(_CURVED, _LENGTHS)):
             smooth = base + curved**2 * np.exp(-apart / (2 * length**2))
             for noise in _NOISE:
                 factor = np.asarray(np.linalg.cholesky(smooth + noise**2 * np.eye(len(base))), np.float64)
-                weights = np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, self._logs)), np.float64)
-                likelihood = -0.5 * float(self._logs @ weights) - float(np.log(np.diag(factor)).sum())
+                explained = np.linalg.solve(factor, self._logs)
+                likelihood = -0.5 * float(explained @ explained) - float(np.log(np.diag(factor)).sum())
                 likelihood -= 0.5 * (math.log(noise / _USUAL_NOISE) / _NOISE_VARIES) ** 2
-                found.append((likelihood, _Fit(_Kernel(curved, length, noise), 1.0, factor, weights)))
-        most = max(likelihood for likelihood, _ in found)
-        return [replace(fit, part=part) for value, fit in found if (part := math.exp(value - most)) > _LEAST_PART]
+                found.append((likelihood, _Kernel(curved, length, noise), factor))
+        most = max(likelihood for likelihood, _, _ in found)
+        return [
+            self._fit(kernel, part, factor)
+            for likelihood, kernel, factor in found
+            if (part := math.exp(likelihood - most)) > _LEAST_PART
+        ]
+
+    def _fit(self, kernel: _Kernel, part: float, factor: NDArray[np.float64]) -> _Fit:
+        inverse = np.asarray(np.linalg.inv(factor), np.float64)
+        return _Fit(kernel, part, inverse, inverse.T @ (inverse @ self._logs))
 
     @staticmethod
     def _covariance(
