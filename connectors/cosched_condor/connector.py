@@ -14,6 +14,7 @@ from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch, is_attempt
 from cosched.connector.spool import SpoolPruner, spool_faults
 from cosched.errors import UserError
+from cosched_condor.adopted_jobs import AdoptedJobs
 from cosched_condor.condor_settings import CondorSettings
 from cosched_condor.htcondor_client import PER_SUBMISSION, CondorClient
 from cosched_condor.job_events import JobEventSource, LogEvents, QueueEvents
@@ -25,6 +26,8 @@ from cosched_condor.submit_description import ClusterBatch, SubmitDescription, c
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
+
+    from cosched.connector.interface import AdoptableJob
 
 __all__ = ["CondorConnector"]
 
@@ -54,6 +57,7 @@ class CondorConnector:
         self._events_guard = threading.Lock()
         self._output_fetcher = OutputFetcher(self._event_client, self._attempts) if self._settings.spooled else None
         self._jobs = SchedulerJobs(self._client, self._attempts, self._settings.timeout, self._output_fetcher)
+        self._adopted = AdoptedJobs(self._client)
         self._job_events: JobEventSource = (
             LogEvents(self._event_client, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
             if self._output_fetcher is None
@@ -95,6 +99,11 @@ class CondorConnector:
         These are name, command and hosts.
         """
         outcomes = SubmitOutcomes()
+        for launch in launches:
+            if launch.adopted:
+                with outcomes.settle([launch.attempt]):
+                    outcomes[launch.attempt] = self._release(launch)
+        launches = [launch for launch in launches if not launch.adopted]
         described: dict[str, SubmitDescription] = {}
         again: list[str] = []
         for launch in launches:
@@ -117,6 +126,27 @@ class CondorConnector:
             self._hand_over_in_parts(batch, ready, outcomes)
         outcomes.doubt_refusals(again)
         return outcomes
+
+    def adoptable_jobs(self) -> Sequence[AdoptableJob]:
+        """Return users' own jobs behind the gate, and those that were let go."""
+        return self._adopted.listed()
+
+    def retract(self, attempt: str, key: str) -> bool:
+        """Close the gate of a user's own job, unless it has begun."""
+        check_attempt(attempt)
+        return self._adopted.retract(attempt, key) and self.find(attempt) is None
+
+    def renew(self, until: float) -> None:
+        """Move the end of all leases."""
+        self._adopted.renew(until)
+
+    def abandon(self, key: str, reason: str) -> None:
+        """Let a user's own job run as any other; its attribute CoschedNote says why."""
+        self._adopted.abandon(key, reason)
+
+    def remove(self, key: str, reason: str) -> None:
+        """Remove a user's own job."""
+        self._adopted.remove(key, reason)
 
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
         """Ask the queue, then the history where the queue lacks processes of an attempt."""
@@ -173,6 +203,15 @@ class CondorConnector:
         """End the processes that talk to HTCondor; jobs go on."""
         self._client.close()
         self._event_client.close()
+
+    def _release(self, launch: Launch) -> str:
+        """Let a user's own job go."""
+        check_attempt(launch.attempt)
+        self._make_folder(launch.attempt)  # after a restart it says that the job is ours
+        job = self._adopted.release(launch)
+        self._own_clusters.add([job])
+        self._job_events.changed([launch.attempt], _SUBMISSION_SEEN)
+        return job
 
     def _make_folder(self, attempt: str) -> bool:
         """Make an attempt's folder; return False where there is one already, and perhaps a job."""

@@ -71,6 +71,7 @@ _VERB_TEXTS = {
     "history": "show its history",
     "unmatched": "say why a job is idle",
     "act": "change a job",
+    "edit": "change a job",
     "follow": "tell its events",
     "slots": "list its hosts",
     "scheduler": "name its scheduler",

@@ -153,6 +153,23 @@ class _CondorVerbs:
             self._schedd().act(getattr(self._library.JobAction, action), constraint, reason=(reason, 0))
         )
 
+    def edit(self, constraint: str, values: dict[str, str]) -> int:
+        """Change attributes in this order; return how many jobs the last one changed.
+
+        Args:
+            constraint: selects them anew for each attribute.
+            values: expressions by attribute.
+        """
+        count = 0
+        for name, value in values.items():
+            try:
+                count = int(self._schedd().edit(constraint, name, value))
+            except Exception:
+                if self.queue(constraint, ["ClusterId"]):
+                    raise
+                return 0  # HTCondor calls it a failure where no job is selected
+        return count
+
     def follow(self, logs: Sequence[str], timeout: float) -> list[dict[str, Any]]:
         """Return some of the events added to logs since the last call; wait for one."""
         end = time.monotonic() + timeout

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPLETED",
+    "HELD",
     "IDLE",
     "MOST_NAMED",
     "PROJECTION",
@@ -135,6 +136,7 @@ PROJECTION = (
     "CoschedAttempt",
     "CoschedCount",
     "CoschedRank",
+    "CoschedStarts",
     "NumJobStarts",
     "JobCurrentStartDate",
     "JobCurrentStartExecutingDate",
@@ -164,7 +166,7 @@ _SPOOLING = 16  # and for jobs whose files are on their way to the scheduler
 WITHDRAWN = "withdrawn by cosched: its files did not get here"
 
 IDLE = "JobStatus == 1"
-_IDLE, _RUNNING, _REMOVED, COMPLETED, _HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
+_IDLE, _RUNNING, _REMOVED, COMPLETED, HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
 
 
 def constraint(attempts: Sequence[str]) -> str:
@@ -185,7 +187,7 @@ def waits_for_release(ad: Mapping[str, Any]) -> bool:
 
     `submit` leaves it so.
     """
-    return ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == SUBMITTED_ON_HOLD
+    return ad.get("JobStatus") == HELD and ad.get("HoldReasonCode") == SUBMITTED_ON_HOLD
 
 
 def is_cut_off(ad: Mapping[str, Any], after: float) -> bool:
@@ -193,7 +195,7 @@ def is_cut_off(ad: Mapping[str, Any], after: float) -> bool:
 
     After more than `after` seconds its submission counts as dead.
     """
-    waits = ad.get("JobStatus") == _HELD and ad.get("HoldReasonCode") == _SPOOLING
+    waits = ad.get("JobStatus") == HELD and ad.get("HoldReasonCode") == _SPOOLING
     return waits and float(ad.get("ServerTime", 0)) - float(ad.get("EnteredCurrentStatus", 0)) > after
 
 
@@ -283,7 +285,7 @@ def _process_of_ad(ad: Mapping[str, Any], *, left: bool) -> CondorProcess:
         )
     if left:  # neither removed nor completed, and yet gone: no state of ours means that
         return CondorProcess(reason=f"left the queue with status {status}")
-    if status == _HELD:
+    if status == HELD:
         if ad.get("HoldReasonCode") in (SUBMITTED_ON_HOLD, _SPOOLING):
             return CondorProcess(JobState.QUEUED)
         return CondorProcess(JobState.HELD, reason=_ad_text(ad, "HoldReason"))
@@ -293,7 +295,8 @@ def _process_of_ad(ad: Mapping[str, Any], *, left: bool) -> CondorProcess:
 def _live_process(ad: Mapping[str, Any], status: object, started: float | None) -> CondorProcess:
     if status == _IDLE:
         # The count of starts is written late and lost with a scheduler that crashes; that of shadows is not.
-        if int(ad.get("NumJobStarts", 0)) > 0 or int(ad.get("NumShadowStarts", 0)) > 0:
+        before = int(ad.get("CoschedStarts", 0))  # of a user's own job, before this attempt
+        if int(ad.get("NumJobStarts", 0)) > before or int(ad.get("NumShadowStarts", 0)) > before:
             return CondorProcess(
                 JobState.EVICTED, reason=_ad_text(ad, "VacateReason") or "it lost its host and waits for it"
             )

@@ -20,6 +20,8 @@ __all__ = ["explain_forwarding", "forwarding_obstacle"]
 
 def forwarding_obstacle(task: Task) -> str:
     """Return why a task is not offered to neighbours; empty where it is."""
+    if task.spec.adopted:
+        return "it was submitted to the resource manager itself, and its job stays there"
     if task.spec.deadline is None:
         return "it has no deadline: only what would be late here is offered to other domains"
     if task.profile is None:

@@ -101,6 +101,25 @@ class SubmissionService:
             replace(task_view(task), notice=_notice(task, replace(state, time=task.submitted))) for task in accepted
         ]
 
+    def adopt(self, principal: Principal, request: Callable[[], TaskRequest], job: str) -> Task:
+        """Accept the task of a job that its user submitted to the resource manager.
+
+        On return it survives a crash.
+
+        Args:
+            principal: the job's owner.
+            request: returns what the job asks for; called for a new job alone.
+            job: the manager's key of the job: the same key again returns the same task.
+
+        Raises:
+            UserError: the request is at fault.
+            QuotaError: the owner has too many tasks, or too large ones.
+            SystemFault: the core does not answer in time.
+        """
+        wanted = KeyedSubmission(f"adopt:{job}", job, (), 0.0, principal.name)
+        answer = self._earlier(wanted) or self._accept(principal, [request()], wanted, job)
+        return self._core.wait(answer)[0]
+
     def foresee(
         self, principal: Principal, requests: Sequence[TaskRequest], check: Callable[[], None] = lambda: None
     ) -> list[Forecast]:
@@ -126,9 +145,15 @@ class SubmissionService:
         return forecasts
 
     def _accept(
-        self, principal: Principal, requests: Sequence[TaskRequest], submission: KeyedSubmission | None
+        self,
+        principal: Principal,
+        requests: Sequence[TaskRequest],
+        submission: KeyedSubmission | None,
+        adopted: str = "",
     ) -> Future[tuple[Task, ...]]:
         tasks = self._make(principal, requests, self._state())
+        if adopted:  # the manager has the job already: no description of it is handed over
+            tasks = [replace(task, spec=replace(task.spec, adopted=adopted, native=None)) for task in tasks]
         if submission is not None:
             submission = replace(submission, created=tasks[0].submitted)
         quota = None if principal.is_operator else self._quota(principal, tasks)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from cosched.connector.values import NativeDescription
 
 __all__ = [
+    "AdoptableJob",
+    "AdoptsJobs",
     "Connector",
     "ConnectorError",
     "DiagnosesStarts",
@@ -134,6 +136,7 @@ class Launch:
         memory: MiB that it needs on each host; 0: what the connector's settings say, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        adopted: key of the job to let go, which a user submitted to the manager (`AdoptsJobs`); empty for others.
     """
 
     attempt: str
@@ -159,6 +162,7 @@ class Launch:
     memory: int = 0
     cores: int = 0
     gpus: int = 0
+    adopted: str = ""
 
 
 class JobState(StrEnum):
@@ -353,6 +357,74 @@ class DiagnosesStarts(Protocol):
         Raises:
             ConnectorError: the manager does not answer.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptableJob:
+    """A job in the manager's queue, submitted by its user, behind cosched's gate.
+
+    Attributes:
+        key: names this job and never another one, also after its end.
+        job: native identifier, for people.
+        owner: name of its user.
+        submitted: epoch seconds, from which its relative times count.
+        command: its program and arguments, for people.
+        directory: its working directory.
+        options: what the user asks of cosched, by the names of `cosched task submit`: deadline, runtime, application …
+        held: whether its user holds it.
+        running: whether it runs.
+        report: report on the attempt that it was let go for; None where there is none.
+    """
+
+    key: str
+    job: str
+    owner: str
+    submitted: float
+    command: tuple[str, ...]
+    directory: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+    held: bool = False
+    running: bool = False
+    report: JobReport | None = None
+
+
+@runtime_checkable
+class AdoptsJobs(Protocol):
+    """Connector of a manager whose users' own jobs can wait for cosched.
+
+    Behind a gate each waits for a lease that the manager itself lets lapse. `submit` opens the gate of a launch with
+    `adopted`, on its hosts; `cancel` removes the job.
+    """
+
+    def adoptable_jobs(self) -> Sequence[AdoptableJob]:
+        """Return all jobs with a gate in the queue, also those that run.
+
+        Raises:
+            ConnectorError: the manager does not answer.
+        """
+        ...
+
+    def retract(self, attempt: str, key: str) -> bool:
+        """Close the gate of a job; return whether it waits for no attempt now.
+
+        Returns False where the job has begun or ended; repeated calls are fine.
+
+        Raises:
+            ConnectorError: the manager does not answer, or refuses.
+        """
+        ...
+
+    def renew(self, until: float) -> None:
+        """Make the leases of all jobs behind gates end at this epoch time."""
+        ...
+
+    def abandon(self, key: str, reason: str) -> None:
+        """Open a job's gate for ever, with the reason where its user finds it."""
+        ...
+
+    def remove(self, key: str, reason: str) -> None:
+        """Remove a job from the queue, for a reason that its user is told."""
         ...
 
 

@@ -111,7 +111,7 @@ class AttemptLifecycle:
         # The submission's time is in it: numbers come again where an old backup of the database is restored.
         uuid = str(uuid5(self._instance, f"{task.id}/{task.submitted!r}/{number}"))
         attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.spec.count, seconds, created=time)
-        predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts))
+        predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts) or 1)
         task = task.with_status(
             state=TaskState.DISPATCHING,
             reason="",
@@ -314,7 +314,9 @@ class AttemptLifecycle:
     def _alive(self, attempt: Attempt, report: JobReport, time: float) -> None:
         self._distrusted.discard(attempt.task)
         state, task_state = _LIVE_JOB_STATES[report.state]
-        if attempt.state is AttemptState.CANCELLING:
+        task = self._state.tasks[attempt.task]
+        begun = task.spec.adopted and state is AttemptState.RUNNING and task.status.state is not TaskState.CANCELLING
+        if attempt.state is AttemptState.CANCELLING and not begun:  # a user's own job that has begun runs on
             self._state.put_attempt(attempt)
             return
         if attempt.state is AttemptState.RUNNING and state is AttemptState.SUBMITTED:
@@ -324,9 +326,9 @@ class AttemptLifecycle:
         if state is AttemptState.RUNNING is not attempt.state:
             self._corrections.learn_latency(attempt)
             self.unstarted.began(attempt)
-            if self._state.tasks[attempt.task].profile is None:
+            if task.profile is None:
                 self._state.replan()  # it takes hosts that the plan did not reckon with
-        task, reason = self._state.tasks[attempt.task], ""
+        reason = ""
         if state is AttemptState.SUBMITTED:
             self.unstarted.wait(attempt.uuid, time)
             reason = task.status.reason if attempt.state is state else ""  # why it has not begun
@@ -385,7 +387,10 @@ class AttemptLifecycle:
 
     def _ask(self, attempt: Attempt, time: float) -> None:
         self._cancel_requests[attempt.uuid] = time
-        self._state.decide(CancelAttempt(attempt.uuid), LocateAttempt(attempt.uuid, fence=True))
+        task = self._state.tasks[attempt.task]
+        # A user's own job is removed on the user's word alone; else only its gate is closed, and no fence is needed.
+        adopted = "" if task.status.state is TaskState.CANCELLING else task.spec.adopted
+        self._state.decide(CancelAttempt(attempt.uuid, adopted), LocateAttempt(attempt.uuid, fence=not adopted))
 
     def _close(self, attempt: Attempt) -> None:
         self._state.close_attempt(attempt)

@@ -186,9 +186,14 @@ class DispatchAttempt(Decision):
 
 @dataclass(frozen=True, slots=True)
 class CancelAttempt(Decision):
-    """Tell the manager that this attempt must not run, now or later."""
+    """Tell the manager that this attempt must not run, now or later.
+
+    Attributes:
+        adopted: key of the user's own job whose gate is to be closed; empty where the job is to be removed.
+    """
 
     attempt: str
+    adopted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

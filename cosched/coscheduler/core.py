@@ -24,6 +24,8 @@ from cosched.coscheduler.attempts import AttemptLifecycle
 from cosched.coscheduler.dispatch import ImmediateStart, RunTimeTable, first_on_idle_hosts, starts_in_order, starts_now
 from cosched.coscheduler.edits import edited, why_unchangeable
 from cosched.coscheduler.events import (
+    AdoptedJobGone,
+    AdoptedJobStarted,
     CancelRequested,
     EditRequested,
     Event,
@@ -268,7 +270,14 @@ class Coscheduler:
                 self._restore(event)
             case TaskSubmitted():
                 self._accept(event.task, event.time)
-            case CancelRequested() | EditRequested() | HoldRequested() | ReleaseRequested():
+            case (
+                CancelRequested()
+                | EditRequested()
+                | HoldRequested()
+                | ReleaseRequested()
+                | AdoptedJobGone()
+                | AdoptedJobStarted()
+            ):
                 self._fulfil(event)
             case HostsObserved():
                 self._observe(event)
@@ -360,12 +369,17 @@ class Coscheduler:
     def _note_number(self, *numbers: int) -> None:
         self._last_number = max(self._last_number, *numbers)
 
-    def _fulfil(self, event: CancelRequested | EditRequested | HoldRequested | ReleaseRequested) -> None:
+    def _fulfil(
+        self,
+        event: CancelRequested | EditRequested | HoldRequested | ReleaseRequested | AdoptedJobGone | AdoptedJobStarted,
+    ) -> None:
         """Cancel a live task, or change one that waits."""
         task = self.tasks.get(event.task)
         if task is None:
             return
-        if isinstance(event, CancelRequested):
+        if isinstance(event, AdoptedJobGone | AdoptedJobStarted):
+            self._follow(task, event)
+        elif isinstance(event, CancelRequested):
             self._lifecycle.cancel(task, event.reason, event.time)
         elif not why_unchangeable(task):
             self._change(task, event)
@@ -384,6 +398,16 @@ class Coscheduler:
         if changed != task:
             self._state.put(changed)
             self._queue.change(task, changed)
+            self._state.replan()
+
+    def _follow(self, task: Task, event: AdoptedJobGone | AdoptedJobStarted) -> None:
+        """End a waiting task with its user's own job, or follow where that runs."""
+        if task.status.state is not TaskState.QUEUED or self.attempt_of(task.id) is not None:
+            return
+        if isinstance(event, AdoptedJobGone):
+            self._lifecycle.cancel(task, "its job left the resource manager's queue without cosched", event.time)
+        else:
+            self._lifecycle.start(task.with_status(held_by=""), (), None, event.time)
             self._state.replan()
 
     def _may_wait(self, event: Event) -> bool:
@@ -476,7 +500,7 @@ class Coscheduler:
         task = self.tasks[departure.task]
         end = time + departure.seconds
         early = self._neighbours.offer_on_time and not task.origin
-        asked = task.spec.deadline is not None and (end > task.spec.deadline or early)
+        asked = not task.spec.adopted and task.spec.deadline is not None and (end > task.spec.deadline or early)
         if self._neighbours.available and asked and self._forwarding.ask_peers(task.id, end, time):
             return True
         if task.status.held:

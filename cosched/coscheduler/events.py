@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task_plan import TaskPlan
 
 __all__ = [
+    "AdoptedJobGone",
+    "AdoptedJobStarted",
     "AttemptAbsent",
     "AttemptDiagnosed",
     "AttemptMissing",
@@ -106,6 +108,22 @@ class ReleaseRequested:
     time: float
     task: str
     by: str
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedJobGone:
+    """The user's own job of a waiting task is no longer in the manager's queue."""
+
+    time: float
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedJobStarted:
+    """The user's own job of a waiting task runs without cosched's doing."""
+
+    time: float
+    task: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +381,8 @@ Event = (
     | EditRequested
     | HoldRequested
     | ReleaseRequested
+    | AdoptedJobGone
+    | AdoptedJobStarted
     | HostsObserved
     | HostsReserved
     | ReservationReleased

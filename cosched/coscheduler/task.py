@@ -96,6 +96,7 @@ class TaskSpec:
         memory: MiB that it needs on each host; 0: as the connector's settings say, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        adopted: the manager's key of the job that its user submitted there; empty for tasks submitted to cosched.
     """
 
     name: str
@@ -124,6 +125,7 @@ class TaskSpec:
     memory: int = 0
     cores: int = 0
     gpus: int = 0
+    adopted: str = ""
 
     @property
     def needs(self) -> tuple[int, int, int]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.connector.interface import ConnectorError, DiagnosesStarts, StartDiagnosis, submit_many
-from cosched.errors import CoschedError
+from cosched.connector.interface import AdoptsJobs, ConnectorError, DiagnosesStarts, StartDiagnosis, submit_many
+from cosched.errors import CoschedError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,6 +70,21 @@ class GuardedConnector:
         with self._guarded():
             found = self._connector.diagnose(attempt)
             return replace(found, reason=_storable(" ".join(found.reason.split())))
+
+    def adopts(self) -> AdoptsJobs:
+        """Return the connector, where users' own jobs can wait for cosched.
+
+        Raises:
+            UserError: they cannot.
+        """
+        if not isinstance(self._connector, AdoptsJobs):
+            raise UserError("[adopt] enabled is true, and this connector adopts no jobs of users' own: set it to false")
+        return self._connector
+
+    def retract(self, attempt: str, key: str) -> bool:
+        """Close the gate of a user's own job; return whether no attempt has it."""
+        with self._guarded():
+            return self.adopts().retract(attempt, key)
 
     def events(self, timeout: float) -> list[JobReport]:
         """Return what happened to jobs since the last call."""

@@ -68,8 +68,8 @@ class Effects:
             self._manager.submit(dispatches)
         for decision in decisions:
             match decision:
-                case CancelAttempt(attempt=uuid):
-                    self._manager.cancel(uuid)
+                case CancelAttempt(attempt=uuid, adopted=adopted):
+                    self._manager.cancel(uuid, adopted)
                 case LocateAttempt(attempt=uuid, fence=fence):
                     self._manager.locate(uuid, fence=fence)
                 case DiagnoseAttempt(attempt=uuid):

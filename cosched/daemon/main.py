@@ -40,6 +40,7 @@ from cosched.coscheduler.events import SharesChanged
 from cosched.coscheduler.progress import progress
 from cosched.coscheduler.sharing.shares import with_settings
 from cosched.coscheduler.task import AttemptState
+from cosched.daemon.adoption import Adopter
 from cosched.daemon.clock import Clock
 from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
@@ -151,12 +152,14 @@ class Daemon:
         services = self._services(current, outputs, recorder)
         self._engine.subscribe(services.domain.on_change)
         self._web = web_server(configuration, services, store, clock)
+        self._adopter = self._new_adopter(client, services)
         # In the order of their start; they are stopped from the last to the first.
         optional: list[_Part | None] = [
             recorder,
             self._plans,  # writes the rest down when the engine has ended
             self._engine,
             self._manager,
+            self._adopter,
             _housekeeping(configuration, store, clock, network),
             Notifier(store, notify, configuration.domain.name, partial(client.ask, late_notices), clock.now),
             self._progress,
@@ -165,6 +168,14 @@ class Daemon:
             _WebPart(self._web, models, self._curves),
         ]
         self._running = [part for part in optional if part is not None]
+
+    def _new_adopter(self, client: CoreClient, services: DomainServices) -> Adopter | None:
+        """Return what adopts users' own jobs; None where that is not wanted."""
+        section = self._configuration.adopt
+        if not section.enabled:
+            return None
+        locate = partial(self._manager.locate, fence=False)
+        return Adopter(self._manager.adopts(), client, services.submissions, locate, section.lease)
 
     def _services(self, current: CurrentDomain, outputs: TaskOutputs, recorder: Recorder | None) -> DomainServices:
         """Return what routes and pages can ask of the domain."""
@@ -271,6 +282,8 @@ class Daemon:
         if self._clock.fault:
             faults.append(f"clock: {self._clock.fault}")
         faults += self._progress.faults()
+        if self._adopter is not None and self._adopter.fault:
+            faults.append(f"adoption: {self._adopter.fault}")
         if mistake := self._engine.mistakes.fault(self._parts.inbox.now()):
             faults.append(f"mistake: {mistake}")
         return faults

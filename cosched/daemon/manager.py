@@ -36,7 +36,7 @@ from cosched.errors import CoschedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cosched.connector.interface import Connector, Host, JobReport, Output
+    from cosched.connector.interface import AdoptsJobs, Connector, Host, JobReport, Output
     from cosched.coscheduler.task import Attempt, Task
     from cosched.daemon.clock import Clock
 
@@ -185,9 +185,20 @@ class ResourceManager:
         for _ in launches:  # one action for each, after which it is submitted at the latest: no cancel overtakes it
             self.actions.put(self._submit)
 
-    def cancel(self, uuid: str) -> None:
-        """Cancel an attempt, so that it does not run now or later."""
-        self.actions.put(partial(self._cancel, uuid))
+    def cancel(self, uuid: str, adopted: str = "") -> None:
+        """Cancel an attempt, so that it does not run now or later.
+
+        Of a user's own job, whose key is given, only the gate is closed.
+        """
+        self.actions.put(partial(self._retract, uuid, adopted) if adopted else partial(self._cancel, uuid))
+
+    def adopts(self) -> AdoptsJobs:
+        """Return the connector, where users' own jobs can wait for cosched.
+
+        Raises:
+            UserError: they cannot.
+        """
+        return self._connector.adopts()
 
     def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         """Return part of an attempt's output; see `Connector.output`. Any thread may call it."""
@@ -244,6 +255,15 @@ class ResourceManager:
             self._warned.pop("cancel", None)
         except CoschedError as error:
             self._warn("cancel", error)  # the core asks again
+
+    def _retract(self, uuid: str, key: str) -> None:
+        self._lookups.forget(uuid)
+        try:
+            if self._connector.retract(uuid, key):  # no submission of it is under way: this thread makes them all
+                self._post(AttemptAbsent(self._clock.now(), uuid))
+            self._warned.pop("retract", None)
+        except CoschedError as error:
+            self._warn("retract", error)  # the core asks again
 
     def _locate(self, uuid: str) -> None:
         pause = _FIND_AGAIN

@@ -99,6 +99,7 @@ tasks = Table(
     Column("memory", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("cores", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("gpus", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
+    Column("adopted", Text, nullable=False, server_default=text("''"), info=_DETAIL),
     Column("state", state_type(TaskState), nullable=False),
     Column("reason", Text, nullable=False),
     Column("dispatched", Double),

@@ -97,13 +97,14 @@ class RecordingManager:
 
     submitted: list[tuple[Attempt, Task]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    retracted: list[str] = field(default_factory=list)
     written: dict[tuple[str, str, int], bytes] = field(default_factory=dict)
 
     def submit(self, leaving: Iterable[tuple[Attempt, Task]]) -> None:
         self.submitted += leaving
 
-    def cancel(self, uuid: str) -> None:
-        self.cancelled.append(uuid)
+    def cancel(self, uuid: str, adopted: str = "") -> None:
+        (self.retracted if adopted else self.cancelled).append(uuid)
 
     def diagnose(self, uuid: str) -> None:
         """Say nothing of why it has not begun."""

@@ -20,9 +20,11 @@ def a_manager() -> tuple[RecordingManager, ResourceManager]:
 def test_dispatches_of_one_outcome_are_submitted_together() -> None:
     recorded, manager = a_manager()
     attempts = [Attempt(uuid=name, task="1", hosts=("h1",), count=1, predicted=1.0, created=0.0) for name in "ab"]
-    Effects(manager).carry_out([DispatchAttempt(each, a_task(1)) for each in attempts] + [CancelAttempt("c")])
+    Effects(manager).carry_out(
+        [DispatchAttempt(each, a_task(1)) for each in attempts] + [CancelAttempt("c"), CancelAttempt("d", "key")]
+    )
     assert [attempt.uuid for attempt, _ in recorded.submitted] == ["a", "b"]
-    assert recorded.cancelled == ["c"]
+    assert (recorded.cancelled, recorded.retracted) == (["c"], ["d"])
 
 
 def test_without_a_search_no_snapshot_stays_due() -> None:

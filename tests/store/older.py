@@ -30,6 +30,7 @@ _ADDED = (
     ("0024", "tasks", "gpus"),
     ("0026", "tasks", "array"),
     ("0026", "tasks", "array_index"),
+    ("0027", "tasks", "adopted"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))

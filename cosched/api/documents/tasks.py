@@ -296,6 +296,7 @@ class TaskDetail(TaskView):
         memory: MiB that it needs on each host; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        adopted: the resource manager's key of the job that its owner submitted there; empty for other tasks.
     """
 
     command: tuple[str, ...]
@@ -321,6 +322,7 @@ class TaskDetail(TaskView):
     memory: int = 0
     cores: int = 0
     gpus: int = 0
+    adopted: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,6 +107,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("failures", f"{task.failures}, of {task.retries + 1} tries at most" if task.failures or task.retries else ""),
         ("held by", task.held_by),
         ("origin", task.origin),
+        ("adopted job", task.adopted),
         ("peer", task.peer),
         ("prediction", _prediction_text(task)),
         ("submitted", format_optional_time(task.submitted)),

@@ -46,6 +46,7 @@ _LINES = (
     ("SubmitFailed", "message"),
     ("StartDiagnosis", "reason"),
     ("TaskEdit", "name"),
+    ("TaskSpec", "adopted"),
     ("TaskSpec", "directory"),
     ("TaskSpec", "model"),
     ("TaskSpec", "name"),

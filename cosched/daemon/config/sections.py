@@ -26,6 +26,7 @@ from cosched.user_names import checked_user_name
 __all__ = [
     "STATE",
     "AccessSection",
+    "AdoptSection",
     "AgentSection",
     "ApplicationsSection",
     "Configuration",
@@ -186,6 +187,13 @@ class DatabaseSection(_Section):
 
     url: Annotated[str, AfterValidator(_database_url)] = f"sqlite:///{STATE}/cosched.db"
     keep_days: Annotated[float, Field(ge=0, le=36_600, allow_inf_nan=False)] | None = None
+
+
+class AdoptSection(_Section):
+    """[adopt]: jobs that users submit to the resource manager themselves become tasks."""
+
+    enabled: bool = False
+    lease: Annotated[PositiveDuration, Field(ge=15.0)] = 300.0
 
 
 class RecorderSection(_Section):
@@ -427,6 +435,7 @@ class Configuration(_Section):
     objective: ObjectiveSection = Field(default_factory=ObjectiveSection)
     planning: PlanningSection = Field(default_factory=PlanningSection)
     dispatch: DispatchSection = Field(default_factory=DispatchSection)
+    adopt: AdoptSection = Field(default_factory=AdoptSection)
     server: ServerSection = Field(default_factory=ServerSection)
     access: AccessSection = Field(default_factory=AccessSection)
     shares: SharesSection = Field(default_factory=SharesSection)

@@ -99,7 +99,7 @@ PLAIN = {
     *((kind, "attempt") for kind in ("AttemptSubmitted", "AttemptMissing", "AttemptAbsent", "SubmitFailed")),
     *(("UnstartedSnapshot", name) for name in ("waiting", "tries", "retry", "tried", "accusers", "aside")),
     *((kind, "task") for kind in ("CancelRequested", "OfferEnded", "PeerReported", "StartPermitted")),
-    *((kind, "task") for kind in ("TaskForwarded", "TaskReturned")),
+    *((kind, "task") for kind in ("TaskForwarded", "TaskReturned", "AdoptedJobGone", "AdoptedJobStarted")),
     *((kind, "task") for kind in ("EditRequested", "HoldRequested", "ReleaseRequested")),
     *(("CoreSettings", name) for name in ("instance", "policy")),
     *(("CoreSnapshot", name) for name in ("claimed", "last_improvement")),

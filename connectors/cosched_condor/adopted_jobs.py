@@ -1,0 +1,159 @@
+"""Jobs that users submit to HTCondor themselves, behind the gate of etc/condor/50-cosched-adopt.conf.
+
+`CoschedAttempt` opens the gate for the machine in `CoschedMachine`; the end of `CoschedLease` opens it for all.
+Start at `AdoptedJobs.release`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import ConnectorError
+from cosched.connector.interface import AdoptableJob
+from cosched_condor import job_ads
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.connector.interface import Launch
+    from cosched_condor.htcondor_client import CondorClient
+
+__all__ = ["AdoptedJobs"]
+
+_OPTIONS = (
+    "Deadline",
+    "Runtime",
+    "Profile",
+    "Application",
+    "Name",
+    "Priority",
+    "BestEffort",
+    "Hosts",
+    "Begin",
+    "After",
+    "Retries",
+)
+_PROJECTION = (
+    *job_ads.PROJECTION,
+    "GlobalJobId",
+    "Owner",
+    "QDate",
+    "Cmd",
+    "Args",
+    "Arguments",
+    "Iwd",
+    *(f"Cosched{name}" for name in _OPTIONS),
+)
+_WAITING = "(JobStatus == 1 || JobStatus == 5)"
+
+
+class AdoptedJobs:
+    """The users' own jobs of one scheduler; cosched is its queue super user.
+
+    Args:
+        client: the process that talks to HTCondor.
+    """
+
+    def __init__(self, client: CondorClient) -> None:
+        self._client = client
+
+    def listed(self) -> list[AdoptableJob]:
+        """Return the jobs with a gate in the queue."""
+        ads = self._queue("CoschedAdopt =?= true && (CoschedLease > 0 || CoschedAttempt isnt undefined)")
+        return [_adoptable(ad) for ad in ads if ad.get("JobStatus") not in (3, job_ads.COMPLETED)]
+
+    def release(self, launch: Launch) -> str:
+        """Mark a job with its attempt, which opens its gate; one that runs is only marked.
+
+        A try that is cut off leaves the gate closed, or a job that is found by its attempt.
+        """
+        ads = self._queue(_named(launch.adopted))
+        if not ads:
+            raise _refused("the job is no longer in HTCondor's queue")
+        ad, running = ads[0], job_ads.is_running(ads[0])
+        host = str(ad.get("RemoteHost", "")).rpartition("@")[2]
+        if ad.get("CoschedAttempt", launch.attempt) != launch.attempt:
+            raise _refused("the job was let go for another attempt")
+        if not running and not job_ads.is_idle(ad):
+            raise _refused("the job is held by its user, or ends")
+        if running and launch.hosts and host not in launch.hosts:
+            raise _refused(f"the job runs on {host} by itself")
+        starts = max(int(ad.get("NumJobStarts", 0)), int(ad.get("NumShadowStarts", 0)))
+        marks = {
+            "CoschedRank": "0",
+            "CoschedCount": "1",
+            "CoschedStarts": str(starts - 1 if running and starts else starts),
+            "CoschedMachine": f'"{launch.hosts[0] if launch.hosts else "any"}"',
+            "CoschedAttempt": f'"{launch.attempt}"',  # the last one: it is mark and key of the gate at once
+        }
+        state = "JobStatus == 2" if running else "JobStatus == 1"
+        free = f'(CoschedAttempt is undefined || CoschedAttempt == "{launch.attempt}")'
+        marked = self._edit(f"{_named(launch.adopted)} && {free} && {state}", marks)
+        if not marked:
+            raise _refused("the job changed while it was let go")
+        return f"{ad['ClusterId']}.{ad['ProcId']}"
+
+    def retract(self, attempt: str, key: str) -> bool:
+        """Take the mark off, which closes the gate; return whether none is left."""
+        ours = f'{_named(key)} && CoschedAttempt == "{attempt}"'
+        self._edit(f"{ours} && {_WAITING}", {"CoschedAttempt": "undefined"})
+        return not self._queue(ours)
+
+    def renew(self, until: float) -> None:
+        """Move the end of all leases."""
+        self._edit("CoschedAdopt =?= true && CoschedLease > 0", {"CoschedLease": str(int(until))})
+
+    def abandon(self, key: str, reason: str) -> None:
+        """Open a gate for ever, with a note in the job that says why."""
+        note = '"{}"'.format(reason.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " "))
+        self._edit(_named(key), {"CoschedNote": note, "CoschedLease": "0"})
+
+    def remove(self, key: str, reason: str) -> None:
+        """Remove a job."""
+        done = self._client.call("act", action="Remove", constraint=_named(key), reason=reason)
+        if done.get("TotalPermissionDenied") or done.get("TotalError"):
+            raise ConnectorError("HTCondor lets cosched not remove a user's job: see QUEUE_SUPER_USERS", transient=True)
+
+    def _queue(self, constraint: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._client.call("queue", constraint=constraint, projection=_PROJECTION)
+        return found
+
+    def _edit(self, constraint: str, values: Mapping[str, str]) -> int:
+        edited: int = self._client.call("edit", constraint=constraint, values=dict(values))
+        return edited
+
+
+def _refused(why: str) -> ConnectorError:
+    """Return the error of a job that was certainly not let go."""
+    return ConnectorError(why, transient=True, refused=True)
+
+
+def _named(key: str) -> str:
+    """Return the expression that selects the job of a GlobalJobId."""
+    cluster, _, process = key.split("#")[1].partition(".")
+    return f'ClusterId == {int(cluster)} && ProcId == {int(process)} && GlobalJobId == "{key}"'
+
+
+def _adoptable(ad: Mapping[str, Any]) -> AdoptableJob:
+    given = {key.lower(): value for key, value in ad.items()}
+    arguments = str(ad.get("Arguments") or ad.get("Args") or "")
+    try:
+        words: Sequence[str] = shlex.split(arguments)
+    except ValueError:  # HTCondor quotes otherwise; they are for people
+        words = arguments.split()
+    marked = ad.get("CoschedAttempt")
+    return AdoptableJob(
+        key=str(ad["GlobalJobId"]),
+        job=f"{ad['ClusterId']}.{ad['ProcId']}",
+        owner=str(ad.get("Owner", "")),
+        submitted=float(ad.get("QDate", 0.0)),
+        command=(str(ad.get("Cmd", "")), *words),
+        directory=str(ad.get("Iwd", "")),
+        options={
+            name.lower(): str(given[f"cosched{name}".lower()]) for name in _OPTIONS if f"cosched{name}".lower() in given
+        },
+        held=ad.get("JobStatus") == job_ads.HELD,
+        running=job_ads.is_running(ad),
+        report=job_ads.reports_of_ads([ad], []).get(str(marked)) if marked else None,
+    )

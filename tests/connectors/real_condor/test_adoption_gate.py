@@ -1,0 +1,73 @@
+"""The gate that etc/condor/50-cosched-adopt.conf puts before people's jobs, on a real pool and without a cosched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.connectors.condor_people import DEADLINE, People, adopting
+from tests.testbed.condor_pool import CondorPool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.pool, pytest.mark.xdist_group("condor-adoption")]
+
+_LEASE = 15
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[People]:
+    with CondorPool(hosts=3, settings=adopting(_LEASE)) as pool:
+        yield People(pool)
+
+
+@pytest.mark.parametrize("line", [DEADLINE, '+CoschedDeadline = "now+10m"\n'])
+def test_a_job_runs_after_its_lease_with_cosched_gone(people: People, line: str) -> None:
+    job = people.submit(line + '+CoschedMachine = "node01"\nqueue\n')
+    people.wait(job, "2", "4")
+    assert people.shown(job, "CoschedDeadline") == "now+10m"
+    assert int(people.shown(job, "JobStartDate")) > int(people.shown(job, "CoschedLease"))
+
+
+def test_a_job_without_a_deadline_and_one_of_coscheds_are_left_alone(people: People) -> None:
+    for text in ("queue\n", DEADLINE + '+CoschedAttempt = "uuid"\nqueue\n'):
+        job = people.submit(text)
+        people.wait(job, "2", "4")
+        assert people.shown(job, "CoschedLease") == "undefined"
+
+
+def test_a_job_begins_on_the_host_it_is_let_go_to_and_its_siblings_wait(people: People) -> None:
+    job = people.submit(DEADLINE + "queue 2\n")
+    sibling = job.partition(".")[0] + ".1"
+    people.by_cosched("condor_qedit", job, "CoschedMachine", '"node03"', "CoschedAttempt", '"uuid"')
+    people.wait(job, "2", "4")
+    people.wait(job, "4")
+    assert people.shown(job, "LastRemoteHost") == "slot1@node03"
+    assert int(people.shown(job, "JobStartDate")) <= int(people.shown(job, "CoschedLease"))
+    assert people.shown(sibling, "JobStatus") == "1"
+    people.by_ann("condor_rm", sibling)
+    people.wait(sibling, "3")
+
+
+def test_a_users_own_hold_and_edit_stay_hers(people: People) -> None:
+    job = people.submit(DEADLINE + "queue\n")
+    people.by_ann("condor_hold", job)
+    people.by_cosched("condor_qedit", job, "CoschedMachine", '"node02"', "CoschedAttempt", '"uuid"')
+    assert people.shown(job, "JobStatus") == "5"
+    people.by_cosched("condor_qedit", job, "CoschedAttempt", "undefined")
+    people.by_ann("condor_qedit", job, "Requirements", "true")
+    people.by_ann("condor_release", job)
+    people.wait(job, "2", "4")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("max_materialize = 1\nqueue 2\n", "cosched adopts no jobs that are materialized late: remove max_materialize"),
+        ("universe = parallel\nmachine_count = 2\nqueue\n", "cosched adopts jobs of the vanilla universe alone"),
+    ],
+)
+def test_what_cannot_be_adopted_is_refused_at_its_submission(people: People, text: str, reason: str) -> None:
+    assert reason in people.submit(DEADLINE + text)
