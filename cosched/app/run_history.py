@@ -86,8 +86,9 @@ class RunHistory:
         usable = [count for count in counts if low <= 2 * count and count <= 2 * high]
         if not usable:
             return None
-        profiles = [history_profile(history, features.numbers, usable, name) for name in classes or ("",)]
-        profile = slowest_profile(profiles, "+".join(classes))
+        found = [history_profile(history, features.numbers, usable, name) for name in classes or ("",)]
+        known = [profile for profile in found if profile is not None]
+        profile = slowest_profile(known, "+".join(classes)) if len(known) == len(found) else None
         self._keep(features.key, replace(learnt, asked=place, profile=profile))
         return profile
 

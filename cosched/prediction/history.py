@@ -38,6 +38,8 @@ _STRAY = 3.5  # times the usual distance from what the other runs say, beyond wh
 _STRAY_AT_LEAST = math.log(1.5)  # and so much too long or too short
 _FEWEST_JUDGED = 5  # runs among which a stray one is looked for
 _BEYOND = 1.3  # wider range outside of what was seen
+_SHORTEST, _LONGEST = 1e-6, 10 * 365 * 86400.0  # seconds; nobody plans with less or more
+_FARTHEST = 100.0  # logarithms of run times end here
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +142,8 @@ class History:
         mean = np.average(means, axis=0, weights=parts)
         variance = np.average(np.array(variances) + (np.array(means) - mean) ** 2, axis=0, weights=parts)
         deviation = np.sqrt(variance) * np.where(beyond, _BEYOND, 1.0)
-        logs = mean + self._level + _HOSTS_SLOPE * points[:, -1]
-        return np.exp(logs), np.exp(logs + _t_quantile(len(self._logs) - 1) * deviation)
+        logs = np.clip(mean + self._level + _HOSTS_SLOPE * points[:, -1], -_FARTHEST, _FARTHEST)
+        return np.exp(logs), np.exp(np.minimum(logs + _t_quantile(len(self._logs) - 1) * deviation, 2 * _FARTHEST))
 
     def _without_strays(self) -> None:
         """Leave out the runs that contradict all others."""
@@ -193,12 +195,18 @@ class History:
         return np.asarray(_LEVEL**2 + linear + same + smooth)
 
 
-def history_profile(history: History, numbers: Sequence[float], counts: Sequence[int], hardware: str) -> Profile:
-    """Return the prediction with its range for these numbers of hosts alone."""
+def history_profile(history: History, numbers: Sequence[float], counts: Sequence[int], hardware: str) -> Profile | None:
+    """Return the prediction with its range for these numbers of hosts alone.
+
+    None where the runs tell nothing: a number of another order of magnitude may lead anywhere.
+    """
     seconds, low, high = ([math.inf] * max(counts) for _ in range(3))
     median, slow = history.predict(numbers, counts, hardware)
     for count, expected, most in zip(counts, median.tolist(), slow.tolist(), strict=True):
-        seconds[count - 1], high[count - 1], low[count - 1] = expected, most, expected**2 / most
+        if expected**2 / most > _SHORTEST and most < _LONGEST:
+            seconds[count - 1], high[count - 1], low[count - 1] = expected, most, expected**2 / most
+    if min(seconds) == math.inf:
+        return None
     return Profile(tuple(seconds), PredictionSource.HISTORY, hardware, tuple(low), tuple(high), runs=len(history.runs))
 
 

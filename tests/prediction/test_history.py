@@ -4,6 +4,8 @@ import math
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cosched.prediction.history import History, Run, history_profile
 from cosched.prediction.profile import PredictionSource
@@ -46,6 +48,7 @@ def test_nine_runs_in_ten_fall_into_the_range() -> None:
 def test_three_runs_of_one_command_say_how_long_the_next_one_takes() -> None:
     history = History([Run((), 1, "", seconds) for seconds in (20.0, 20.6, 19.7)])
     profile = history_profile(history, (), [1], "")
+    assert profile is not None
     assert profile.source is PredictionSource.HISTORY
     assert profile.runs == 3
     assert profile.on(1) == pytest.approx(20.0, rel=0.03)
@@ -81,9 +84,22 @@ def test_classes_of_hosts_have_times_of_their_own() -> None:
 
 def test_counts_that_are_not_asked_for_cannot_be_used() -> None:
     profile = history_profile(History(_runs(20)), (1000.0,), [2, 4], "")
+    assert profile is not None
     assert [math.isinf(seconds) for seconds in profile.seconds] == [True, False, True, False]
 
 
 def test_a_history_needs_a_run() -> None:
     with pytest.raises(ValueError, match="needs a run"):
         History([])
+
+
+@given(
+    st.lists(st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 500)), min_size=3, max_size=8),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(1e-6, 1e8),
+)
+def test_whatever_ran_a_prediction_is_usable_or_none(
+    runs: list[tuple[float, int]], asked: float, seconds: float
+) -> None:
+    history = History(Run((number,), hosts, "", seconds) for number, hosts in runs)
+    history_profile(history, (asked,), range(1, 9), "")  # a profile checks itself
