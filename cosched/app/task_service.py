@@ -211,6 +211,11 @@ class EditChecks:
                 "nothing is to be changed: give a deadline, a begin, hosts, a run time, a priority, a name or "
                 "best effort"
             )
+        if task.spec.adopted and change.hosts is not None:
+            raise UserError(
+                f"task {task.id} is a job that was submitted to the resource manager itself, and runs on one host: "
+                "submit its file with cosched task submit --file"
+            )
         state = self._state()
         undated = isinstance(change.deadline, str) and change.deadline == "none"
         edit = TaskEdit(

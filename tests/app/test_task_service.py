@@ -128,6 +128,14 @@ def test_an_edit_at_fault_changes_nothing(here: Daemon, change: TaskChange, word
     assert here.services.tasks.task(ME, "1") == before
 
 
+def test_a_job_is_adopted_once_and_stays_on_one_host(here: Daemon) -> None:
+    request = TaskRequest(command=("/bin/true",), begin="now+1h")
+    first, again = (here.services.submissions.adopt(ME, lambda: request, "pool#1.0#1700000000") for _ in range(2))
+    assert first.id == again.id
+    with pytest.raises(UserError, match="runs on one host"):
+        here.services.tasks.edit(ME, first.id, TaskChange(hosts=2))
+
+
 def test_a_task_that_has_ended_is_refused_and_stays_as_it_is(here: Daemon) -> None:
     submitted(here, ME)
     before = here.services.tasks.cancel(ME, "1")

@@ -109,7 +109,7 @@ def test_a_damaged_page_is_found_before_anything_is_touched(tmp_path: Path) -> N
     content = bytearray(database.read_bytes())
     content[-4096:] = b"\xa5" * 4096
     database.write_bytes(content)
-    with pytest.raises(StoreFault, match=r"is damaged .* cosched database restore FILE"):
+    with pytest.raises(StoreFault, match=r"is damaged\b.* cosched database restore FILE"):
         Store(url)
     assert database.read_bytes() == content
 
