@@ -298,3 +298,10 @@ def test_a_preparation_beside_a_file_is_refused(script: Path) -> None:
 def test_a_file_and_a_command_are_too_much(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["task", "submit", "--file", str(script), "--", "/bin/true"]) == 1
     assert "not both" in capsys.readouterr().err
+
+
+def test_an_array_of_a_script_keeps_its_indices(tmp_path: Path) -> None:
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n#SBATCH --array=3-7:2\n#COSCHED --retries=2 --priority=-1\ntrue\n")
+    requests, _ = requests_of_file(script, SubmitOptions(priority="4"), NOW)
+    assert [(each.array_index, each.retries, each.priority) for each in requests] == [(3, 2, 4), (5, 2, 4), (7, 2, 4)]
