@@ -261,7 +261,8 @@ class AttemptLifecycle:
     def _failed(self, attempt: Attempt, reason: str, time: float) -> None:
         """End an attempt whose program failed; queue its task again where retries are left."""
         task, attempt = self._state.tasks[attempt.task], replace(attempt, reason=reason)
-        if not task.spec.retries or not attempt.exit_code:  # without a code it was no fault of the program's
+        # Without a code it was no fault of the program's, and an adopted job is gone with its end.
+        if not task.spec.retries or not attempt.exit_code or task.spec.adopted:
             self._ended(attempt, reason, time)
             return
         failures, most = task.status.failures + 1, task.spec.retries + 1

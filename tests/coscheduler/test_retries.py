@@ -46,13 +46,15 @@ def test_a_retry_that_completes_ends_the_task_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "values"),
-    [(JobState.FAILED, {"exit_code": None}), (JobState.REMOVED, {})],
+    ("state", "code", "adopted"),
+    [(JobState.FAILED, None, ""), (JobState.FAILED, 3, "pool#12.0#5"), (JobState.REMOVED, None, "")],
 )
-def test_what_no_program_did_is_not_tried_again(state: JobState, values: dict[str, Any]) -> None:
+def test_what_no_program_did_or_cannot_run_again_is_not_tried_again(
+    state: JobState, code: int | None, adopted: str
+) -> None:
     core = a_core(1)
-    (first,) = dispatched(submit(core, a_task(1, retries=2)))
-    outcome = report(core, first, state, 2.0, reason="by hand", **values)
+    (first,) = dispatched(submit(core, a_task(1, retries=2, adopted=adopted)))
+    outcome = report(core, first, state, 2.0, reason="by hand", exit_code=code)
     assert outcome.changes.tasks["1"].status.state.final
     assert not dispatched(outcome)
 
