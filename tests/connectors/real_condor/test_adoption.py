@@ -54,7 +54,7 @@ class AdoptingSite(QuickSite):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[AdoptingSite]:
-    settings: dict[str, dict[str, Any]] = {"adopt": {"enabled": True}, "dispatch": {"grace": "1s"}}
+    settings: dict[str, dict[str, Any]] = {"adopt": {"enabled": True}, "dispatch": {"grace": "1s", "start_grace": "3s"}}
     with AdoptingSite("condor", scale=0.02, settings=settings) as started:
         yield started
 
@@ -89,6 +89,14 @@ def test_holds_releases_edits_and_removals_of_users_are_seen(site: AdoptingSite)
     site.task_of(removed)
     site.people.by_ann("condor_rm", removed)
     site.task_of(removed, lambda task: task.state == "cancelled")
+
+
+def test_the_gate_of_a_job_that_no_machine_may_run_closes_again(site: AdoptingSite) -> None:
+    job = site.people.submit(_PLANNED + 'requirements = Machine == "elsewhere"\nqueue\n')
+    task = site.task_of(job, lambda task: task.state == "queued" and "did not start it" in task.reason)
+    assert site.people.shown(job, "CoschedAttempt") == "undefined"
+    site.people.by_ann("condor_rm", job)
+    site.task_of(job, lambda ended: ended.state == "cancelled" and ended.id == task.id)
 
 
 @pytest.mark.parametrize("lines", ["hold = true\nqueue\n", "arguments = 600\nqueue\n"])
