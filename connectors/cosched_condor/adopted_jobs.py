@@ -64,7 +64,7 @@ class AdoptedJobs:
         return [_adoptable(ad) for ad in ads if ad.get("JobStatus") not in (3, job_ads.COMPLETED)]
 
     def release(self, launch: Launch) -> str:
-        """Mark a job with its attempt, which opens its gate; one that runs is only marked.
+        """Mark a job with its attempt, which opens the gate of one that waits.
 
         A try that is cut off leaves the gate closed, or a job that is found by its attempt.
         """

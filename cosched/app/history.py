@@ -80,7 +80,7 @@ class DomainHistory:
         return _together(found, {} if tree is None else tree.members)
 
     def learnt_runs(self, principal: Principal, application: str, limit: int) -> list[LearntRunView]:
-        """Return the runs that foretell those of an application, the newest first; only operators see others'."""
+        """Return an application's learnt runs, the newest first; only operators see others'."""
         names = [item.name for item in fields(LearntRunView)]
         found = self._learnt.of_application(application, _owner(principal), limit)
         return [LearntRunView(**{name: getattr(run, name) for name in names}) for run in found]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
-from cosched.app.resubmission import request_like_task, with_other_hosts
 from cosched.app.share_service import check_share_of_hosts
+from cosched.app.task_requests import request_like_task, with_other_hosts
 from cosched.app.validation import check_deadline_can_be_met, checked_name, checked_priority
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
 from cosched.coscheduler.edits import HostChoice, TaskEdit, edited, why_unchangeable

@@ -387,7 +387,7 @@ class _Step:
 
 
 def _arrays(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """Return new tasks of one submission; those with indices are an array, named after its first."""
+    """Return new tasks of one submission; those with indices are an array."""
     array, found = "", []
     for task in tasks:
         if task.spec.array_index is not None:

@@ -14,7 +14,7 @@ from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from cosched.daemon.config.sections import SharesSection, ShareTable
+    from cosched.daemon.config.sections import SharesSection, UserShareSection
 
 __all__ = ["configured_shares"]
 
@@ -45,7 +45,7 @@ def configured_shares(section: SharesSection) -> Shares | None:
     )
 
 
-def _share(table: ShareTable, each: SharesSection | None = None) -> Share:
+def _share(table: UserShareSection, each: SharesSection | None = None) -> Share:
     """Return a share; where its table says nothing, `each` user's bounds hold."""
     bounds = table.model_dump(include={"budget", "hosts", "waiting"}, exclude_none=True)
     default = Share() if each is None else Share(1.0, each.budget, each.hosts, each.waiting)

@@ -266,7 +266,7 @@ class Store:
         return self.read(query.where(*conditions) if conditions else query, {"limit": limit, "offset": offset})
 
     def identifier(self, name: str) -> str:
-        """Return the identifier of a task that is named by array and index ("17_3"); other names as they are."""
+        """Return the identifier of a task named by array and index, other names unchanged."""
         array, _, index = name.partition("_")
         if not (array and index.isascii() and index.isdecimal() and len(index) < _MOST_DIGITS):
             return name

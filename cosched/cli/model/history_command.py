@@ -22,7 +22,9 @@ def history(
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """Show the runs from which those like them are foretold, newest first; your own, unless you are an operator.
+    """Show the runs from which those like them are foretold, newest first.
+
+    They are your own, unless you are an operator.
 
     NUMBERS are those among the words of a run's command, by which it is compared with the next one.
     """

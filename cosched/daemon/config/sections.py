@@ -327,7 +327,7 @@ class NotifySection(_Section):
         return self
 
 
-class ShareTable(_Section):
+class UserShareSection(_Section):
     """[shares.users.NAME]: what one user is entitled to."""
 
     weight: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)] = 1.0
@@ -336,7 +336,7 @@ class ShareTable(_Section):
     waiting: Annotated[int, Field(ge=0)] | None = None
 
 
-class GroupTable(ShareTable):
+class GroupShareSection(UserShareSection):
     """[shares.groups.NAME]: the same for a group; without `users` the Unix group of that name."""
 
     users: Users | None = None
@@ -351,8 +351,8 @@ class SharesSection(_Section):
     budget: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     hosts: Annotated[int, Field(ge=0)] | None = None
     waiting: Annotated[int, Field(ge=0)] | None = None
-    groups: dict[Annotated[str, AfterValidator(_user)], GroupTable] = Field(default_factory=dict)
-    users: dict[Annotated[str, AfterValidator(_user)], ShareTable] = Field(default_factory=dict)
+    groups: dict[Annotated[str, AfterValidator(_user)], GroupShareSection] = Field(default_factory=dict)
+    users: dict[Annotated[str, AfterValidator(_user)], UserShareSection] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check_groups(self) -> SharesSection:

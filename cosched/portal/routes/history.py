@@ -81,7 +81,7 @@ def learnt_runs(
     name: str,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """List the runs from which those of an application are foretold, newest first; only operators see others'."""
+    """List an application's learnt runs, newest first; only operators see others'."""
     return _LEARNT.tagged(request, services.history.learnt_runs(principal, name, limit))
 
 
