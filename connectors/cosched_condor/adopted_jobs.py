@@ -6,6 +6,7 @@ Start at `AdoptedJobs.release`.
 
 from __future__ import annotations
 
+import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ _PROJECTION = (
     "Iwd",
     *(f"Cosched{name}" for name in _OPTIONS),
 )
+_KEY = re.compile(r'[^"\\#\s]+#\d+\.\d+#\d+\Z')  # as schedulers make a GlobalJobId
 _WAITING = "(JobStatus == 1 || JobStatus == 5)"
 
 
@@ -59,9 +61,10 @@ class AdoptedJobs:
         self._client = client
 
     def listed(self) -> list[AdoptableJob]:
-        """Return the jobs with a gate in the queue."""
+        """Return the jobs with a gate in the queue; one with a forged identifier waits for its lease."""
         ads = self._queue("CoschedAdopt =?= true && (CoschedLease > 0 || CoschedAttempt isnt undefined)")
-        return [_adoptable(ad) for ad in ads if ad.get("JobStatus") not in (3, job_ads.COMPLETED)]
+        live = (ad for ad in ads if ad.get("JobStatus") not in (3, job_ads.COMPLETED))
+        return [_adoptable(ad) for ad in live if _KEY.match(str(ad.get("GlobalJobId", "")))]
 
     def release(self, launch: Launch) -> str:
         """Mark a job with its attempt, which opens the gate of one that waits.

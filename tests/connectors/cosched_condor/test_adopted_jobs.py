@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from typing import Any, cast
+
+from cosched_condor.adopted_jobs import AdoptedJobs
+
+
+class Queue:
+    """Answers with the ads that it was given."""
+
+    def __init__(self, *ads: dict[str, Any]) -> None:
+        self._ads = ads
+
+    def call(self, verb: str, **_arguments: object) -> list[dict[str, Any]]:
+        assert verb == "queue"
+        return list(self._ads)
+
+
+def _ad(process: int, key: str) -> dict[str, Any]:
+    return {"ClusterId": 7, "ProcId": process, "GlobalJobId": key, "JobStatus": 1, "Owner": "ann", "Cmd": "/bin/true"}
+
+
+def test_a_forged_identifier_keeps_nobody_else_from_being_adopted() -> None:
+    forged = ["", "x", 'a#7.1#1" || true || "', "a#7#1", "a#7.1#1 || true"]
+    ads = [*(_ad(number, key) for number, key in enumerate(forged, start=1)), _ad(0, "schedd@host#7.0#1795000000")]
+    (job,) = AdoptedJobs(cast("Any", Queue(*ads))).listed()
+    assert (job.key, job.owner, job.job) == ("schedd@host#7.0#1795000000", "ann", "7.0")
