@@ -56,6 +56,7 @@ class People:
         """Submit a file as ann; return the first job, or why it was refused."""
         work = self._pool.spool
         common = f"executable = /bin/sleep\narguments = 2\ntransfer_executable = false\nlog = {work}/ann.log\n"
+        common += f"initialdir = {work}\n"  # jobs may not be able to enter the tests' own folder
         return self.by_ann("condor_submit", "-terse", self._written(common + text)).partition(" - ")[0]
 
     def shown(self, job: str, attribute: str) -> str:
