@@ -61,7 +61,10 @@ class AdoptedJobs:
         self._client = client
 
     def listed(self) -> list[AdoptableJob]:
-        """Return the jobs with a gate in the queue; one with a forged identifier waits for its lease."""
+        """Return the jobs with a gate in the queue.
+
+        One with a forged identifier is left to its lease.
+        """
         ads = self._queue("CoschedAdopt =?= true && (CoschedLease > 0 || CoschedAttempt isnt undefined)")
         live = (ad for ad in ads if ad.get("JobStatus") not in (3, job_ads.COMPLETED))
         return [_adoptable(ad) for ad in live if _KEY.match(str(ad.get("GlobalJobId", "")))]

@@ -44,7 +44,7 @@ class Overrun:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What does not go on as planned.
+    """Tasks, hosts and runs that do not go on as planned.
 
     Attributes:
         unstarted: tasks that the manager has or had, and does not start on free hosts.

@@ -15,6 +15,7 @@ import structlog
 from cosched.access.principals import Principal, Role
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
+from cosched.api.runtimes import parse_runtime
 from cosched.api.times import parse_duration
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.edits import TaskEdit
@@ -30,7 +31,7 @@ from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.errors import CoschedError, SystemFault, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from cosched.app.core_access import CoreClient
     from cosched.app.submissions import SubmissionService
@@ -216,19 +217,25 @@ def _request(job: AdoptableJob) -> TaskRequest:
             f"a job that was submitted to the resource manager itself runs on one host, and takes no {refused[0]}: "
             "submit its file with cosched task submit --file"
         )
-    seconds = options.get("profile", options.get("runtime", ""))
     return TaskRequest(
         application=options.get("application", ""),
         command=job.command,
         native=NativeDescription("condor"),  # its program stands in the job, beside an application, too
         deadline=_deadline(job),
-        profile=(parse_duration(seconds.split(",")[0]),) if seconds else None,
+        profile=_profile(options),
         hosts=1,
         name=options.get("name", ""),
         priority=_whole("priority", options.get("priority", "0")),
         best_effort=options.get("besteffort", "").lower() == "true",
         directory=job.directory,
     )
+
+
+def _profile(options: Mapping[str, str]) -> tuple[float | None, ...] | None:
+    """Return the seconds on one host that a job states, None where it states none."""
+    if "profile" in options:
+        return (parse_duration(options["profile"].split(",")[0]),)
+    return parse_runtime(options["runtime"], "1", option="cosched_") if "runtime" in options else None
 
 
 def _whole(name: str, text: str) -> int:

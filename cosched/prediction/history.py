@@ -1,7 +1,7 @@
 """History predicts a run from those that were like it.
 
-A Gaussian process over the logarithms of run times (Rasmussen and Williams, Gaussian Processes for Machine Learning,
-2006, algorithm 2.1), after Lee and Weissman's predictor for resource harvesting. Start at `History`.
+A Gaussian process over the logarithms of run times in seconds (Rasmussen and Williams, Gaussian Processes for Machine
+Learning, 2006, algorithm 2.1), averaged over kernels by their likelihoods (5.2). Start at `History`.
 """
 
 from __future__ import annotations
@@ -224,7 +224,10 @@ def _square_distances(points: NDArray[np.float64], others: NDArray[np.float64]) 
 
 
 def _t_quantile(freedom: int) -> float:
-    """Return the 95 % quantile of Student's distribution, by Cornish and Fisher's expansion."""
+    """Return the 95 % quantile of Student's distribution; of less than 2 as of 2.
+
+    Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
+    """
     normal = 1.6448536269514722
     n = max(freedom, 2)
     first = (normal**3 + normal) / (4 * n)

@@ -1,0 +1,85 @@
+"""How well runs foretell the next one, by their number: `python -m benchmarks.prediction`.
+
+Made-up programs whose times grow with the square of a size and shrink with the hosts, with 3 % noise; sizes from 300 to
+10,000 and 1 to 8 hosts are drawn at random. Each run is foretold from those before it. Beside: the mean of the last two
+runs (Tsafrir, Etsion and Feitelson 2007) and the nearest run in logarithms of size and hosts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import time
+from collections import defaultdict
+from statistics import fmean, median
+
+from cosched.prediction.history import FEWEST_RUNS, History, Run
+
+_NOISE = 0.03
+_GROUPS = (3, 6, 12, 24, 40, 60)  # runs seen, from each to the next
+_COUNTS = range(1, 17)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.prediction", description=__doc__)
+    parser.add_argument("--programs", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=3, help="of the first program; the next ones count on")
+    options = parser.parse_args()
+    errors: dict[tuple[int, str], list[float]] = defaultdict(list)
+    held: dict[int, list[bool]] = defaultdict(list)
+    for seed in range(options.seed, options.seed + options.programs):
+        runs = _runs(random.Random(seed), _GROUPS[-1])
+        for seen in range(FEWEST_RUNS, len(runs)):
+            group = max(first for first in _GROUPS if first <= seen)
+            run, before = runs[seen], runs[:seen]
+            (expected,), (most,) = History(before).predict(run.numbers, [run.hosts], run.hardware)
+            held[group].append(bool(expected**2 / most <= run.seconds <= most))
+            for name, foretold in (
+                ("history", float(expected)),
+                ("last two", fmean(each.seconds for each in before[-2:])),
+                ("nearest", min(before, key=lambda each: math.dist(_place(each), _place(run))).seconds),
+            ):
+                errors[group, name].append(abs(foretold / run.seconds - 1))
+    print(f"{options.programs} programs: median and mean error of the next run; its 90 % range holds")
+    for group in _GROUPS[:-1]:
+        texts = (f"{name} {median(values):6.1%} {fmean(values):7.1%}" for name, values in _of(errors, group))
+        print(f"from {group:2} runs on   {'   '.join(texts)}   range {fmean(held[group]):.0%}")
+    _print_times(random.Random(options.seed))
+
+
+def _runs(draw: random.Random, count: int) -> list[Run]:
+    found = []
+    for _ in range(count):
+        size, hosts = float(int(10 ** draw.uniform(2.5, 4))), draw.randint(1, 8)
+        seconds = 2e-6 * size**2 / hosts + 0.3 + 2e-5 * size * hosts
+        found.append(Run((size,), hosts, "", seconds * math.exp(_NOISE * draw.gauss(0, 1))))
+    return found
+
+
+def _place(run: Run) -> tuple[float, float]:
+    return math.log(run.numbers[0]), math.log(run.hosts)
+
+
+def _of(errors: dict[tuple[int, str], list[float]], group: int) -> list[tuple[str, list[float]]]:
+    return [(name, values) for (first, name), values in errors.items() if first == group]
+
+
+def _print_times(draw: random.Random) -> None:
+    """Print what learning and predicting take, wall clock."""
+    for count in (10, 100):
+        runs = _runs(draw, count)
+        began = time.perf_counter()
+        history = History(runs)
+        learnt = time.perf_counter()
+        history.predict((1000.0,), _COUNTS, "")
+        predicted = time.perf_counter()
+        print(
+            f"{count:3} runs: learnt in {1e3 * (learnt - began):.1f} ms, "
+            f"{len(_COUNTS)} numbers of hosts foretold in {1e3 * (predicted - learnt):.2f} ms"
+        )
+
+
+if __name__ == "__main__":
+    main()
