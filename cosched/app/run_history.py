@@ -41,7 +41,7 @@ class _Learnt:
     newest: int
     looked: float
     history: History | None
-    asked: tuple[tuple[float, ...], range, tuple[str, ...]] | None = None
+    asked: tuple[tuple[float, ...], range, tuple[str, ...], str] | None = None
     profile: Profile | None = None
 
 
@@ -60,7 +60,9 @@ class RunHistory:
         self._guard = threading.Lock()
         self._known: OrderedDict[str, _Learnt] = OrderedDict()
 
-    def profile(self, features: RunFeatures, counts: range, classes: Sequence[str]) -> Profile | None:
+    def profile(
+        self, features: RunFeatures, counts: range, classes: Sequence[str], program: str = ""
+    ) -> Profile | None:
         """Return what earlier runs tell of a new one.
 
         A number of hosts that no run had is foretold from half the smallest to twice the largest that one had.
@@ -69,6 +71,7 @@ class RunHistory:
             features: what decides how long it runs.
             counts: numbers of hosts that it may have.
             classes: classes of the hosts; empty where the manager names none.
+            program: digest of the program.
 
         Returns:
             The prediction; None after fewer than `FEWEST_RUNS` runs, or where none had such a number of hosts.
@@ -79,14 +82,14 @@ class RunHistory:
         learnt = self._learnt(features)
         if learnt.history is None:
             return None
-        history, place = learnt.history, (features.numbers, counts, tuple(classes))
+        history, place = learnt.history, (features.numbers, counts, tuple(classes), program)
         if place == learnt.asked:
             return learnt.profile
         low, high = min(history.counts), max(history.counts)
         usable = [count for count in counts if low <= 2 * count and count <= 2 * high]
         if not usable:
             return None
-        found = [history_profile(history, features.numbers, usable, name) for name in classes or ("",)]
+        found = [history_profile(history, features.numbers, usable, name, program) for name in classes or ("",)]
         known = [profile for profile in found if profile is not None]
         profile = slowest_profile(known, "+".join(classes)) if len(known) == len(found) else None
         self._keep(features.key, replace(learnt, asked=place, profile=profile))
@@ -102,7 +105,7 @@ class RunHistory:
         if known is not None and known.newest == newest:
             return self._keep(features.key, replace(known, looked=now))
         runs = [
-            Run(each.numbers, each.hosts, each.hardware, each.seconds)
+            Run(each.numbers, each.hosts, each.hardware, each.seconds, each.program_digest)
             for each in self._runs.of(features.key, MOST_RUNS)
             if len(each.numbers) == len(features.numbers)
         ]

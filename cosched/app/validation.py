@@ -75,8 +75,11 @@ _LARGEST_INDEX = 1 << 30
 _MOST_NEEDED = 1 << 30
 _NEEDED = ("memory", "cores", "gpus")
 _LARGEST_PRIORITY = 1_000_000
+_MOST_FILES = 64
+_LARGEST_FILE = 1 << 60
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the task's length
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_DIGEST = re.compile(r"[A-Za-z0-9]{0,64}", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
@@ -167,6 +170,7 @@ class TaskValidator:
         _check_native(request, self._connector)
         _check_launch(request)
         _check_retries(request.retries)
+        _check_files(request)
         checked_priority(request.priority)
         if request.array_index is not None and not 0 <= request.array_index <= _LARGEST_INDEX:
             raise UserError(f"the index is {request.array_index}: give a number from 0 to {_LARGEST_INDEX}")
@@ -178,7 +182,8 @@ class TaskValidator:
         _check_needs(task, domain)
         if task.profile is None and owner and self._history is not None:
             counts = self._counts(request, task.spec.count, domain)
-            task = replace(task, profile=self._history.profile(task.spec.features(owner), counts, domain.classes))
+            features, program = task.spec.features(owner), task.spec.program_digest
+            task = replace(task, profile=self._history.profile(features, counts, domain.classes, program))
         check_deadline_can_be_met(task, domain)
         return task
 
@@ -328,6 +333,17 @@ def _check_launch(request: TaskRequest) -> None:
 def _check_retries(retries: int) -> None:
     if not 0 <= retries <= _MOST_RETRIES:
         raise UserError(f"retries is {retries}: give a number from 0 to {_MOST_RETRIES}")
+
+
+def _check_files(request: TaskRequest) -> None:
+    sizes = request.file_sizes
+    if len(sizes) > _MOST_FILES:
+        raise UserError(f"file_sizes names {len(sizes)} files: give at most {_MOST_FILES}")
+    for name, size in sizes.items():
+        if not name or not 0 <= size <= _LARGEST_FILE:
+            raise UserError(f"file_sizes says {size} of {name[:80]!r}: give a name, and its bytes from 0 on")
+    if not _DIGEST.fullmatch(request.program_digest):
+        raise UserError("program_digest is no digest: give at most 64 letters and digits")
 
 
 def checked_priority(priority: int) -> int:

@@ -87,6 +87,7 @@ class RunRecord:
         predicted: seconds that were predicted for it, None without a prediction.
         seconds: run time.
         finished: when it ended, seconds since the epoch.
+        program_digest: see `TaskSpec`.
     """
 
     task: str
@@ -99,6 +100,7 @@ class RunRecord:
     predicted: float | None
     seconds: float
     finished: float
+    program_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

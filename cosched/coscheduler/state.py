@@ -304,6 +304,7 @@ class CoreState:
                     attempt.predicted,
                     attempt.finished - attempt.started,
                     attempt.finished,
+                    task.spec.program_digest,
                 )
             )
 

@@ -96,6 +96,8 @@ class TaskSpec:
         memory: MiB that it needs on each host; 0: as the connector's settings say, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        file_sizes: bytes of the files that it reads, by name, as they were at submission.
+        program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the manager's key of the job that its user submitted there; empty for tasks submitted to cosched.
     """
 
@@ -125,6 +127,8 @@ class TaskSpec:
     memory: int = 0
     cores: int = 0
     gpus: int = 0
+    file_sizes: Mapping[str, int] = field(default_factory=dict)
+    program_digest: str = ""
     adopted: str = ""
 
     @property
@@ -133,11 +137,12 @@ class TaskSpec:
         return self.memory, self.cores, self.gpus
 
     def features(self, owner: str) -> RunFeatures:
-        """Return what decides how long it runs, as far as its command tells.
+        """Return what decides how long it runs, as far as command and files tell.
 
         Runs of other owners or in another folder may well be of other programs.
         """
-        return command_features((*self.command, self.directory), f"{owner} {self.launch} {self.processes_per_host}")
+        apart = f"{owner} {self.launch} {self.processes_per_host}"
+        return command_features((*self.command, self.directory), apart, self.file_sizes)
 
     @property
     def text_bytes(self) -> int:
@@ -148,6 +153,7 @@ class TaskSpec:
         texts = [self.name, self.application, self.directory, self.stdin, self.model]
         for several in (self.command, self.prepare, self.after, self.notify):
             texts += several
+        texts += self.file_sizes
         settings = {} if self.native is None else self.native.settings
         for pairs in (self.parameters, self.environment, settings):
             texts += pairs

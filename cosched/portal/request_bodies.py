@@ -187,8 +187,10 @@ _LATER_FIELDS = (
     "memory",
     "cores",
     "gpus",
+    "file_sizes",
+    "program_digest",
 )
-_DEFAULTS = {item.name: item.default for item in fields(TaskRequest) if item.name in _LATER_FIELDS}
+_DEFAULTS = {name: getattr(TaskRequest(), name) for name in _LATER_FIELDS}
 _TASK_KEYS = list(_TASK.schema["properties"])
 
 

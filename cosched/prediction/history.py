@@ -29,6 +29,8 @@ _LEVEL = 2.0  # deviation of the logarithm of a run time that nothing is known o
 _SLOPE = 1.0  # of the exponent of a number
 _HOSTS_SLOPE, _HOSTS_DEVIATION = -0.7, 0.5  # of the exponent of the number of hosts
 _CLASS = 0.4  # deviation between classes of hosts
+_PROGRAM = 0.4  # between what a program was before it was built anew, or edited, and after
+_KINDS = np.array([_CLASS**2, _PROGRAM**2])
 _CURVED = (0.1, 0.3, 1.0)
 _LENGTHS = (0.7, 1.5, 3.0)
 _NOISE = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
@@ -51,12 +53,14 @@ class Run:
         hosts: how many it had.
         hardware: class of its hosts, empty where the manager names none.
         seconds: run time.
+        program: digest of the program, empty where it is not known.
     """
 
     numbers: tuple[float, ...]
     hosts: int
     hardware: str
     seconds: float
+    program: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +105,12 @@ class History:
         if not self.runs:
             raise ValueError("a history needs a run")
         self._classes = sorted({run.hardware for run in self.runs})
+        self._programs = sorted({run.program for run in self.runs})
         points = np.array([_point(run.numbers, run.hosts) for run in self.runs])
         self._centre = points.mean(axis=0)
         self._low, self._high = points.min(axis=0), points.max(axis=0)
         self._points = points - self._centre
-        self._owner = np.array([self._classes.index(run.hardware) for run in self.runs])
+        self._kinds = np.array([self._kind(run.hardware, run.program) for run in self.runs])
         logs = np.log([run.seconds for run in self.runs]) - _HOSTS_SLOPE * self._points[:, -1]
         self._level = float(np.median(logs))
         self._logs = logs - self._level
@@ -118,7 +123,7 @@ class History:
         return {run.hosts for run in self.runs}
 
     def predict(
-        self, numbers: Sequence[float], counts: Sequence[int], hardware: str
+        self, numbers: Sequence[float], counts: Sequence[int], hardware: str, program: str = ""
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return median and 95 % quantile of the next run's seconds, by number of hosts.
 
@@ -126,16 +131,17 @@ class History:
             numbers: as many as the runs have.
             counts: numbers of hosts.
             hardware: class of the hosts.
+            program: digest of the program.
         """
         points = np.array([_point(numbers, count) for count in counts])
         beyond = ((points < self._low - 1e-9) | (points > self._high + 1e-9)).any(axis=1)
         points -= self._centre
-        owner = np.full(len(points), self._classes.index(hardware) if hardware in self._classes else -1)
+        kinds = np.array([self._kind(hardware, program)] * len(points))
         parts, means, variances = [], [], []
         for fit in self._fits:
-            cross = self._covariance(points, owner, self._points, self._owner, fit.kernel)
+            cross = self._covariance(points, kinds, self._points, self._kinds, fit.kernel)
             half = fit.inverse @ cross.T
-            own = _LEVEL**2 + (points**2 @ _slopes(points.shape[1]) ** 2) + fit.kernel.curved**2 + _CLASS**2
+            own = _LEVEL**2 + (points**2 @ _slopes(points.shape[1]) ** 2) + fit.kernel.curved**2 + _KINDS.sum()
             parts.append(fit.part)
             means.append(cross @ fit.weights)
             variances.append(np.maximum(own - (half**2).sum(axis=0), 0.0) + fit.kernel.noise**2)
@@ -145,21 +151,31 @@ class History:
         logs = np.clip(mean + self._level + _HOSTS_SLOPE * points[:, -1], -_FARTHEST, _FARTHEST)
         return np.exp(logs), np.exp(np.minimum(logs + _t_quantile(len(self._logs) - 1) * deviation, 2 * _FARTHEST))
 
+    def _kind(self, hardware: str, program: str) -> tuple[int, int]:
+        return (
+            self._classes.index(hardware) if hardware in self._classes else -1,
+            self._programs.index(program) if program in self._programs else -1,
+        )
+
     def _without_strays(self) -> None:
-        """Leave out the runs that contradict all others."""
+        """Leave out the runs that contradict all others.
+
+        The only run of a new program contradicts none.
+        """
         if len(self._logs) < _FEWEST_JUDGED:
             return
         fit = max(self._fits, key=lambda each: each.part)
         residual = fit.weights / (fit.inverse**2).sum(axis=0)  # against a fit without it (the same book, 5.12)
         kept = np.abs(residual) <= max(_STRAY * float(np.median(np.abs(residual))), _STRAY_AT_LEAST)
+        kept |= (self._kinds[:, 1, np.newaxis] == self._kinds[:, 1]).sum(axis=1) == 1
         if not kept.all() and kept.sum() >= FEWEST_RUNS:
-            self._points, self._owner, self._logs = self._points[kept], self._owner[kept], self._logs[kept]
+            self._points, self._kinds, self._logs = self._points[kept], self._kinds[kept], self._logs[kept]
             self._fits = self._fitted()
 
     def _fitted(self) -> list[_Fit]:
         """Return the kernels that explain the runs, each with its likelihood."""
         found: list[tuple[float, _Kernel, NDArray[np.float64]]] = []
-        base = self._covariance(self._points, self._owner, self._points, self._owner, _Kernel(0.0, 1.0, 0.0))
+        base = self._covariance(self._points, self._kinds, self._points, self._kinds, _Kernel(0.0, 1.0, 0.0))
         apart = _square_distances(self._points, self._points)
         for curved, length in ((0.0, 1.0), *product(_CURVED, _LENGTHS)):
             smooth = base + curved**2 * np.exp(-apart / (2 * length**2))
@@ -183,25 +199,27 @@ class History:
     @staticmethod
     def _covariance(
         points: NDArray[np.float64],
-        owner: NDArray[np.int64],
+        kinds: NDArray[np.int64],
         others: NDArray[np.float64],
-        owners: NDArray[np.int64],
+        others_kinds: NDArray[np.int64],
         kernel: _Kernel,
     ) -> NDArray[np.float64]:
         """Return the covariance of logarithms of run times, without their noise."""
         linear = (points * _slopes(points.shape[1]) ** 2) @ others.T
-        same = _CLASS**2 * (owner[:, np.newaxis] == owners)
+        same = (kinds[:, np.newaxis] == others_kinds) @ _KINDS
         smooth = kernel.curved**2 * np.exp(-_square_distances(points, others) / (2 * kernel.length**2))
         return np.asarray(_LEVEL**2 + linear + same + smooth)
 
 
-def history_profile(history: History, numbers: Sequence[float], counts: Sequence[int], hardware: str) -> Profile | None:
+def history_profile(
+    history: History, numbers: Sequence[float], counts: Sequence[int], hardware: str, program: str = ""
+) -> Profile | None:
     """Return the prediction with its range for these numbers of hosts alone.
 
     None where the runs tell nothing: a number of another order of magnitude may lead anywhere.
     """
     seconds, low, high = ([math.inf] * max(counts) for _ in range(3))
-    median, slow = history.predict(numbers, counts, hardware)
+    median, slow = history.predict(numbers, counts, hardware, program)
     for count, expected, most in zip(counts, median.tolist(), slow.tolist(), strict=True):
         if expected**2 / most > _SHORTEST and most < _LONGEST:
             seconds[count - 1], high[count - 1], low[count - 1] = expected, most, expected**2 / most

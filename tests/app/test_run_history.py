@@ -62,6 +62,29 @@ def test_it_learns_from_each_run(here: Daemon) -> None:
     assert after.seconds[0] == pytest.approx(40.0, rel=0.05)
 
 
+def test_a_files_size_tells_how_long_it_takes_whatever_its_name(here: Daemon) -> None:
+    def solve(name: str, size: int) -> TaskRequest:
+        return TaskRequest(command=("/opt/solve", name), file_sizes={name: size})
+
+    for name, size in (("a.dat", 1000), ("b.dat", 2000), ("c.dat", 4000)):
+        spec = TaskSpec("solve", "solve", ("/opt/solve", name), file_sizes={name: size})
+        features = spec.features("ann")
+        run = RunRecord("", features.key, features.numbers, "ann", "solve", 1, "", None, size / 100, 1.0, "old")
+        here.store.commit(Changes(runs=(run,)))
+    found = predicted(here, solve("z.dat", 3000))
+    assert found is not None
+    assert found.seconds[0] == pytest.approx(30.0, rel=0.2)
+    highs: list[float | None] = []
+    for digest in ("old", "new"):
+        usual = predicted(here, replace(solve("z.dat", 3000), program_digest=digest))
+        assert usual is not None
+        highs += usual.high or ()
+    old, new = highs
+    assert old is not None
+    assert new is not None
+    assert new > old
+
+
 def test_others_runs_and_other_programs_tell_nothing(here: Daemon) -> None:
     ran(here, (20.0, 20.4, 19.8))
     assert predicted(here, user=BOB) is None

@@ -88,6 +88,20 @@ def test_a_launch_that_cannot_be_is_refused(intake: TaskValidator, wrong: dict[s
 
 
 @pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"file_sizes": {"a": -1}}, "-1 of 'a': give a name, and its bytes from 0 on"),
+        ({"file_sizes": {"": 1}}, "give a name"),
+        ({"file_sizes": {str(index): 1 for index in range(65)}}, "names 65 files: give at most 64"),
+        ({"program_digest": "no digest"}, "at most 64 letters and digits"),
+    ],
+)
+def test_files_that_cannot_be_are_refused(intake: TaskValidator, wrong: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        intake.task(TaskRequest(command=("/x",), **wrong), DOMAIN)
+
+
+@pytest.mark.parametrize(
     ("needs", "words"),
     [
         ({"memory": "16G", "hosts": 3}, "2 hosts have 16G of memory for a job, and the task needs 3 such hosts"),

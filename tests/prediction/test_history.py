@@ -82,6 +82,17 @@ def test_classes_of_hosts_have_times_of_their_own() -> None:
         assert _off(history, Run((30.0,), 1, name, 30.0 * factor)) < 0.1
 
 
+def test_a_program_built_anew_starts_with_what_the_old_one_took() -> None:
+    old = [Run((size,), 1, "", size, "old") for size in (10.0, 20.0, 40.0, 80.0, 160.0) for _ in range(2)]
+    (expected,), (most,) = History(old).predict((30.0,), [1], "", "new")
+    _, (usual_most,) = History(old).predict((30.0,), [1], "", "old")
+    assert expected == pytest.approx(30.0, rel=0.1)
+    assert most > 1.5 * usual_most
+    one = History([*old, Run((20.0,), 1, "", 10.0, "new")])  # twice as fast
+    assert one.predict((30.0,), [1], "", "new")[0][0] == pytest.approx(15.0, rel=0.15)
+    assert one.predict((30.0,), [1], "", "old")[0][0] == pytest.approx(30.0, rel=0.1)
+
+
 def test_counts_that_are_not_asked_for_cannot_be_used() -> None:
     profile = history_profile(History(_runs(20)), (1000.0,), [2, 4], "")
     assert profile is not None

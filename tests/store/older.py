@@ -31,6 +31,9 @@ _ADDED = (
     ("0026", "tasks", "array"),
     ("0026", "tasks", "array_index"),
     ("0027", "tasks", "adopted"),
+    ("0028", "tasks", "file_sizes"),
+    ("0028", "tasks", "program_digest"),
+    ("0028", "runs", "program_digest"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))

@@ -222,6 +222,7 @@ class LearntRunView:
         predicted: seconds that were predicted for it; null without a prediction.
         seconds: how long it took.
         finished: when it ended.
+        program_digest: the digest of its program; empty where nobody looked.
     """
 
     task: str
@@ -232,6 +233,7 @@ class LearntRunView:
     predicted: float | None
     seconds: float
     finished: float
+    program_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

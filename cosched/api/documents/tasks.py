@@ -63,6 +63,8 @@ class TaskRequest:
         memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        file_sizes: bytes of the files that it reads, by name: runs teach how its time grows with them.
+        program_digest: any digest of its program's files: what runs of another one taught counts less.
     """
 
     application: str = ""
@@ -91,6 +93,8 @@ class TaskRequest:
     memory: int | str = 0
     cores: int = 0
     gpus: int = 0
+    file_sizes: dict[str, int] = field(default_factory=dict)
+    program_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,6 +300,8 @@ class TaskDetail(TaskView):
         memory: MiB that it needs on each host; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        file_sizes: bytes of the files that it reads, by name, as they were at submission.
+        program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the resource manager's key of the job that its owner submitted there; empty for other tasks.
     """
 
@@ -322,6 +328,8 @@ class TaskDetail(TaskView):
     memory: int = 0
     cores: int = 0
     gpus: int = 0
+    file_sizes: dict[str, int] = field(default_factory=dict)
+    program_digest: str = ""
     adopted: str = ""
 
 

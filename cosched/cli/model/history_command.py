@@ -44,12 +44,13 @@ def history(
             " ".join(f"{number:g}" for number in run.numbers),
             str(run.hosts),
             run.hardware,
+            run.program_digest[:6],
             format_duration(run.seconds),
             "" if run.predicted is None else format_duration(run.predicted),
             format_optional_time(run.finished),
         )
         for run in found
     ]
-    print_table(("TASK", "OWNER", "NUMBERS", "HOSTS", "CLASS", "RAN", "PREDICTED", "ENDED"), rows)
+    print_table(("TASK", "OWNER", "NUMBERS", "HOSTS", "CLASS", "PROGRAM", "RAN", "PREDICTED", "ENDED"), rows)
     if len(found) < FEWEST_RUNS:
         console.print(f"what has no model is planned from {FEWEST_RUNS} runs on", markup=False)

@@ -1,7 +1,8 @@
 """`cosched task` submits tasks, follows them and prints what they wrote.
 
-`submission.py` makes requests of arguments and files; `selection.py` chooses tasks, `changes.py` changes them;
-`outputs.py` prints what they wrote; `text.py` words the answers.
+`submission.py` makes requests of arguments and files, `inputs.py` looks at the files that they name;
+`selection.py` chooses tasks, `changes.py` changes them; `outputs.py` prints what they wrote; `text.py` words the
+answers.
 """
 
 import os
@@ -19,6 +20,7 @@ from cosched.api.times import format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_answer, print_table
 from cosched.cli.task.changes import changes
+from cosched.cli.task.inputs import with_files
 from cosched.cli.task.outputs import output_command
 from cosched.cli.task.selection import (
     ArrayOption,
@@ -83,6 +85,10 @@ def submit(
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     directory: Annotated[str, typer.Option(help="Where it runs; a command: here.")] = "",
     stdin: Annotated[str, typer.Option(metavar="FILE", help="What it reads as its standard input.")] = "",
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--input", metavar="FILE", help="Read by it: its size tells of its time."),
+    ] = None,
     notify: Annotated[
         list[str] | None, typer.Option(metavar="ADDRESS", help="Tell of its end: mail or https://…")
     ] = None,
@@ -150,6 +156,7 @@ def submit(
         requests, note = requests_of_file(file, options, time.time())
     if note:
         sys.stderr.write(f"cosched: {note}\n")
+    requests = [with_files(request, inputs or ()) for request in requests]
     with connect(server) as client:
         if dry_run:
             forecast = client.foresee(requests[0])

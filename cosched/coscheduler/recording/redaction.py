@@ -50,6 +50,7 @@ _LINES = (
     ("TaskSpec", "directory"),
     ("TaskSpec", "model"),
     ("TaskSpec", "name"),
+    ("TaskSpec", "program_digest"),
     ("TaskSpec", "stdin"),
     ("TaskForwarded", "reason"),
     ("TaskReturned", "reason"),
@@ -103,6 +104,7 @@ def redaction() -> Rules:
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),
         ("TaskSpec", "command"): _hidden_arguments,
         ("TaskSpec", "prepare"): _hidden_arguments,
+        ("TaskSpec", "file_sizes"): lambda sizes: dict(enumerate(sizes.values())),
         ("TaskSpec", "parameters"): lambda values: {
             name: _hidden(value) if isinstance(value, str) else value for name, value in values.items()
         },

@@ -45,6 +45,8 @@ FULL = TaskRequest(
     memory="4G",
     cores=8,
     gpus=1,
+    file_sizes={"mesh.dat": 7},
+    program_digest="a1",
 )
 
 
