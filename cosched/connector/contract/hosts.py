@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HostsContract"]
 
-_LOST = (JobState.EVICTED, JobState.REMOVED, JobState.QUEUED, JobState.HELD)
+_LOST = (JobState.EVICTED, JobState.REMOVED)
 
 
 class HostsContract(ContractBase):
