@@ -10,21 +10,27 @@ from cosched.api.documents import TaskRequest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cosched.api.documents import TaskDetail
     from cosched.client import Client
+    from demo.site import Site
 
 __all__ = ["SETTINGS", "check_others_run"]
 
 SETTINGS = {"dispatch": {"start_grace": "3s"}}
 
 
-def check_others_run(client: Client, request: TaskRequest, reason: str) -> None:
+def check_others_run(site: Site, client: Client, request: TaskRequest, reason: str) -> None:
     """Check that a task with a deadline runs in time behind as many greedy jobs as there are hosts.
 
-    Each greedy one says the manager's `reason`, and is tried again.
+    The daemon is killed as it calls the first of them back. Each greedy one says the manager's `reason`, and is tried
+    again.
     """
     hosts = len(client.hosts())
     greedy = client.submit_all([request] * hosts)
     _await(lambda: all(client.task(task.id).attempts for task in greedy))
+    _await(lambda: any(_called_back(client.task(task.id)) for task in greedy))
+    site.kill()
+    site.start()
     sane = client.submit(TaskRequest(command=("/bin/sleep", "1"), profile=(1.0,), deadline="now+2m"))
     (done,) = client.wait([sane.id], 120.0)
     assert (done.state, done.on_time) == ("completed", True)
@@ -33,6 +39,10 @@ def check_others_run(client: Client, request: TaskRequest, reason: str) -> None:
     for task in greedy:
         client.cancel(task.id)
     assert {task.state for task in client.wait([task.id for task in greedy], 60.0)} == {"cancelled"}
+
+
+def _called_back(task: TaskDetail) -> bool:
+    return task.state == "queued" or any(attempt.state == "cancelling" for attempt in task.tries)
 
 
 def _await(so: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import ConnectorError, JobState
+from cosched.connector.interface import ConnectorError, DiagnosesStarts, JobState
 
 if TYPE_CHECKING:
     from cosched.connector.contract.bench import Bench
@@ -68,7 +68,10 @@ class AtMostOnceContract(ContractBase):
         assert not diary.exists()
 
     def test_a_waiting_job_runs_when_its_host_is_free(self, bench: Bench) -> None:
-        """A job on a busy host waits, and two never share a host."""
+        """A job on a busy host waits, and two never share a host.
+
+        A manager that says why a job has not begun does not say meanwhile that it is starting.
+        """
         hosts = bench.up(1)
         first, gate = bench.waiter(hosts=hosts)
         bench.submit(first)
@@ -77,6 +80,9 @@ class AtMostOnceContract(ContractBase):
         bench.submit(second)
         time.sleep(self.quiet)
         assert not diary.exists()
+        if isinstance(bench.connector, DiagnosesStarts):
+            bench.await_obstacle(second)
+            bench.connector.diagnose(str(uuid.uuid4()))  # of what the manager never saw: no error
         gate.touch()
         bench.until(second, JobState.COMPLETED)
         ended, began = bench.report(first).finished, bench.report(second).started

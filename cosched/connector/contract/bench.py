@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from cosched.connector.interface import JobReport, JobState, Launch, submit_many
+from cosched.connector.interface import DiagnosesStarts, JobReport, JobState, Launch, StartVerdict, submit_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -179,6 +179,18 @@ class Bench:
             return claimed == any(host.claimed for host in self.connector.hosts() if host.name == name)
 
         self._wait(shown, f"host {name} was {'not' if claimed else 'still'} claimed")
+
+    def await_obstacle(self, launch: Launch) -> None:
+        """Wait until the connector does not take an attempt in the queue for one that is starting."""
+        connector = self.connector
+        assert isinstance(connector, DiagnosesStarts)
+
+        def found() -> bool:
+            diagnosis = connector.diagnose(launch.attempt)
+            assert "\n" not in diagnosis.reason
+            return diagnosis.verdict is not StartVerdict.STARTING
+
+        self._wait(found, "an attempt behind another was said to be starting, and nothing else")
 
     def _wait(self, found: Callable[[], _Found | None], missing: str) -> _Found:
         """Return the first true value that `found` returns; fail with `missing` after the patience."""

@@ -22,7 +22,7 @@ def test_jobs_that_no_slot_can_run_leave_their_hosts_to_others() -> None:
     native = NativeDescription("condor", {"executable": "/bin/true", "request_memory": "999999999"})
     with QuickSite("condor", scale=0.02, settings=SETTINGS) as site, site.client() as client:
         greedy = TaskRequest(command=("/bin/true",), native=native, profile=(20.0,))
-        check_others_run(client, greedy, "RequestMemory is 999999999")
+        check_others_run(site, client, greedy, "RequestMemory is 999999999")
         anywhere = client.submit(replace(greedy, profile=None))
         until = time.monotonic() + 60.0
         while "no slot of the pool meets its requirements" not in client.task(anywhere.id).reason:
