@@ -33,7 +33,8 @@ from cosched.user_names import guest_owner, is_user_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cosched.app.validation import DomainState, TaskValidator
+    from cosched.app.submission.admission import DomainState
+    from cosched.app.submission.validation import TaskValidator
     from cosched.coscheduler.handovers import TaskDocument
     from cosched.coscheduler.task import Task, TaskSpec
     from cosched.language.linker import Linked

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.reservations import ReservationService
     from cosched.app.share_service import ShareService
-    from cosched.app.submissions import SubmissionService
+    from cosched.app.submission.submissions import SubmissionService
     from cosched.app.task_service import TaskService
 
 __all__ = ["DomainServices"]

@@ -1,6 +1,6 @@
 """The task service lists, shows, explains, changes and cancels tasks.
 
-Another user's task is as absent as one that never was. New tasks: `cosched.app.submissions`.
+Another user's task is as absent as one that never was. New tasks: `cosched.app.submission.submissions`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.app.share_service import check_share_of_hosts
-from cosched.app.task_requests import request_like_task, with_other_hosts
-from cosched.app.validation import check_deadline_can_be_met, checked_name, checked_priority
+from cosched.app.submission.admission import check_deadline_can_be_met
+from cosched.app.submission.field_checks import checked_name, checked_priority
+from cosched.app.submission.task_requests import request_like_task, with_other_hosts
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
 from cosched.coscheduler.edits import HostChoice, TaskEdit, edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from cosched.app.core_access import CoreClient
     from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.outputs import TaskOutputs
-    from cosched.app.validation import DomainState, TaskValidator
+    from cosched.app.submission.admission import DomainState
+    from cosched.app.submission.validation import TaskValidator
     from cosched.connector.interface import Output
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cosched.app.core_access import CoreClient
-    from cosched.app.submissions import SubmissionService
+    from cosched.app.submission.submissions import SubmissionService
     from cosched.connector.interface import AdoptableJob, AdoptsJobs, JobReport
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Attempt, Task

@@ -20,7 +20,7 @@ import structlog
 
 from cosched.agents.events import LetterFailed, LetterReceived
 from cosched.app.core_access import MistakeError
-from cosched.app.validation import check_predecessors
+from cosched.app.submission.admission import check_predecessors
 from cosched.coscheduler.changes import Changes, LocateAttempt, Outcome, Replan
 from cosched.coscheduler.events import HostsObserved, Restored, TaskSubmitted, Tick
 from cosched.coscheduler.task import AttemptState

@@ -27,12 +27,12 @@ from cosched.app.outputs import TaskOutputs
 from cosched.app.plan_history import PlanHistory
 from cosched.app.recordings import RecordingService
 from cosched.app.reservations import ReservationService
-from cosched.app.run_history import RunHistory
 from cosched.app.services import DomainServices
 from cosched.app.share_service import ShareService
-from cosched.app.submissions import SubmissionService, submission_state
+from cosched.app.submission.run_history import RunHistory
+from cosched.app.submission.submissions import SubmissionService, submission_state
+from cosched.app.submission.validation import TaskValidator
 from cosched.app.task_service import EditChecks, TaskService
-from cosched.app.validation import TaskValidator
 from cosched.connector.registry import load_connector
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from cosched.agents.protocol.letters import Letter
     from cosched.api.documents import NetworkView, PeerView
     from cosched.app.outputs import TaskOutputs
-    from cosched.app.validation import DomainState, TaskValidator
+    from cosched.app.submission.admission import DomainState
+    from cosched.app.submission.validation import TaskValidator
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.explain import TaskExplanation
     from cosched.coscheduler.task import Task

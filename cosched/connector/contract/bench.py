@@ -181,7 +181,7 @@ class Bench:
         self._wait(shown, f"host {name} was {'not' if claimed else 'still'} claimed")
 
     def await_obstacle(self, launch: Launch) -> None:
-        """Wait until the connector does not take an attempt in the queue for one that is starting."""
+        """Wait until the connector says that an attempt is not starting."""
         connector = self.connector
         assert isinstance(connector, DiagnosesStarts)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.deadlines import parse_deadline_field
 from cosched.api.documents import TaskChange, TaskRequest
-from cosched.app.task_requests import request_like_task
+from cosched.app.submission.task_requests import request_like_task
 from cosched.connector import LaunchMode
 from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file
 from cosched.errors import UserError

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from cosched.access.principals import Principal, Scope
 from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskDetail
-from cosched.app.resubmission import resubmit
 from cosched.app.services import DomainServices
+from cosched.app.submission.resubmission import resubmit
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
 from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, sender

@@ -11,8 +11,8 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal
-from cosched.app.resubmission import resubmit
 from cosched.app.services import DomainServices
+from cosched.app.submission.resubmission import resubmit
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.portal.dependencies import Reader, Services, Submitter

@@ -27,8 +27,8 @@ from cosched.api.documents import (
     TaskView,
 )
 from cosched.api.problems import RequestError
-from cosched.app.resubmission import resubmit
 from cosched.app.services import DomainServices
+from cosched.app.submission.resubmission import resubmit
 from cosched.coscheduler.task import TaskState
 from cosched.portal.dependencies import Portal, Reader, Services, Submitter, needs, sender
 from cosched.portal.request_bodies import RequestBody, read_requests, request_schema, requests_digest

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cosched.api.documents import TaskRequest
-from cosched.app.task_requests import request_like_task
+from cosched.app.submission.task_requests import request_like_task
 from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.errors import UserError

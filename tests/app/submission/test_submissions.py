@@ -281,7 +281,7 @@ def test_a_task_whose_predecessor_fails_while_it_is_submitted_is_refused(
         looked.append(given)
         here.services.tasks.cancel(ME, "1")
 
-    monkeypatch.setattr("cosched.app.submissions.check_predecessors", look)
+    monkeypatch.setattr("cosched.app.submission.submissions.check_predecessors", look)
     with pytest.raises(UserError, match="task 1 was cancelled: what comes after it would never start"):
         here.services.submissions.submit(ME, [after("1")], "key", "digest")
     assert len(looked) == 1

@@ -13,7 +13,7 @@ from cosched.api.documents import Effect, Forecast
 from cosched.api.problems import ConflictError, QuotaError
 from cosched.app.forwarding_status import forwarding_obstacle
 from cosched.app.share_service import check_share_limits
-from cosched.app.validation import check_predecessors, offered_notice
+from cosched.app.submission.admission import check_predecessors, offered_notice
 from cosched.app.views import profile_view, task_view
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.learnt_corrections import corrected_profile
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from cosched.app.core_access import CoreClient
     from cosched.app.domain_status import CurrentDomain
     from cosched.app.neighbour_access import NeighbourAccess
-    from cosched.app.validation import DomainState, TaskValidator
+    from cosched.app.submission.admission import DomainState
+    from cosched.app.submission.validation import TaskValidator
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.store.store import Store

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
-from cosched.app.validation import DomainState, TaskValidator, check_predecessors, offered_notice
+from cosched.app.submission.admission import DomainState, check_predecessors, offered_notice
+from cosched.app.submission.validation import TaskValidator
 from cosched.connector import Host
 from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription

@@ -1,0 +1,1 @@
+"""Submission makes tasks of requests and takes them in. Start at `submissions`."""

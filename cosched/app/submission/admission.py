@@ -1,0 +1,151 @@
+"""Admission decides whether a task may come in, as the domain is now.
+
+Start at `DomainState` and `check_deadline_can_be_met`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cosched.api.sizes import format_memory
+from cosched.api.times import format_time
+from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.sharing.shares import fewest_hosts
+from cosched.coscheduler.task import TaskState
+from cosched.errors import UserError
+from cosched.prediction.profile import PredictionSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cosched.access.principals import Principal
+    from cosched.connector.interface import Host
+    from cosched.coscheduler.task import Task
+    from cosched.prediction.calibration import Correction
+
+__all__ = ["DomainState", "check_deadline_can_be_met", "check_needs", "check_predecessors", "offered_notice"]
+
+_MOST_NEEDED = 1 << 30
+_NEEDED = ("memory", "cores", "gpus")
+
+
+@dataclass(frozen=True, slots=True)
+class DomainState:
+    """The domain's state that a new task is checked against.
+
+    Attributes:
+        time: now, seconds since the epoch.
+        hosts: how many there are, up or not; 0 while the manager has not said.
+        classes: resource models of the hosts as the manager names them; empty where it does not.
+        corrections: learnt corrections of the models, by `Task.correction`.
+        accepts_late: whether what will be late here is offered to neighbouring domains.
+        sizes: the hosts with their memory, cores and GPUs.
+    """
+
+    time: float
+    hosts: int
+    classes: tuple[str, ...] = ()
+    corrections: Mapping[str, Correction] = field(default_factory=dict)
+    accepts_late: bool = False
+    sizes: tuple[Host, ...] = ()
+
+
+def check_predecessors(
+    tasks: Iterable[Task], find: Callable[[str], Task | None], principal: Principal | None = None
+) -> None:
+    """Refuse a task after one that does not exist, or that will never complete.
+
+    Args:
+        tasks: the new ones.
+        find: the task of an identifier as it stands, None where there is none.
+        principal: the user whose tasks may be predecessors; None if that was checked.
+
+    Raises:
+        UserError: a task is refused; the message says which.
+    """
+    for name in dict.fromkeys(name for task in tasks for name in task.spec.after):
+        found = find(name)
+        if found is None or (principal is not None and not principal.may_see(found.owner)):
+            raise UserError(f"there is no task {name[:80]!r} to come after: `cosched task list` shows what there is")
+        if found.status.state in (TaskState.FAILED, TaskState.CANCELLED, TaskState.CANCELLING):
+            how = "failed" if found.status.state is TaskState.FAILED else "was cancelled"
+            raise UserError(f"task {name} {how}: what comes after it would never start; submit that one again first")
+
+
+def check_needs(task: Task, domain: DomainState) -> None:
+    """Refuse a task that needs more of each host than enough of them have."""
+    spec = task.spec
+    if min(spec.needs) < 0 or max(spec.needs) > _MOST_NEEDED:
+        raise UserError(f"it needs {spec.cores} cores and {spec.gpus} GPUs on each host: give numbers from 0 on")
+    if not any(spec.needs):
+        return
+    if spec.native is not None:
+        raise UserError("a file of the user's own says itself what its job needs: leave memory, cores and gpus out")
+    able, least = sum(host.offers(*spec.needs) for host in domain.sizes), fewest_hosts(task)
+    if domain.sizes and able < least:
+        largest = [max(getattr(host, name) or 0 for host in domain.sizes) for name in _NEEDED]
+        asked = [place for place, size in enumerate(spec.needs) if size]
+        raise UserError(
+            f"{able} hosts have {_needs_text(spec.needs, asked)} for a job, and the task needs {least:g} such hosts: "
+            f"ask for less (the largest have {_needs_text(largest, asked)})"
+        )
+
+
+def _needs_text(sizes: Sequence[int], asked: Iterable[int]) -> str:
+    words = f"{format_memory(sizes[0])} of memory", f"{sizes[1]} cores", f"{sizes[2]} GPUs"
+    return ", ".join(words[place] for place in asked)
+
+
+def offered_notice(task: Task, domain: DomainState) -> str:
+    """Say that a task is offered elsewhere, as no schedule here meets its deadline.
+
+    Empty where that is not so: it could be met here, or the task is welcome late.
+    """
+    shortest = _unmeetable_run_time(task, domain)
+    if shortest is None or task.spec.best_effort or not domain.accepts_late:
+        return ""
+    return (
+        f"its deadline cannot be met here (the shortest prediction is {shortest:.4g} s), so it is offered to "
+        "neighbouring domains; it runs here, late, if none of them ends it sooner"
+    )
+
+
+def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
+    """Refuse a task whose shortest prediction misses its deadline, unless it is welcome late.
+
+    Raises:
+        UserError: so it is; says which deadline could be met.
+    """
+    if task.spec.best_effort or domain.accepts_late:
+        return
+    if task.profile is not None and task.profile.source is PredictionSource.HISTORY:
+        return  # what other runs took is no reason to refuse this one
+    shortest = _unmeetable_run_time(task, domain)
+    if shortest is None or task.profile is None or task.spec.deadline is None:
+        return
+    earliest = math.ceil(_first_start(task, domain) + shortest)
+    raise UserError(
+        f"the deadline {format_time(task.spec.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, "
+        f"on {task.profile.quickest.best_count} hosts; the earliest deadline that can be met is {format_time(earliest)}"
+        " (or submit it as best effort)"
+    )
+
+
+def _unmeetable_run_time(task: Task, domain: DomainState) -> float | None:
+    """Return the shortest predicted run time if even that misses the deadline, else None.
+
+    The run would begin now, or as soon as the task may.
+    """
+    if task.spec.deadline is None:
+        return None
+    expected = corrected_profile(task, domain.corrections)
+    if expected is None:
+        return None
+    shortest = expected.quickest.shortest
+    return shortest if _first_start(task, domain) + shortest > task.spec.deadline else None
+
+
+def _first_start(task: Task, domain: DomainState) -> float:
+    return max(domain.time, task.spec.begin or 0.0)

@@ -1,0 +1,273 @@
+"""Validation makes tasks of requests and finds everything that could be wrong with them.
+
+Start at `TaskValidator.task`; a field by itself is checked in `field_checks`, against the domain in `admission`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cosched.api.deadlines import parse_begin, parse_deadline
+from cosched.api.sizes import parse_memory
+from cosched.app.notifications.transports import NotificationTargets
+from cosched.app.submission.admission import check_deadline_can_be_met, check_needs
+from cosched.app.submission.field_checks import (
+    check_fields,
+    check_length,
+    checked_command,
+    checked_environment,
+    checked_name,
+    checked_path,
+    checked_predecessors,
+    checked_time_limit,
+)
+from cosched.coscheduler.task import Task, TaskSpec, shared_values
+from cosched.errors import SystemFault, UserError
+from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cosched.api.documents import TaskRequest
+    from cosched.app.submission.admission import DomainState
+    from cosched.app.submission.run_history import RunHistory
+    from cosched.prediction.catalogue import Catalogue, CatalogueEntry, ParameterValue
+
+__all__ = ["ProfilePredictor", "TaskValidator"]
+
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
+
+
+class ProfilePredictor(Protocol):
+    """Answers "how long on n hosts?" from an application's model."""
+
+    def profile(
+        self, application: CatalogueEntry, values: Mapping[str, ParameterValue], hardware: str, hosts: int
+    ) -> Profile:
+        """Return the profile on 1…hosts hosts of one class.
+
+        Raises:
+            UserError: the model is at fault.
+        """
+        ...
+
+    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+        """Return the same for a model that is given as text."""
+        ...
+
+
+class TaskValidator:
+    """Makes tasks of requests."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        predictor: ProfilePredictor,
+        hardware: str,
+        connector: str = "local",
+        targets: NotificationTargets | None = None,
+        history: RunHistory | None = None,
+    ) -> None:
+        """Set up.
+
+        Args:
+            catalogue: the applications known by name.
+            predictor: evaluates their models.
+            hardware: resource model of hosts for which the manager names none.
+            connector: name of the domain's connector, for which users' own files must be written.
+            targets: addresses that tasks may have notified; None for none.
+            history: predicts what has no model from earlier runs; None: nothing does.
+        """
+        self._connector = connector
+        self._targets = targets or NotificationTargets()
+        self._history = history
+        self._catalogue = catalogue
+        self._predictor = predictor
+        self._hardware = hardware
+
+    def knows(self, application: str) -> bool:
+        """Return whether the catalogue has an application."""
+        return any(entry.name == application for entry in self._catalogue.applications())
+
+    def task(self, request: TaskRequest, domain: DomainState, owner: str = "") -> Task:
+        """Return the task of a request, with its prediction; it has no number yet.
+
+        Args:
+            request: what is asked for.
+            domain: what it is checked against.
+            owner: whose runs may tell how long it takes; empty: nobody's.
+
+        Raises:
+            UserError: it cannot be done as asked; says what would be accepted.
+            SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
+        """
+        check_fields(request, self._connector)
+        self._targets.check(request.notify)
+        if request.model and (request.application or request.profile is not None):
+            raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
+        task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
+        check_length(task.spec)
+        check_needs(task, domain)
+        if task.profile is None and owner and self._history is not None:
+            counts = self._counts(request, task.spec.count, domain)
+            features, program = task.spec.features(owner), task.spec.program_digest
+            task = replace(task, profile=self._history.profile(features, counts, domain.classes, program))
+        check_deadline_can_be_met(task, domain)
+        return task
+
+    def _counts(self, request: TaskRequest, least: int, domain: DomainState) -> range:
+        """Return the numbers of hosts that a task without a model may have.
+
+        A command for which nobody named a range keeps the one that it would have: it may know of no others.
+        """
+        most = least
+        if request.application:
+            entry = self._catalogue.get(request.application)
+            _, most = _host_range(request, domain, entry.hosts.min, entry.hosts.max)
+        elif request.hosts is not None:
+            _, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
+        return range(least, most + 1)
+
+    def _catalogue_task(self, request: TaskRequest, domain: DomainState) -> Task:
+        if request.command and request.native is None:
+            raise UserError("give an application or a command, not both")
+        entry = self._catalogue.get(request.application)
+        values = entry.values(request.parameters)
+        least, most = _host_range(request, domain, entry.hosts.min, entry.hosts.max)
+        profile, correction = None, ""
+        if request.profile is not None:
+            profile = _own_profile(request, least, most)
+        elif entry.model:
+            profile, hardware = self._model_profile(entry, values, domain, least, most)
+            correction = f"{entry.name}/{hardware}"
+        command = request.command or entry.arguments(values)
+        return _task(
+            request,
+            domain,
+            entry.name,
+            command,
+            profile,
+            count=least,
+            correction=correction,
+            values=values,
+            environment=entry.environment,
+            prepare=entry.preparation(values),
+        )
+
+    def _model_profile(
+        self, entry: CatalogueEntry, values: Mapping[str, ParameterValue], domain: DomainState, least: int, most: int
+    ) -> tuple[Profile, str]:
+        if not domain.hosts:
+            raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
+        classes = domain.classes or (self._hardware,)
+        profiles = [
+            replace(self._predictor.profile(entry, values, name, domain.hosts), hardware=name) for name in classes
+        ]
+        hardware = "+".join(classes)
+        return slowest_profile(profiles, hardware).limited(most, least), hardware
+
+    def _command_task(self, request: TaskRequest, domain: DomainState) -> Task:
+        if not request.command:
+            raise UserError("give an application of the catalogue, or a command")
+        if request.parameters and not request.model:
+            raise UserError(
+                "parameters belong to applications of the catalogue and to models: put a command's into its arguments"
+            )
+        program = request.command[0]
+        if not program.startswith("/") or program.endswith("/"):
+            raise UserError(f"the command starts with {program[:80]!r}: give the program's absolute path")
+        # Without a prediction nothing could choose among several counts: the task gets the smallest.
+        least, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
+        profile = None if request.profile is None else _own_profile(request, least, most)
+        if request.model:
+            profile = self._text_profile(request, domain).limited(most, least)
+        name = PurePath(program).name
+        return _task(request, domain, name, request.command, profile, count=least, values=request.parameters)
+
+    def _text_profile(self, request: TaskRequest, domain: DomainState) -> Profile:
+        if not domain.hosts:
+            raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
+        values = {name: _number(name, value) for name, value in request.parameters.items()}
+        classes = domain.classes or (self._hardware,)
+        profiles = [
+            replace(self._predictor.text_profile(request.model, values, name, domain.hosts), hardware=name)
+            for name in classes
+        ]
+        return slowest_profile(profiles, "+".join(classes))
+
+
+def _task(
+    request: TaskRequest,
+    domain: DomainState,
+    application: str,
+    command: tuple[str, ...],
+    profile: Profile | None,
+    *,
+    count: int,
+    correction: str = "",
+    values: Mapping[str, ParameterValue] | None = None,
+    environment: Mapping[str, str] | None = None,
+    prepare: tuple[str, ...] = (),
+) -> Task:
+    checked: dict[str, Any] = {
+        "name": checked_name(request.name or application),
+        "application": application,
+        "command": checked_command(command),
+        "parameters": dict(values or {}),
+        "environment": checked_environment({**(environment or {}), **request.environment}),
+        "directory": checked_path(request.directory, "directory"),
+        "stdin": checked_path(request.stdin, "standard input"),
+        "deadline": None if request.deadline is None else parse_deadline(request.deadline, domain.time),
+        "begin": None if request.begin is None else parse_begin(request.begin, domain.time),
+        "count": count,
+        "prepare": checked_command(request.prepare or (() if request.native else prepare)),
+        "after": checked_predecessors(request.after),
+        "time_limit": checked_time_limit(request.time_limit),
+        "memory": parse_memory(request.memory),
+    }
+    spec = TaskSpec(**(shared_values(request, TaskSpec) | checked))
+    return Task("", 0, domain.time, spec, profile=profile, correction=correction)
+
+
+def _number(name: str, value: float | str) -> float:
+    try:
+        return float(value)
+    except ValueError as error:
+        raise UserError(f"{name[:80]} is {str(value)[:80]!r}: give a number") from error
+
+
+def _own_profile(request: TaskRequest, least: int, most: int) -> Profile:
+    assert request.profile is not None
+    seconds = tuple(math.inf if value is None else float(value) for value in request.profile)
+    if not seconds:
+        raise UserError("the profile is empty: give the run time in seconds on 1, 2, … hosts")
+    if not any(math.isfinite(value) for value in seconds[least - 1 : most]):
+        raise UserError(f"the profile has no time for {_counted_hosts(least, most)}: it covers 1 to {len(seconds)}")
+    return Profile(seconds, PredictionSource.USER).limited(most, least)
+
+
+def _host_range(request: TaskRequest, domain: DomainState, least: int, most: int) -> tuple[int, int]:
+    """Return the smallest and the largest host count that request, application and domain allow together."""
+    if request.hosts is not None:
+        match = _RANGE.fullmatch(str(request.hosts))
+        low = int(match[1]) if match else 0
+        high = int(match[2] or match[1]) if match else 0
+        if isinstance(request.hosts, bool) or not 1 <= low <= high:
+            raise UserError(f"hosts is {request.hosts!r}: give a number from 1, or a range such as 2-8")
+        if low > most or high < least:
+            raise UserError(
+                f"hosts is {request.hosts}, and {request.application or 'this domain'} can use "
+                f"{_counted_hosts(least, most)}: ask for a number among these"
+            )
+        least, most = max(least, low), min(most, high)
+    if domain.hosts and least > domain.hosts:
+        raise UserError(f"the task needs at least {least} hosts and the domain has {domain.hosts}: ask for fewer")
+    return least, min(most, domain.hosts) if domain.hosts else most
+
+
+def _counted_hosts(least: int, most: int) -> str:
+    return f"{least} hosts" if least == most else f"{least} to {most} hosts"
