@@ -27,6 +27,7 @@ _NOUNS = {
     "task": "Submit tasks and follow them.",
     "domain": "Show state, schedule, past runs and log of the domain.",
     "host": "List and reserve the hosts of the domain.",
+    "hardware": "Measure machines, for models to predict with.",
     "share": "Show and set shares of groups and users.",
     "library": "Show the catalogue and the models of the daemon.",
     "peer": "Manage neighbouring domains.",

@@ -1,0 +1,1 @@
+"""Measurement times a machine and writes its resource model. Start at `machine`."""

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.cli.main import run
+from cosched.measurement.writing import MeasuredMachine
+from tests.measurement.makers import FACTS, made_up_samples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    return kept(tmp_path, "old")
+
+
+def kept(folder: Path, name: str, factor: float = 1.0) -> Path:
+    """Write the samples of a machine that was measured before."""
+    file = folder / f"{name}.samples.json"
+    file.write_text(MeasuredMachine(name, FACTS, made_up_samples(factor)).samples_text())
+    return file
+
+
+def test_a_model_is_made_of_samples_and_predicts(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["hardware", "measure", "node_a", "--samples", str(old), "--folder", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "242 opcodes; cc 12 -O2; spread 0.0%" in said
+    assert "within the host: Open MPI 4; lines up to 0% off" in said
+    assert run(["model", "predict", "sweep3d", "--hardware", str(tmp_path / "node_a.hmcl")]) == 0
+    assert "sweep3d on node_a" in capsys.readouterr().out
+    assert run(["hardware", "measure", "node_a", "--samples", str(old), "--folder", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["opcodes"] == 242
+
+
+def test_a_model_written_by_hand_is_not_written_over(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.hmcl").write_text("config mine { }")
+    assert run(["hardware", "measure", "mine", "--samples", str(old), "--folder", str(tmp_path)]) == 1
+    assert "was not written by `cosched hardware measure`: choose another name" in capsys.readouterr().err
+    assert (tmp_path / "mine.hmcl").read_text() == "config mine { }"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["measure", "node a"], "'node a' cannot name a resource model: use letters, digits and '_'"),
+        (["measure", "a", "--folder", "/no/such"], "there is no such folder"),
+        (["measure", "a", "--samples", "/no/such.json"], "cannot be read"),
+        (["compare", "/no/such.hmcl", "/no/such.hmcl"], "cannot be read"),
+    ],
+)
+def test_a_fault_is_told_in_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["hardware", *words]) == 1
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_what_differs_is_shown_and_ends_with_1(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = kept(tmp_path, "new", 1.5)
+    assert run(["hardware", "compare", str(old), str(old)]) == 0
+    assert "0 of" in capsys.readouterr().out
+    assert run(["hardware", "compare", str(old), str(new)]) == 1
+    said = capsys.readouterr().out
+    assert "operation" in said
+    assert "1.50" in said
+    assert "memory" not in said
