@@ -3,6 +3,9 @@
 Made-up programs whose times grow with the square of a size and shrink with the hosts, with 3 % noise; sizes from 300 to
 10,000 and 1 to 8 hosts are drawn at random. Each run is foretold from those before it. Beside: the mean of the last two
 runs (Tsafrir, Etsion and Feitelson 2007) and the nearest run in logarithms of size and hosts.
+
+Then the same programs with a model that is right, too short, of a wrong shape, or right until something happens at run
+21. Beside what runs make of it: one factor for all runs, the newest weighing a fifth.
 """
 
 from __future__ import annotations
@@ -12,13 +15,37 @@ import math
 import random
 import time
 from collections import defaultdict
+from dataclasses import replace
 from statistics import fmean, median
+from typing import TYPE_CHECKING
 
+from cosched.prediction.calibration import Correction
 from cosched.prediction.history import FEWEST_RUNS, History, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _NOISE = 0.03
 _GROUPS = (3, 6, 12, 24, 40, 60)  # runs seen, from each to the next
 _COUNTS = range(1, 17)
+_AFTER = (1, 2, 3, 4, 6, 10, 20)  # runs after which something is printed
+_CHANGED = 20
+_CASES: dict[str, tuple[Callable[[Run], float], Callable[[int], float], int]] = {
+    # the model's seconds, a factor of a run's time by its number, and the number from which runs are counted
+    "right": (lambda run: run.seconds, lambda _number: 1.0, 0),
+    "1.6 times too short": (lambda run: run.seconds / 1.6, lambda _number: 1.0, 0),
+    "wrong shape": (lambda run: run.seconds / math.sqrt(run.hosts), lambda _number: 1.0, 0),
+    "program slower from run 21": (
+        lambda run: run.seconds,
+        lambda number: 1.6 if number >= _CHANGED else 1.0,
+        _CHANGED,
+    ),
+    "run 21 four times too long": (
+        lambda run: run.seconds,
+        lambda number: 4.0 if number == _CHANGED else 1.0,
+        _CHANGED,
+    ),
+}
 
 
 def main() -> None:
@@ -46,15 +73,59 @@ def main() -> None:
     for group in _GROUPS[:-1]:
         texts = (f"{name} {median(values):6.1%} {fmean(values):7.1%}" for name, values in _of(errors, group))
         print(f"from {group:2} runs on   {'   '.join(texts)}   range {fmean(held[group]):.0%}")
+    _print_cases(range(options.seed, options.seed + options.programs))
     _print_times(random.Random(options.seed))
 
 
-def _runs(draw: random.Random, count: int) -> list[Run]:
+def _print_cases(seeds: range) -> None:
+    """Print median errors after each number of runs, and how often the range holds."""
+    print(f"with a model: median error after {', '.join(map(str, _AFTER))} runs (the range holds)")
+    for case, (model, happens, first) in _CASES.items():
+        errors: dict[tuple[str, int], list[float]] = defaultdict(list)
+        held: dict[int, list[bool]] = defaultdict(list)
+        for seed in seeds:
+            draw = random.Random(seed)
+            runs = [
+                replace(run, stated=model(run), seconds=run.seconds * happens(number) * _disturbed(draw))
+                for number, run in enumerate(_runs(draw, first + _AFTER[-1] + 1, noise=0.0))
+            ]
+            for after in _AFTER:
+                run, before = runs[first + after], runs[: first + after]
+                assert run.stated is not None
+                factor = _factor(before)
+                errors["one factor", after].append(abs(run.stated * factor / run.seconds - 1))
+                foretold, most = run.stated * factor, math.inf
+                if len(before) >= FEWEST_RUNS:
+                    found = History(before).predict(run.numbers, [run.hosts], "", stated=[run.stated])
+                    foretold, most = (float(value[0]) for value in found)
+                    held[after].append(foretold**2 / most <= run.seconds <= most)
+                errors["runs", after].append(abs(foretold / run.seconds - 1))
+        print(f"  {case}")
+        for name in ("runs", "one factor"):
+            print(f"    {name:10}" + "".join(f"{median(errors[name, after]):8.1%}" for after in _AFTER))
+        print(
+            "    range     " + "".join(f"{fmean(held[after]):8.0%}" if held[after] else "       -" for after in _AFTER)
+        )
+
+
+def _disturbed(draw: random.Random) -> float:
+    return math.exp(_NOISE * draw.gauss(0, 1))
+
+
+def _factor(runs: Sequence[Run]) -> float:
+    known = Correction()
+    for run in runs:
+        assert run.stated is not None
+        known = known.learn(run.stated, run.seconds)
+    return known.factor
+
+
+def _runs(draw: random.Random, count: int, noise: float = _NOISE) -> list[Run]:
     found = []
     for _ in range(count):
         size, hosts = float(int(10 ** draw.uniform(2.5, 4))), draw.randint(1, 8)
         seconds = 2e-6 * size**2 / hosts + 0.3 + 2e-5 * size * hosts
-        found.append(Run((size,), hosts, "", seconds * math.exp(_NOISE * draw.gauss(0, 1))))
+        found.append(Run((size,), hosts, "", seconds * math.exp(noise * draw.gauss(0, 1))))
     return found
 
 

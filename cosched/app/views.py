@@ -140,6 +140,7 @@ def profile_view(profile: Profile) -> ProfileView:
         source=str(profile.source),
         hardware=profile.hardware,
         runs=profile.runs,
+        stated=_nulled(profile.stated) if profile.stated else None,
     )
 
 

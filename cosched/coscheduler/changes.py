@@ -88,6 +88,7 @@ class RunRecord:
         seconds: run time.
         finished: when it ended, seconds since the epoch.
         program_digest: see `TaskSpec`.
+        stated: seconds that its model or its user foretold, before runs corrected them; None where neither did.
     """
 
     task: str
@@ -101,6 +102,7 @@ class RunRecord:
     seconds: float
     finished: float
     program_digest: str = ""
+    stated: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from cosched.coscheduler.sharing.claims import given_back
 from cosched.coscheduler.sharing.fair_shares import FairShares
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import AttemptState
+from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -291,7 +292,7 @@ class CoreState:
         task, classes = self.tasks[attempt.task], self.hosts.classes()
         found = {classes.get(host, "") for host in attempt.hosts} or {""}
         if attempt.finished > attempt.started and len(found) == 1:
-            features = task.spec.features(task.owner)
+            features, hardware = task.spec.features(task.owner), found.pop()
             self._new_runs.append(
                 RunRecord(
                     task.id,
@@ -300,11 +301,12 @@ class CoreState:
                     task.owner,
                     task.spec.application,
                     len(attempt.hosts) or attempt.count,
-                    found.pop(),
+                    hardware,
                     attempt.predicted,
                     attempt.finished - attempt.started,
                     attempt.finished,
                     task.spec.program_digest,
+                    _stated_seconds(task, attempt, hardware),
                 )
             )
 
@@ -349,3 +351,16 @@ class CoreState:
             (self._prioritised.add if task.spec.priority else self._prioritised.discard)(task.id)
             (self._demanding.add if any(task.spec.needs) else self._demanding.discard)(task.id)
         self.tasks[task.id] = task
+
+
+def _stated_seconds(task: Task, attempt: Attempt, hardware: str) -> float | None:
+    """Return the seconds that model or user foretold for an attempt.
+
+    None where neither did; runs that corrected them do not count.
+    """
+    if task.profile is None or task.profile.source is PredictionSource.HISTORY:
+        return None
+    profile = task.profile.among([hardware]) if hardware else task.profile
+    count = len(attempt.hosts) or attempt.count
+    seconds = profile.stated or profile.seconds
+    return seconds[count - 1] if count <= len(seconds) and seconds[count - 1] < math.inf else None

@@ -33,7 +33,7 @@ class MemoryLevels:
 
 
 def working_sets(available: int) -> list[int]:
-    """Return the sizes to be measured, in bytes: up to a quarter of what is available."""
+    """Return the bytes of sets to be measured: a quarter of the memory at most."""
     sizes = []
     size = _SMALLEST
     while size <= min(_LARGEST, available // 4):

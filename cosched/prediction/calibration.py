@@ -22,6 +22,7 @@ _NEWEST = 0.2  # the newest run weighs at least this much, so that the factor fo
 _REMEMBERED = 2 / _NEWEST - 1  # as many equal weights have the variance of a mean that forgets at that rate
 _STATED = 3.0  # runs; a model's word about itself is soon outweighed
 _FEWEST = 2
+_SHORT = 1.0  # seconds; less is mostly start-up, which longer runs have only once, too
 _LARGEST = 10.0  # one run may not say more than this: a stray measurement must not turn the plan over
 
 
@@ -53,12 +54,13 @@ class Correction:
         if actual <= 0 or not math.isfinite(actual):
             return self
         ratio = min(max(actual / predicted, 1 / _LARGEST), _LARGEST)
-        weight = max(1 / (self.runs + 1), _NEWEST)
+        trust = min(actual / _SHORT, 1.0) ** 2
+        weight = trust * max(1 / (self.runs + 1), _NEWEST)
         off = math.log(ratio) - math.log(self.factor)
         factor = math.exp(math.log(self.factor) + weight * off)
         variance = 0.0
         if self.runs:
-            weight = max(1 / self.runs, _NEWEST)
+            weight = trust * max(1 / self.runs, _NEWEST)
             variance = (1 - weight) * self.variance + weight * off**2
         return Correction(factor, self.runs + 1, variance)
 

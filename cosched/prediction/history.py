@@ -7,7 +7,7 @@ Learning, 2006, algorithm 2.1), averaged over kernels by their likelihoods (5.2)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "history_profile"]
+__all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "corrected_by_runs", "history_profile"]
 
 FEWEST_RUNS = 3
 MOST_RUNS = 100  # newest ones; more take longer and teach little
 
-_LEVEL = 2.0  # deviation of the logarithm of a run time that nothing is known of
-_SLOPE = 1.0  # of the exponent of a number
-_HOSTS_SLOPE, _HOSTS_DEVIATION = -0.7, 0.5  # of the exponent of the number of hosts
 _CLASS = 0.4  # deviation between classes of hosts
 _PROGRAM = 0.4  # between what a program was before it was built anew, or edited, and after
-_KINDS = np.array([_CLASS**2, _PROGRAM**2])
+_CHANGE = 0.5  # between runs before and after something changed
+_KINDS = np.array([_CLASS**2, _PROGRAM**2, _CHANGE**2])
+_SURE = 5.0  # logarithm of how much likelier a change must make the runs
+_NEWEST = (2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48)  # runs since a change
 _CURVED = (0.1, 0.3, 1.0)
 _LENGTHS = (0.7, 1.5, 3.0)
 _NOISE = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
@@ -39,6 +39,7 @@ _LEAST_PART = 0.02  # of the likeliest kernel's likelihood; less is left out
 _STRAY = 3.5  # times the usual distance from what the other runs say, beyond which a run is left out
 _STRAY_AT_LEAST = math.log(1.5)  # and so much too long or too short
 _FEWEST_JUDGED = 5  # runs among which a stray one is looked for
+_SHORT = 0.1  # seconds; what is foretold as shorter has its start-up counted as if it were so long
 _BEYOND = 1.3  # wider range outside of what was seen
 _SHORTEST, _LONGEST = 1e-6, 10 * 365 * 86400.0  # seconds; nobody plans with less or more
 _FARTHEST = 100.0  # logarithms of run times end here
@@ -54,6 +55,7 @@ class Run:
         hardware: class of its hosts, empty where the manager names none.
         seconds: run time.
         program: digest of the program, empty where it is not known.
+        stated: seconds that its model or its user foretold, where the history is of how far they are off.
     """
 
     numbers: tuple[float, ...]
@@ -61,6 +63,30 @@ class Run:
     hardware: str
     seconds: float
     program: str = ""
+    stated: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Prior:
+    """What is taken for likely before the first run: deviations of logarithms.
+
+    Attributes:
+        level: that of the run time, or of how far a stated one is off.
+        slope: that of the exponent of a number.
+        hosts: mean of the exponent of the number of hosts.
+        hosts_slope: deviation of that.
+        startup: seconds that every run takes longer, whatever its size.
+    """
+
+    level: float
+    slope: float
+    hosts: float
+    hosts_slope: float
+    startup: float = 0.0
+
+
+_NOTHING_STATED = _Prior(2.0, 1.0, -0.7, 0.5)
+_STATED = _Prior(0.5, 0.3, 0.0, 0.5, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +117,11 @@ class _Fit:
 class History:
     """Runs of one program, and what they tell of the next one.
 
+    Where all runs have stated times, it is learnt how far these are off, by a factor and by seconds of start-up.
+
     Attributes:
         runs: those that it learns from, the newest last.
+        since_change: how many of them came after the times of all had changed, without their numbers; 0: no change.
     """
 
     def __init__(self, runs: Iterable[Run]) -> None:
@@ -106,14 +135,23 @@ class History:
             raise ValueError("a history needs a run")
         self._classes = sorted({run.hardware for run in self.runs})
         self._programs = sorted({run.program for run in self.runs})
-        points = np.array([_point(run.numbers, run.hosts) for run in self.runs])
+        self._prior = _NOTHING_STATED if any(run.stated is None for run in self.runs) else _STATED
+        points = np.array([_point(run.numbers, run.hosts, run.stated) for run in self.runs])
         self._centre = points.mean(axis=0)
+        self._centre[-1] = 0.0  # a start-up is nothing to the longest runs, not to the mean of those seen
         self._low, self._high = points.min(axis=0), points.max(axis=0)
+        self._slopes = np.array(
+            [*[self._prior.slope] * (points.shape[1] - 2), self._prior.hosts_slope, self._prior.startup]
+        )
         self._points = points - self._centre
-        self._kinds = np.array([self._kind(run.hardware, run.program) for run in self.runs])
-        logs = np.log([run.seconds for run in self.runs]) - _HOSTS_SLOPE * self._points[:, -1]
-        self._level = float(np.median(logs))
+        self._kinds = np.array([(*self._kind(run.hardware, run.program), 0) for run in self.runs])
+        logs = (
+            np.log([run.seconds / (run.stated or 1.0) for run in self.runs]) - self._prior.hosts * self._points[:, -2]
+        )
+        self._level = float(np.median(logs)) if self._prior is _NOTHING_STATED else 0.0
         self._logs = logs - self._level
+        self.since_change = self._since_change()
+        self._kinds[len(self.runs) - self.since_change :, 2] = 1
         self._fits = self._fitted()
         self._without_strays()
 
@@ -123,7 +161,12 @@ class History:
         return {run.hosts for run in self.runs}
 
     def predict(
-        self, numbers: Sequence[float], counts: Sequence[int], hardware: str, program: str = ""
+        self,
+        numbers: Sequence[float],
+        counts: Sequence[int],
+        hardware: str,
+        program: str = "",
+        stated: Sequence[float] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return median and 95 % quantile of the next run's seconds, by number of hosts.
 
@@ -132,23 +175,28 @@ class History:
             counts: numbers of hosts.
             hardware: class of the hosts.
             program: digest of the program.
+            stated: seconds foretold, by number of hosts, where those of the runs were.
         """
-        points = np.array([_point(numbers, count) for count in counts])
+        foretold = [None] * len(counts) if stated is None else list(stated)
+        points = np.array([_point(numbers, *each) for each in zip(counts, foretold, strict=True)])
         beyond = ((points < self._low - 1e-9) | (points > self._high + 1e-9)).any(axis=1)
         points -= self._centre
-        kinds = np.array([self._kind(hardware, program)] * len(points))
+        kinds = np.array([(*self._kind(hardware, program), int(self.since_change > 0))] * len(points))
         parts, means, variances = [], [], []
         for fit in self._fits:
             cross = self._covariance(points, kinds, self._points, self._kinds, fit.kernel)
             half = fit.inverse @ cross.T
-            own = _LEVEL**2 + (points**2 @ _slopes(points.shape[1]) ** 2) + fit.kernel.curved**2 + _KINDS.sum()
+            own = self._prior.level**2 + (points**2 @ self._slopes**2) + fit.kernel.curved**2 + _KINDS.sum()
             parts.append(fit.part)
             means.append(cross @ fit.weights)
             variances.append(np.maximum(own - (half**2).sum(axis=0), 0.0) + fit.kernel.noise**2)
         mean = np.average(means, axis=0, weights=parts)
         variance = np.average(np.array(variances) + (np.array(means) - mean) ** 2, axis=0, weights=parts)
         deviation = np.sqrt(variance) * np.where(beyond, _BEYOND, 1.0)
-        logs = np.clip(mean + self._level + _HOSTS_SLOPE * points[:, -1], -_FARTHEST, _FARTHEST)
+        mean += self._level + self._prior.hosts * points[:, -2]
+        if stated is not None:
+            mean += np.log(stated)
+        logs = np.clip(mean, -_FARTHEST, _FARTHEST)
         return np.exp(logs), np.exp(np.minimum(logs + _t_quantile(len(self._logs) - 1) * deviation, 2 * _FARTHEST))
 
     def _kind(self, hardware: str, program: str) -> tuple[int, int]:
@@ -156,6 +204,40 @@ class History:
             self._classes.index(hardware) if hardware in self._classes else -1,
             self._programs.index(program) if program in self._programs else -1,
         )
+
+    def _since_change(self) -> int:
+        """Return how many runs there were since a change; 0 for no change.
+
+        The likelihoods of both are compared (the same book, 5.4); a single run may be a stray one.
+        """
+        kinds, count = self._kinds.copy(), len(self._logs)
+        found = [(self._most_likely(kinds) + _SURE, 0)]
+        for newest in _NEWEST:
+            if newest + FEWEST_RUNS <= count and self._seen_before(newest):
+                kinds[:, 2] = np.arange(count) >= count - newest
+                found.append((self._most_likely(kinds), newest))
+        return max(found)[1] if len(found) > 1 else 0
+
+    def _seen_before(self, newest: int) -> bool:
+        """Return whether most of the newest runs are of places like those before.
+
+        Else it may be the places that make the difference.
+        """
+        before, after = self._points[:-newest, :-1], self._points[-newest:, :-1]
+        inside = ((after >= before.min(axis=0) - 1e-9) & (after <= before.max(axis=0) + 1e-9)).all(axis=1)
+        return bool(2 * inside.sum() > newest)
+
+    def _most_likely(self, kinds: NDArray[np.int64]) -> float:
+        """Return the logarithm of the likelihood of the runs, without a curve."""
+        base = self._covariance(self._points, kinds, self._points, kinds, _Kernel(0.0, 1.0, 0.0))
+        return max(self._likelihood(base, noise)[0] for noise in _NOISE)
+
+    def _likelihood(self, covariance: NDArray[np.float64], noise: float) -> tuple[float, NDArray[np.float64]]:
+        """Return the logarithm of the likelihood of the runs, and the covariance's factor by Cholesky."""
+        factor = np.asarray(np.linalg.cholesky(covariance + noise**2 * np.eye(len(covariance))), np.float64)
+        explained = np.linalg.solve(factor, self._logs)
+        likelihood = -0.5 * float(explained @ explained) - float(np.log(np.diag(factor)).sum())
+        return likelihood - 0.5 * (math.log(noise / _USUAL_NOISE) / _NOISE_VARIES) ** 2, factor
 
     def _without_strays(self) -> None:
         """Leave out the runs that contradict all others.
@@ -180,10 +262,7 @@ class History:
         for curved, length in ((0.0, 1.0), *product(_CURVED, _LENGTHS)):
             smooth = base + curved**2 * np.exp(-apart / (2 * length**2))
             for noise in _NOISE:
-                factor = np.asarray(np.linalg.cholesky(smooth + noise**2 * np.eye(len(base))), np.float64)
-                explained = np.linalg.solve(factor, self._logs)
-                likelihood = -0.5 * float(explained @ explained) - float(np.log(np.diag(factor)).sum())
-                likelihood -= 0.5 * (math.log(noise / _USUAL_NOISE) / _NOISE_VARIES) ** 2
+                likelihood, factor = self._likelihood(smooth, noise)
                 found.append((likelihood, _Kernel(curved, length, noise), factor))
         most = max(likelihood for likelihood, _, _ in found)
         return [
@@ -196,8 +275,8 @@ class History:
         inverse = np.asarray(np.linalg.inv(factor), np.float64)
         return _Fit(kernel, part, inverse, inverse.T @ (inverse @ self._logs))
 
-    @staticmethod
     def _covariance(
+        self,
         points: NDArray[np.float64],
         kinds: NDArray[np.int64],
         others: NDArray[np.float64],
@@ -205,10 +284,10 @@ class History:
         kernel: _Kernel,
     ) -> NDArray[np.float64]:
         """Return the covariance of logarithms of run times, without their noise."""
-        linear = (points * _slopes(points.shape[1]) ** 2) @ others.T
+        linear = (points * self._slopes**2) @ others.T
         same = (kinds[:, np.newaxis] == others_kinds) @ _KINDS
         smooth = kernel.curved**2 * np.exp(-_square_distances(points, others) / (2 * kernel.length**2))
-        return np.asarray(_LEVEL**2 + linear + same + smooth)
+        return np.asarray(self._prior.level**2 + linear + same + smooth)
 
 
 def history_profile(
@@ -218,27 +297,49 @@ def history_profile(
 
     None where the runs tell nothing: a number of another order of magnitude may lead anywhere.
     """
-    seconds, low, high = ([math.inf] * max(counts) for _ in range(3))
     median, slow = history.predict(numbers, counts, hardware, program)
+    seconds, low, high = _times(counts, median, slow)
+    if min(seconds) == math.inf:
+        return None
+    return Profile(seconds, PredictionSource.HISTORY, hardware, low, high, runs=len(history.runs))
+
+
+def corrected_by_runs(history: History, numbers: Sequence[float], stated: Profile, program: str = "") -> Profile | None:
+    """Return a stated prediction as runs have corrected it, with a range.
+
+    It is for hosts of one class. None where the runs tell nothing.
+    """
+    counts = [count for count, seconds in enumerate(stated.seconds, 1) if seconds < math.inf]
+    foretold = [stated.on(count) for count in counts]
+    median, slow = history.predict(numbers, counts, stated.hardware, program, foretold)
+    seconds, low, high = _times(counts, median, slow, len(stated.seconds))
+    if seconds.count(math.inf) > stated.seconds.count(math.inf):
+        return None
+    return replace(stated, seconds=seconds, low=low, high=high, runs=len(history.runs), stated=stated.seconds)
+
+
+def _times(
+    counts: Sequence[int], median: NDArray[np.float64], slow: NDArray[np.float64], width: int = 0
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """Return seconds, low and high on 1, 2, … hosts, infinite where nothing is told."""
+    seconds, low, high = ([math.inf] * max(width, *counts, 1) for _ in range(3))
     for count, expected, most in zip(counts, median.tolist(), slow.tolist(), strict=True):
         if expected**2 / most > _SHORTEST and most < _LONGEST:
             seconds[count - 1], high[count - 1], low[count - 1] = expected, most, expected**2 / most
-    if min(seconds) == math.inf:
-        return None
-    return Profile(tuple(seconds), PredictionSource.HISTORY, hardware, tuple(low), tuple(high), runs=len(history.runs))
+    return tuple(seconds), tuple(low), tuple(high)
 
 
-def _point(numbers: Sequence[float], hosts: int) -> list[float]:
-    """Return a run's place: logarithms of large numbers, and of the number of hosts."""
-    return [*(math.asinh(number) for number in numbers), math.log(hosts)]
+def _point(numbers: Sequence[float], hosts: int, stated: float | None = None) -> list[float]:
+    """Return a run's place: logarithms of numbers and hosts, and the weight of a start-up.
 
-
-def _slopes(dimensions: int) -> NDArray[np.float64]:
-    return np.array([_SLOPE] * (dimensions - 1) + [_HOSTS_DEVIATION])
+    That is what a second more is to a run so long.
+    """
+    return [*map(math.asinh, numbers), math.log(hosts), 0.0 if stated is None else 1 / max(stated, _SHORT)]
 
 
 def _square_distances(points: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(((points[:, np.newaxis] - others) ** 2).sum(axis=2))
+    """Return the squares of how far runs are apart, by their numbers and their hosts."""
+    return np.asarray(((points[:, np.newaxis, :-1] - others[:, :-1]) ** 2).sum(axis=2))
 
 
 def _t_quantile(freedom: int) -> float:

@@ -47,7 +47,8 @@ class Profile:
         high: times that one run in twenty exceeds, likewise; None together with `low`.
         classes: the profile on hosts of each class alone, its `hardware` the name of the class; empty where one profile
             holds for all hosts. The times above are then those of the slowest class that is reckoned with.
-        runs: from how many runs it was learnt; 0 where its source is no history.
+        runs: from how many runs it was learnt, or corrected; 0 for none.
+        stated: what the source said before runs corrected it, seconds on 1, 2, … hosts; empty where none did.
     """
 
     seconds: tuple[float, ...]
@@ -57,6 +58,7 @@ class Profile:
     high: tuple[float, ...] | None = None
     classes: tuple[Profile, ...] = ()
     runs: int = 0
+    stated: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not any(math.isfinite(value) for value in self.seconds):
@@ -204,9 +206,10 @@ def slowest_profile(profiles: Sequence[Profile], hardware: str) -> Profile:
     )
     seconds, low, high = zip(*(max(triple) for triple in triples), strict=True)
     classes, first = tuple(profiles) if len(profiles) > 1 else (), profiles[0]
-    if all(item.low is None for item in profiles):
-        return Profile(seconds, first.source, hardware, classes=classes, runs=first.runs)
-    return Profile(seconds, first.source, hardware, low, high, classes, first.runs)
+    whole = Profile(seconds, first.source, hardware, classes=classes, runs=first.runs)
+    if all(item.stated for item in profiles):
+        whole = replace(whole, stated=tuple(map(max, *(item.stated for item in (first, *profiles)))))
+    return whole if all(item.low is None for item in profiles) else replace(whole, low=low, high=high)
 
 
 def _logarithms(least: tuple[float, ...], most: tuple[float, ...]) -> tuple[float, ...]:

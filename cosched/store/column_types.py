@@ -60,6 +60,8 @@ def _profile_document(profile: Profile) -> dict[str, Any]:
         document |= {"low": _finite_or_null(profile.low), "high": _finite_or_null(profile.high)}
     if profile.runs:
         document["runs"] = profile.runs
+    if profile.stated:
+        document["stated"] = _finite_or_null(profile.stated)
     if profile.classes:
         document["classes"] = [_profile_document(each) for each in profile.classes]
     return document
@@ -70,7 +72,8 @@ def _profile(document: Mapping[str, Any]) -> Profile:
     low, high = (_finite_or_infinite(document[end]) if end in document else None for end in ("low", "high"))
     classes = tuple(_profile(each) for each in document.get("classes", ()))
     source, runs = PredictionSource(document["source"]), document.get("runs", 0)
-    return Profile(seconds, source, document["hardware"], low, high, classes, runs)
+    stated = _finite_or_infinite(document.get("stated", ()))
+    return Profile(seconds, source, document["hardware"], low, high, classes, runs, stated)
 
 
 def _finite_or_null(times: Sequence[float]) -> list[float | None]:

@@ -302,6 +302,7 @@ runs = Table(
     Column("seconds", Double, nullable=False),
     Column("finished", Double, nullable=False),
     Column("program_digest", String(64), nullable=False, server_default=text("''")),
+    Column("stated", Double),
     Index("runs_by_key", "key", "id"),
     Index("runs_by_application", "application", "id"),
     Index("runs_by_end", "finished"),

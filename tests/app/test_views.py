@@ -85,6 +85,7 @@ def test_all_that_is_known_is_json() -> None:
         "low": None,
         "high": None,
         "runs": 0,
+        "stated": None,
     }
     assert document["tries"][0]["state"] == "held"
     assert document["log"][0]["kind"] == "submitted"

@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.prediction.history import History, Run, history_profile
-from cosched.prediction.profile import PredictionSource
+from cosched.prediction.history import History, Run, corrected_by_runs, history_profile
+from cosched.prediction.profile import PredictionSource, Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def _seconds(size: float, hosts: int) -> float:
@@ -62,6 +68,65 @@ def test_one_stray_run_changes_nothing(place: int) -> None:
     seconds = [20.0, 20.6, 19.7, 20.2, 19.9, 20.3]
     seconds.insert(place, 80.0)
     assert _off(History([Run((), 1, "", each) for each in seconds]), Run((), 1, "", 20.0)) < 0.03
+
+
+def _stated(seed: int, count: int, model: Callable[[Run], float], actual: Callable[[int], float]) -> list[Run]:
+    """Return runs with what a model says of them; `actual` multiplies the time of a run by its number."""
+    return [
+        replace(run, stated=model(exact), seconds=run.seconds * actual(number))
+        for number, (run, exact) in enumerate(zip(_runs(count, seed), _runs(count, seed, 0.0), strict=True))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "actual", "seen", "most"),
+    [
+        pytest.param(lambda run: run.seconds, lambda _number: 1.0, 3, 0.06, id="right from the start"),
+        pytest.param(lambda run: run.seconds / 1.6, lambda _number: 1.0, 3, 0.1, id="wrong level, third run"),
+        pytest.param(lambda run: run.seconds / 3, lambda _number: 1.0, 3, 0.1, id="very wrong level, third run"),
+        pytest.param(lambda run: run.seconds / run.hosts**0.5, lambda _number: 1.0, 6, 0.1, id="wrong shape, sixth"),
+        pytest.param(lambda run: run.seconds, lambda number: 4.0 if number == 20 else 1.0, 21, 0.06, id="a stray run"),
+        pytest.param(lambda run: run.seconds, lambda number: 1.6 if number > 19 else 1.0, 23, 0.1, id="slower since"),
+    ],
+)
+def test_what_a_model_says_is_mended_by_runs(
+    model: Callable[[Run], float], actual: Callable[[int], float], seen: int, most: float
+) -> None:
+    errors = []
+    for seed in range(300, 320):
+        runs = _stated(seed, seen + 1, model, actual)
+        last, stated = runs[seen], runs[seen].stated
+        assert stated is not None
+        (expected,), _ = History(runs[:seen]).predict(last.numbers, [last.hosts], "", stated=[stated])
+        errors.append(abs(float(expected) / last.seconds - 1))
+    assert median(errors) < most
+
+
+def test_a_change_is_noticed_and_a_stray_run_is_none() -> None:
+    tried = [Run((), hosts, "", seconds, stated=2.0) for hosts, seconds in ((1, 2.0), (2, 4.0)) for _ in range(3)]
+    for runs, since in (
+        (tried, 0),  # first on one host, then on two
+        (_stated(5, 23, lambda run: run.seconds, lambda number: 1.6 if number > 19 else 1.0), 3),
+        (_stated(5, 23, lambda run: run.seconds, lambda number: 4.0 if number == 20 else 1.0), 0),
+        (_stated(5, 23, lambda run: run.seconds, lambda _number: 1.0), 0),
+    ):
+        assert History(runs).since_change == since
+
+
+def test_tries_of_less_than_a_second_say_little_of_a_long_run() -> None:
+    tries = [Run((10.0,), 1, "", 0.42, stated=0.32) for _ in range(8)]  # a tenth of a second of start-up
+    (expected,), _ = History(tries).predict((1500.0,), [1], "", stated=[50.0])
+    assert 45 < expected < 56
+
+
+def test_a_model_that_has_more_hosts_faster_learns_that_they_are_slower() -> None:
+    runs = [Run((), hosts, "", seconds, stated=said) for hosts, seconds, said in ((1, 2.0, 4.0), (2, 4.0, 2.0)) * 3]
+    stated = Profile((4.0, 2.0), PredictionSource.MODEL, "")
+    profile = corrected_by_runs(History(runs), (), stated)
+    assert profile is not None
+    assert profile.best_count == 1
+    assert profile.seconds == pytest.approx((2.0, 4.0), rel=0.1)
+    assert (profile.source, profile.stated, profile.runs) == (PredictionSource.MODEL, (4.0, 2.0), 6)
 
 
 def test_what_was_not_seen_has_a_wider_range() -> None:

@@ -34,6 +34,7 @@ _ADDED = (
     ("0028", "tasks", "file_sizes"),
     ("0028", "tasks", "program_digest"),
     ("0028", "runs", "program_digest"),
+    ("0029", "runs", "stated"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))

@@ -107,7 +107,8 @@ class ProfileView:
         hardware: the resource model; empty for the user's own figures.
         low: times that one run in twenty stays below; null where no uncertainty is known.
         high: times that one run in twenty exceeds; likewise.
-        runs: from how many runs like it the times were learnt; 0 where the source is no history.
+        runs: from how many runs like it the times were learnt, or corrected; 0 for none.
+        stated: what model or user said before runs corrected it; null where none did.
     """
 
     seconds: tuple[float | None, ...]
@@ -116,6 +117,7 @@ class ProfileView:
     low: tuple[float | None, ...] | None = None
     high: tuple[float | None, ...] | None = None
     runs: int = 0
+    stated: tuple[float | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

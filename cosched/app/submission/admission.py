@@ -125,6 +125,8 @@ def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
     shortest = _unmeetable_run_time(task, domain)
     if shortest is None or task.profile is None or task.spec.deadline is None:
         return
+    if _first_start(task, domain) + min(task.profile.stated or task.profile.seconds) <= task.spec.deadline:
+        return  # nor is what they say of a model that would meet it
     earliest = math.ceil(_first_start(task, domain) + shortest)
     raise UserError(
         f"the deadline {format_time(task.spec.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, "

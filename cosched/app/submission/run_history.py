@@ -11,7 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History, Run, history_profile
+from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History, Run, corrected_by_runs, history_profile
 from cosched.prediction.profile import slowest_profile
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class _Learnt:
     Attributes:
         newest: its newest run.
         history: None where there are too few runs.
+        stated: those runs of which something was foretold, to learn how far that is off; None where there are too few.
         looked: when a newer one was looked for, seconds of the monotonic clock.
         asked: for what a prediction was last asked for; None before.
         profile: the answer.
@@ -41,6 +42,7 @@ class _Learnt:
     newest: int
     looked: float
     history: History | None
+    stated: History | None
     asked: tuple[tuple[float, ...], range, tuple[str, ...], str] | None = None
     profile: Profile | None = None
 
@@ -95,6 +97,29 @@ class RunHistory:
         self._keep(features.key, replace(learnt, asked=place, profile=profile))
         return profile
 
+    def corrected(self, features: RunFeatures, stated: Profile, program: str = "") -> Profile:
+        """Return the prediction of a model or a user as earlier runs have corrected it.
+
+        Args:
+            features: what decides how long it runs.
+            stated: what is said, from nothing that was learnt.
+            program: digest of the program.
+
+        Returns:
+            The same after fewer than `FEWEST_RUNS` runs of which something was foretold.
+
+        Raises:
+            StoreFault: the runs cannot be read.
+        """
+        learnt = self._learnt(features)
+        if learnt.stated is None:
+            return stated
+        parts = [
+            corrected_by_runs(learnt.stated, features.numbers, each, program) for each in stated.classes or (stated,)
+        ]
+        known = [part for part in parts if part is not None]
+        return slowest_profile(known, stated.hardware) if len(known) == len(parts) else stated
+
     def _learnt(self, features: RunFeatures) -> _Learnt:
         with self._guard:
             known = self._known.get(features.key)
@@ -104,13 +129,11 @@ class RunHistory:
         newest = self._runs.newest(features.key)
         if known is not None and known.newest == newest:
             return self._keep(features.key, replace(known, looked=now))
-        runs = [
-            Run(each.numbers, each.hosts, each.hardware, each.seconds, each.program_digest)
-            for each in self._runs.of(features.key, MOST_RUNS)
-            if len(each.numbers) == len(features.numbers)
-        ]
-        history = History(runs) if len(runs) >= FEWEST_RUNS else None
-        return self._keep(features.key, _Learnt(newest, now, history))
+        kept = [each for each in self._runs.of(features.key, MOST_RUNS) if len(each.numbers) == len(features.numbers)]
+        runs = [Run(each.numbers, each.hosts, each.hardware, each.seconds, each.program_digest) for each in kept]
+        stated = [replace(run, stated=each.stated) for run, each in zip(runs, kept, strict=True) if each.stated]
+        history, off = (History(some) if len(some) >= FEWEST_RUNS else None for some in (runs, stated))
+        return self._keep(features.key, _Learnt(newest, now, history, off))
 
     def _keep(self, key: str, learnt: _Learnt) -> _Learnt:
         with self._guard:

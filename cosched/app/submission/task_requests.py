@@ -51,7 +51,7 @@ def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> Task
         "parameters": dict(task.parameters) if catalogued or task.model else {},
         "deadline": None if task.deadline is None else now + task.deadline - task.submitted,
         "hosts": _present_hosts(task) if learnt else None if source else task.count,
-        "profile": task.profile.seconds if own and task.profile is not None else None,
+        "profile": (task.profile.stated or task.profile.seconds) if own and task.profile is not None else None,
         "prepare": () if catalogued else task.prepare,
         "launch": LaunchMode(task.launch),
         "begin": None,

@@ -112,12 +112,24 @@ class TaskValidator:
         task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
         check_length(task.spec)
         check_needs(task, domain)
-        if task.profile is None and owner and self._history is not None:
-            counts = self._counts(request, task.spec.count, domain)
-            features, program = task.spec.features(owner), task.spec.program_digest
-            task = replace(task, profile=self._history.profile(features, counts, domain.classes, program))
+        if owner and self._history is not None:
+            task = self._with_history(self._history, task, owner, request, domain)
         check_deadline_can_be_met(task, domain)
         return task
+
+    def _with_history(
+        self, history: RunHistory, task: Task, owner: str, request: TaskRequest, domain: DomainState
+    ) -> Task:
+        """Return a task with the prediction of earlier runs, or its own corrected."""
+        features, program = task.spec.features(owner), task.spec.program_digest
+        if task.profile is None:
+            counts = self._counts(request, task.spec.count, domain)
+            return replace(task, profile=history.profile(features, counts, domain.classes, program))
+        profile = history.corrected(features, task.profile, program)
+        name, slash, hardware = task.correction.partition("/")
+        # What is left is learnt apart from how far the model alone is off.
+        correction = f"{name}+runs/{hardware}" if slash and profile.stated else task.correction
+        return replace(task, profile=profile, correction=correction)
 
     def _counts(self, request: TaskRequest, least: int, domain: DomainState) -> range:
         """Return the numbers of hosts that a task without a model may have.

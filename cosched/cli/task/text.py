@@ -219,6 +219,8 @@ def _profile_text(profile: ProfileView) -> str:
     if best != first:
         text += f", at best {_time_text(profile, best)} on {_count_text(best)}"
     source = f"from {profile.runs} runs like it" if profile.runs else profile.source
+    if profile.runs and profile.source != "history":
+        source = f"{profile.source}, corrected by {profile.runs} runs like it"
     return f"{text} ({source}{f', {profile.hardware}' if profile.hardware else ''})"
 
 

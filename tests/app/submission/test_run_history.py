@@ -9,6 +9,7 @@ from cosched.access import Principal, Role
 from cosched.api.documents import ProfileView, TaskRequest
 from cosched.coscheduler.changes import Changes, RunRecord
 from cosched.coscheduler.task import TaskSpec
+from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,13 +20,15 @@ ANN, BOB = Principal("ann", Role.USER), Principal("bob", Role.USER)
 HEAT = TaskRequest(command=("/opt/heat", "1000"))
 
 
-def ran(here: Daemon, seconds: Iterable[float], size: str = "1000", hosts: int = 1) -> None:
+def ran(
+    here: Daemon, seconds: Iterable[float], size: str = "1000", hosts: int = 1, stated: float | None = None
+) -> None:
     """Have the store know of earlier runs of ann's."""
     features = TaskSpec("heat", "heat", ("/opt/heat", size)).features("ann")
     here.store.commit(
         Changes(
             runs=tuple(
-                RunRecord("", features.key, features.numbers, "ann", "heat", hosts, "", None, each, 1.0)
+                RunRecord("", features.key, features.numbers, "ann", "heat", hosts, "", None, each, 1.0, "", stated)
                 for each in seconds
             )
         )
@@ -49,6 +52,30 @@ def test_a_command_that_ran_three_times_passes_through_no_longer(here: Daemon) -
     assert detail.profile.high is not None
     (again,) = here.services.submissions.submit(ANN, [replace(HEAT, deadline="now+1s")], "", "")
     assert again.notice == ""  # accepted: what other runs took refuses nothing
+
+
+def test_a_users_figures_are_corrected_by_what_was_run(here: Daemon) -> None:
+    asked = replace(HEAT, profile=(4.0, 2.0))
+    for hosts, seconds, stated in ((1, 2.0, 4.0), (2, 4.0, 2.0)):
+        ran(here, (seconds,) * 3, hosts=hosts, stated=stated)
+    (task,) = here.services.submissions.submit(ANN, [asked], "", "")
+    profile = here.services.tasks.task(ANN, task.id).profile
+    assert profile is not None
+    assert (profile.source, profile.runs, profile.stated) == ("user", 6, (4.0, 2.0))
+    assert list(profile.seconds) == [pytest.approx(2.0, rel=0.1), pytest.approx(4.0, rel=0.1)]
+    again = here.services.submissions.foresee(BOB, [asked])[0].profile
+    assert again is not None
+    assert again.seconds == (4.0, 2.0)  # another's runs tell nothing of bob's
+
+
+def test_runs_refuse_no_deadline_that_the_model_would_meet(here: Daemon) -> None:
+    ran(here, (60.0,) * 4, stated=30.0)
+    (task,) = here.services.submissions.submit(ANN, [replace(HEAT, profile=(30.0,), deadline="now+40s")], "", "")
+    profile = here.services.tasks.task(ANN, task.id).profile
+    assert profile is not None
+    assert profile.seconds[0] == pytest.approx(60.0, rel=0.1)
+    with pytest.raises(UserError, match="the shortest prediction is"):
+        here.services.submissions.submit(ANN, [replace(HEAT, profile=(30.0,), deadline="now+20s")], "", "")
 
 
 def test_it_learns_from_each_run(here: Daemon) -> None:
