@@ -148,6 +148,7 @@ class Forecast:
         offered: it would be late here, and neighbouring domains would be asked whether they end it sooner.
         claim: host-seconds that its deadline would claim of the budgets; 0 where it is not guaranteed, null where
             nothing is claimed.
+        more_runs: how many runs like it there must be before one without a prediction has it; 0 for all others.
     """
 
     application: str
@@ -162,6 +163,7 @@ class Forecast:
     effect: Effect | None = None
     offered: bool = False
     claim: float | None = None
+    more_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

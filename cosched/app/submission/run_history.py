@@ -35,8 +35,10 @@ class _Learnt:
         history: None where there are too few runs.
         stated: those runs of which something was foretold, to learn how far that is off; None where there are too few.
         looked: when a newer one was looked for, seconds of the monotonic clock.
+        count: how many runs there are.
         asked: for what a prediction was last asked for; None before.
         profile: the answer.
+        corrected: the last answer to what a model or a user says, with the question.
     """
 
     newest: int
@@ -45,6 +47,8 @@ class _Learnt:
     stated: History | None
     asked: tuple[tuple[float, ...], range, tuple[str, ...], str] | None = None
     profile: Profile | None = None
+    count: int = 0
+    corrected: tuple[tuple[tuple[float, ...], Profile, str], Profile] | None = None
 
 
 class RunHistory:
@@ -114,11 +118,24 @@ class RunHistory:
         learnt = self._learnt(features)
         if learnt.stated is None:
             return stated
+        place = (features.numbers, stated, program)
+        if learnt.corrected is not None and learnt.corrected[0] == place:
+            return learnt.corrected[1]
         parts = [
             corrected_by_runs(learnt.stated, features.numbers, each, program) for each in stated.classes or (stated,)
         ]
         known = [part for part in parts if part is not None]
-        return slowest_profile(known, stated.hardware) if len(known) == len(parts) else stated
+        found = slowest_profile(known, stated.hardware) if len(known) == len(parts) else stated
+        self._keep(features.key, replace(learnt, corrected=(place, found)))
+        return found
+
+    def more_runs(self, features: RunFeatures) -> int:
+        """Return how many more runs a command without a model must have to be predicted.
+
+        Raises:
+            StoreFault: the runs cannot be read.
+        """
+        return max(FEWEST_RUNS - self._learnt(features).count, 0)
 
     def _learnt(self, features: RunFeatures) -> _Learnt:
         with self._guard:
@@ -133,7 +150,7 @@ class RunHistory:
         runs = [Run(each.numbers, each.hosts, each.hardware, each.seconds, each.program_digest) for each in kept]
         stated = [replace(run, stated=each.stated) for run, each in zip(runs, kept, strict=True) if each.stated]
         history, off = (History(some) if len(some) >= FEWEST_RUNS else None for some in (runs, stated))
-        return self._keep(features.key, _Learnt(newest, now, history, off))
+        return self._keep(features.key, _Learnt(newest, now, history, off, count=len(kept)))
 
     def _keep(self, key: str, learnt: _Learnt) -> _Learnt:
         with self._guard:

@@ -255,6 +255,7 @@ class SubmissionService:
             earliest_deadline=None if profile is None else state.time + profile.quickest.shortest,
             offered=offered,
             claim=task.status.claim,
+            more_runs=self._validator.more_runs(task),
         )
 
 

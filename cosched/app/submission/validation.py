@@ -117,6 +117,12 @@ class TaskValidator:
         check_deadline_can_be_met(task, domain)
         return task
 
+    def more_runs(self, task: Task) -> int:
+        """Return how many more runs a task without a prediction needs; 0 for none."""
+        if task.profile is not None or self._history is None or not task.owner:
+            return 0
+        return self._history.more_runs(task.spec.features(task.owner))
+
     def _with_history(
         self, history: RunHistory, task: Task, owner: str, request: TaskRequest, domain: DomainState
     ) -> Task:

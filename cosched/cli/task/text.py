@@ -182,6 +182,9 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     """Return what a submission would lead to."""
     if forecast.profile is None:
         lines = [f"{clean(forecast.name)} has no model: it would go to the resource manager as it is"]
+        if forecast.more_runs:
+            runs = f"{forecast.more_runs} more run{'s' if forecast.more_runs > 1 else ''}"
+            lines.append(f"prediction:    after {runs} of this program, from what they took")
         if forecast.deadline is not None:
             due = format_optional_time(forecast.deadline)
             lines.append(f"deadline:      {due}, nothing plans towards it: give its run time (`--runtime`)")

@@ -43,7 +43,9 @@ def predicted(here: Daemon, request: TaskRequest = HEAT, user: Principal = ANN) 
 def test_a_command_that_ran_three_times_passes_through_no_longer(here: Daemon) -> None:
     ran(here, (20.0, 20.4))
     assert predicted(here) is None
+    assert here.services.submissions.foresee(ANN, [HEAT])[0].more_runs == 1
     ran(here, (19.8,))
+    assert here.services.submissions.foresee(ANN, [HEAT])[0].more_runs == 0
     (task,) = here.services.submissions.submit(ANN, [HEAT], "", "")
     detail = here.services.tasks.task(ANN, task.id)
     assert detail.profile is not None
