@@ -5,13 +5,15 @@
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cosched.api.deadlines import parse_since
+from cosched.api.documents import LearntRunView
 from cosched.api.times import format_duration, format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, figure, print_table
@@ -20,6 +22,8 @@ from cosched.errors import UserError
 __all__ = ["app"]
 
 app = typer.Typer()
+
+_MOST_RUNS = 1000  # of an application
 
 
 @app.command()
@@ -155,10 +159,30 @@ def usage(
 
 
 @app.command()
-def accuracy(server: ServerOption = "", json: JsonOption = False) -> None:
-    """Show the accuracy of predictions, by application and hardware."""
+def accuracy(
+    sources: Annotated[bool, typer.Option("--sources", help="By what models and users say alone.")] = False,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Show the accuracy of predictions, by application and hardware.
+
+    With --sources: errors of your newest runs, of all users' for operators, by what model or user said alone and by
+    what was predicted in the end.
+    """
     with connect(server) as client:
         found = client.accuracy()
+        if sources:
+            names = dict.fromkeys(entry.application for entry in found)
+            errors = [row for name in names for row in _source_errors(name, client.learnt_runs(name, _MOST_RUNS))]
+            if json:
+                emit_json(errors)
+                return
+            said = [
+                (row["application"], row["source"], str(row["runs"]), f"{row['median']:.1%}", f"{row['mean']:.1%}")
+                for row in errors
+            ]
+            print_table(("APPLICATION", "SAID BY", "RUNS", "MEDIAN ERROR", "MEAN ERROR"), said)
+            return
     if json:
         emit_json([asdict(entry) for entry in found])
         return
@@ -176,6 +200,23 @@ def accuracy(server: ServerOption = "", json: JsonOption = False) -> None:
         if entry.ratios
     ]
     print_table(("APPLICATION", "PREDICTED ON", "RUNS", "MEDIAN", "LEAST", "MOST", "CORRECTION"), rows)
+
+
+def _source_errors(application: str, runs: Sequence[LearntRunView]) -> list[dict[str, Any]]:
+    """Return how far off runs of an application were foretold, by who said it: parts of the seconds they took."""
+    said = {
+        "model or user alone": [(run.stated, run.seconds) for run in runs],
+        "as predicted": [(run.predicted, run.seconds) for run in runs],
+    }
+    found = []
+    for source, pairs in said.items():
+        errors = [abs(foretold / seconds - 1) for foretold, seconds in pairs if foretold]
+        if errors:
+            median, mean = statistics.median(errors), statistics.fmean(errors)
+            found.append(
+                {"application": application, "source": source, "runs": len(errors), "median": median, "mean": mean}
+            )
+    return found
 
 
 @app.command()

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.api.documents import Accuracy, LearntRunView
 from cosched.cli.main import run
+from cosched.client import Client
 from cosched.daemon.inbox import Inbox
 from tests.daemon.makers import serving
 
@@ -48,6 +50,33 @@ def test_a_status_that_is_not_of_now_says_of_when_it_is(
     assert "as of:" not in said(capsys, "status")
     monkeypatch.setattr(Inbox, "silence", lambda _: 60.0)
     assert "as of:   2" in said(capsys, "status")
+
+
+@pytest.mark.usefixtures("server")
+def test_what_was_said_alone_is_beside_what_runs_made_of_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Accuracy(application="heat", hardware="fast", ratios=(1.0,), factor=1.0, runs=1)
+    runs = [
+        LearntRunView(
+            task="1",
+            owner="ann",
+            numbers=(),
+            hosts=1,
+            hardware="",
+            predicted=predicted,
+            seconds=10.0,
+            finished=1.0,
+            stated=5.0,
+        )
+        for predicted in (9.0, 10.5, None)
+    ]
+    monkeypatch.setattr(Client, "accuracy", lambda _: [entry])
+    monkeypatch.setattr(Client, "learnt_runs", lambda *_: runs)
+    _, alone, predicted = said(capsys, "accuracy", "--sources").splitlines()
+    assert alone.split() == ["heat", "model", "or", "user", "alone", "3", "50.0%", "50.0%"]
+    assert predicted.split() == ["heat", "as", "predicted", "2", "7.5%", "7.5%"]
+    assert len(json.loads(said(capsys, "accuracy", "--sources", "--json"))) == 2
 
 
 @pytest.mark.usefixtures("server")

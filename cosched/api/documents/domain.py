@@ -223,6 +223,7 @@ class LearntRunView:
         seconds: how long it took.
         finished: when it ended.
         program_digest: the digest of its program; empty where nobody looked.
+        stated: seconds that its model or its user foretold alone; null where neither did.
     """
 
     task: str
@@ -234,6 +235,7 @@ class LearntRunView:
     seconds: float
     finished: float
     program_digest: str = ""
+    stated: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
