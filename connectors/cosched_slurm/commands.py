@@ -271,6 +271,18 @@ class SlurmCommands:
         """Return the waiting and running jobs of all users."""
         return self._listed("jobs", "squeue", "--all", "--json")
 
+    def every_job(self) -> list[dict[str, Any]]:
+        """Return the jobs of all users that the controller remembers, ended ones too."""
+        return self._listed("jobs", "squeue", "--all", "--states=all", "--json")
+
+    def update(self, jobs: Sequence[str], *changes: str) -> None:
+        """Change jobs that wait.
+
+        Raises:
+            ConnectorError: Slurm refused at least one change; those before it stand.
+        """
+        self._run("scontrol", "update", f"jobid={','.join(jobs)}", *changes)
+
     def nodes(self) -> list[dict[str, Any]]:
         """Return all nodes."""
         try:

@@ -9,6 +9,7 @@ from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch,
 from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import SpoolPruner, spool_faults, with_preparation_failure
+from cosched_slurm.adopted_jobs import AdoptedJobs
 from cosched_slurm.commands import SlurmCommands
 from cosched_slurm.foreign_jobs import ForeignJobs
 from cosched_slurm.job_arrays import JobArrays, array_groups
@@ -28,13 +29,14 @@ from cosched_slurm.owners import OwnerAccount, owner_account
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
 from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.slurm_settings import SlurmSettings
-from cosched_slurm.spool import SlurmAttemptFolders
+from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from cosched.connector.interface import AdoptableJob
     from cosched.errors import CoschedError
 
 __all__ = ["SlurmConnector"]
@@ -57,6 +59,7 @@ class SlurmConnector:
         self._slurm = PyslurmClient(self._settings) if self._settings.interface == "pyslurm" else self._commands
         self._largest = self._slurm.largest_array
         self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._unfinished)
+        self._adopted = AdoptedJobs(self._commands, self._settings.spool)
         self._foreign_jobs = ForeignJobs(self._slurm.all_users_jobs, self._attempts.known, self._settings.poll)
         self._accounting = AccountingCache(self._commands.accounting, self._settings.poll)
         self._job_watch = JobWatch(self._attempts, self._records, self._report, self._settings.poll)
@@ -88,6 +91,11 @@ class SlurmConnector:
     def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
         """Submit launches without hosts as arrays by shape, each other launch as a job."""
         outcomes = SubmitOutcomes()
+        for launch in launches:
+            if launch.adopted:
+                with outcomes.settle([launch.attempt]):
+                    outcomes[launch.attempt] = self._release(launch)
+        launches = [launch for launch in launches if not launch.adopted]
         shapes: dict[str, ArrayShape | None] = {}
         again: list[str] = []
         for launch in launches:
@@ -115,6 +123,30 @@ class SlurmConnector:
         outcomes.doubt_refusals(again)
         return outcomes
 
+    def adoptable_jobs(self) -> Sequence[AdoptableJob]:
+        """Return users' own jobs that etc/slurm/job_submit.lua made to wait, and those that were let go."""
+        return self._adopted.listed(self._report)
+
+    def retract(self, attempt: str, key: str) -> bool:
+        """Have a user's own job wait again, unless it has begun."""
+        check_attempt(attempt)
+        return self._adopted.retract(attempt, key)
+
+    def renew(self, until: float) -> None:
+        """Move the end of all leases."""
+        self._adopted.renew(until)
+
+    def abandon(self, key: str, reason: str) -> None:
+        """Let a user's own job run as any other.
+
+        Its AdminComment says why, where cosched may write that.
+        """
+        self._adopted.abandon(key, reason)
+
+    def remove(self, key: str, reason: str) -> None:
+        """Cancel a user's own job and note why."""
+        self._adopted.remove(key, reason)
+
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
         """Ask Slurm once for all attempts.
 
@@ -135,7 +167,8 @@ class SlurmConnector:
         check_attempt(attempt)
         with self._spool_faults():
             self._attempts.fence(attempt)
-        same = job_records(self._slurm.jobs(), self._arrays.attempts_of).get(attempt, [])
+        adopted = self._adopted.records().get(attempt)
+        same = [adopted] if adopted else job_records(self._slurm.jobs(), self._arrays.attempts_of).get(attempt, [])
         self._slurm.cancel([record.job for record in same if not record.has_ended])
 
     def find(self, attempt: str) -> JobReport | None:
@@ -165,6 +198,14 @@ class SlurmConnector:
     def close(self) -> None:
         """End the process that talks to Slurm, where there is one; jobs go on."""
         self._slurm.close()
+
+    def _release(self, launch: Launch) -> str:
+        """Let a user's own job go."""
+        check_attempt(launch.attempt)
+        self._make_folder(launch.attempt)
+        job = self._adopted.release(launch)
+        self._job_watch.follow(JobRecord(launch.attempt, 1, job, JobState.QUEUED, hosts=launch.hosts))
+        return job
 
     def _make_folder(self, attempt: str) -> bool:
         """Make an attempt's folder; return False where there is one already, and perhaps a job."""
@@ -289,7 +330,7 @@ class SlurmConnector:
             if any(not record.has_ended for record in same)
             else same[-1]
             for attempt, same in found.items()
-        }
+        } | self._adopted.records()
 
     def _unfinished(self) -> set[str]:
         """Return the folders in use: of live attempts, and of arrays that Slurm shows."""
@@ -300,15 +341,19 @@ class SlurmConnector:
             for record in same
             if not record.has_ended
         }
-        return live | {
-            name for row in rows if (name := commented_uuid(row)) is not None and self._arrays.attempts_of(name)
-        }
+        return (
+            live
+            | self._adopted.attempts()
+            | {name for row in rows if (name := commented_uuid(row)) is not None and self._arrays.attempts_of(name)}
+        )
 
     def _report(self, attempt: str, record: JobRecord | None) -> JobReport | None:
         with self._spool_faults():
             if record is None and self._settings.completions is not None and self._attempts.known(attempt):
                 record = self._completed(self._settings.completions, attempt)
             stamps = self._attempts.stamps(attempt)
+            if attempt in self._adopted.attempts():  # its user's own script leaves none
+                stamps = ProcessStamps(None if record is None else record.started)
             if record is not None and record.vanished and stamps.started is not None:
                 record = None  # it did begin, and Slurm has forgotten it
             fenced = self._attempts.fenced(attempt)

@@ -25,6 +25,7 @@ __all__ = [
     "job_state",
     "node_names",
     "plain_number",
+    "record_of_row",
     "start_diagnosis",
     "state_words",
 ]
@@ -175,7 +176,7 @@ def job_records(
     arrays: dict[tuple[str, str], int] = {}  # array and its number → processes of each element
     for row in rows:
         for attempt, count, job in _attempts_of_row(row, attempts_of):
-            found.setdefault(attempt, []).append(_record_of_row(row, attempt, count, job))
+            found.setdefault(attempt, []).append(record_of_row(row, attempt, count, job))
             if "_" in job:
                 arrays[commented_uuid(row) or "", job.partition("_")[0]] = count
     for (array, first), count in arrays.items():
@@ -271,7 +272,8 @@ def plain_number(value: object) -> float | None:
     return float(value)
 
 
-def _record_of_row(row: Mapping[str, Any], attempt: str, count: int, job: str) -> JobRecord:
+def record_of_row(row: Mapping[str, Any], attempt: str, count: int, job: str) -> JobRecord:
+    """Return the record of one of Slurm's jobs."""
     states = state_words(row.get("job_state"))
     why = str(row.get("state_reason") or "")
     state = job_state(states, why)

@@ -27,7 +27,7 @@ from cosched_slurm.sbatch_options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["read"]
+__all__ = ["cosched_requests", "read"]
 
 _COSCHED_REQUESTS = {
     "after": True,
@@ -110,7 +110,7 @@ def _directives(text: str, origin: UserFileOrigin) -> tuple[dict[str, str], list
             if re.match(r"#SBATCH\s", line):
                 options.update(_options(shlex.split(line[len("#SBATCH") :], comments=True)))
             elif re.match(r"#COSCHED\s", line):
-                requests += _cosched_requests(shlex.split(line[len("#COSCHED") :], comments=True))
+                requests += cosched_requests(shlex.split(line[len("#COSCHED") :], comments=True))
         except ValueError as error:
             raise UserError(f"{origin.name}:{number}: {error}: close the quotes") from error
         except UserError as error:
@@ -131,7 +131,12 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
         yield name, value or ""
 
 
-def _cosched_requests(words: list[str]) -> Iterator[tuple[str, str]]:
+def cosched_requests(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield what words such as --deadline=now+2h ask of cosched.
+
+    Raises:
+        UserError: a word is none of these.
+    """
     rest = iter(words)
     for word in rest:
         name, equals, value = word.removeprefix("--").partition("=")

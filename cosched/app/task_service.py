@@ -215,8 +215,8 @@ class EditChecks:
             )
         if task.spec.adopted and change.hosts is not None:
             raise UserError(
-                f"task {task.id} is a job that was submitted to the resource manager itself, and runs on one host: "
-                "submit its file with cosched task submit --file"
+                f"task {task.id} is a job that was submitted to the resource manager itself, which "
+                "says on how many hosts it runs: submit its file with cosched task submit --file"
             )
         state = self._state()
         undated = isinstance(change.deadline, str) and change.deadline == "none"

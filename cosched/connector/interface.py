@@ -372,6 +372,9 @@ class AdoptableJob:
         command: its program and arguments, for people.
         directory: its working directory.
         options: what the user asks of cosched, by the names of `cosched task submit`: deadline, runtime, application …
+        fault: why these cannot be read; empty where they can.
+        hosts: how many it may have, "2-8"; empty where the manager's own jobs have one host.
+        begin: epoch seconds before which its user does not want it to begin; None where he does not care.
         held: whether its user holds it.
         running: whether it runs.
         report: report on the attempt that it was let go for; None where there is none.
@@ -384,6 +387,9 @@ class AdoptableJob:
     command: tuple[str, ...]
     directory: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    fault: str = ""
+    hosts: str = ""
+    begin: float | None = None
     held: bool = False
     running: bool = False
     report: JobReport | None = None
@@ -395,7 +401,12 @@ class AdoptsJobs(Protocol):
 
     Behind a gate each waits for a lease that the manager itself lets lapse. `submit` opens the gate of a launch with
     `adopted`, on its hosts; `cancel` removes the job.
+
+    Attributes:
+        name: the manager's.
     """
+
+    name: str
 
     def adoptable_jobs(self) -> Sequence[AdoptableJob]:
         """Return all jobs with a gate in the queue, also those that run.

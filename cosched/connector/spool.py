@@ -43,6 +43,7 @@ __all__ = [
     "read_output",
     "spool_faults",
     "with_preparation_failure",
+    "write_durably",
 ]
 
 FENCED = 143  # exit code of a program that ends at SIGTERM
@@ -364,6 +365,17 @@ def _write_file(file: Path, text: str, mode: int) -> None:
     except BaseException:
         new.unlink(missing_ok=True)
         raise
+
+
+def write_durably(file: Path, text: str) -> None:
+    """Write a small file, whole or not at all, also where the power fails."""
+    new = file.with_name(f".{file.name}.{uuid.uuid4().hex}")
+    with new.open("x", encoding="utf-8") as written:
+        written.write(text)
+        written.flush()
+        os.fsync(written.fileno())
+    new.replace(file)
+    _sync_folder(file.parent)
 
 
 def _sync_folder(folder: Path) -> None:

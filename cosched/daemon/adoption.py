@@ -17,6 +17,7 @@ from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
 from cosched.api.runtimes import parse_runtime
 from cosched.api.times import parse_duration
+from cosched.connector.interface import JobState
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import (
@@ -31,7 +32,7 @@ from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.errors import CoschedError, SystemFault, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from cosched.app.core_access import CoreClient
     from cosched.app.submission.submissions import SubmissionService
@@ -45,7 +46,7 @@ _log = structlog.get_logger("cosched.adoption")
 
 _PAUSE = 1.0  # seconds between two looks
 _RENEWALS = 3.0  # in the time of a lease
-_NOT_FOR_JOBS = ("hosts", "begin", "after", "retries")
+_NOT_FOR_JOBS = ("begin", "after", "retries", "set")
 _BY_OWNER = "{} (in the resource manager's queue)"
 
 
@@ -154,7 +155,9 @@ class Adopter(threading.Thread):
         One whose task was cancelled is removed.
         """
         try:
-            task = self._submissions.adopt(Principal(job.owner, Role.USER), lambda: _request(job), job.key)
+            task = self._submissions.adopt(
+                Principal(job.owner, Role.USER), lambda: _request(job, self._connector.name), job.key
+            )
         except SystemFault:
             raise  # tried again at the next look
         except CoschedError as error:
@@ -179,7 +182,11 @@ class Adopter(threading.Thread):
                 self._reports[attempt.uuid] = report
                 self._core.apply(JobReported(now, report))
             return
-        if task.status.state is not TaskState.QUEUED or job.report is not None:
+        if task.status.state is not TaskState.QUEUED:
+            return
+        if job.report is not None:
+            if job.report.state is JobState.EVICTED:  # its attempt is over, and the manager would start it by itself
+                self._connector.retract(job.report.attempt, job.key)
             return
         by_owner = _BY_OWNER.format(job.owner)
         if job.running:
@@ -208,34 +215,46 @@ def _adopted(core: Coscheduler, _time: float) -> dict[str, _Live]:
     }
 
 
-def _request(job: AdoptableJob) -> TaskRequest:
+def _request(job: AdoptableJob, manager: str) -> TaskRequest:
     """Return the request of a job, as a submit file with these lines makes it."""
     options = job.options
-    refused = [name for name in _NOT_FOR_JOBS if name in options and (name, options[name]) != ("hosts", "1")]
+    if job.fault:
+        raise UserError(job.fault)
+    refused = [name for name in _NOT_FOR_JOBS if name in options]
     if refused:
         raise UserError(
-            f"a job that was submitted to the resource manager itself runs on one host, and takes no {refused[0]}: "
+            f"a job that was submitted to the resource manager itself takes no {refused[0]}: "
+            "submit its file with cosched task submit --file"
+        )
+    if not job.hosts and options.get("hosts", "1") != "1":
+        raise UserError(
+            "a job that was submitted to the resource manager itself runs on one host: "
             "submit its file with cosched task submit --file"
         )
     return TaskRequest(
         application=options.get("application", ""),
         command=job.command,
-        native=NativeDescription("condor"),  # its program stands in the job, beside an application, too
+        native=NativeDescription(manager),  # its program stands in the job, beside an application, too
         deadline=_deadline(job),
-        profile=_profile(options),
-        hosts=1,
+        begin=job.begin,
+        profile=_profile(job),
+        hosts=options.get("hosts") or job.hosts or 1,
         name=options.get("name", ""),
         priority=_whole("priority", options.get("priority", "0")),
-        best_effort=options.get("besteffort", "").lower() == "true",
+        best_effort="besteffort" in options and options["besteffort"].lower() != "false",
         directory=job.directory,
     )
 
 
-def _profile(options: Mapping[str, str]) -> tuple[float | None, ...] | None:
-    """Return the seconds on one host that a job states, None where it states none."""
+def _profile(job: AdoptableJob) -> tuple[float | None, ...] | None:
+    """Return the seconds on 1, 2, … hosts that a job states, if any."""
+    options, most = job.options, None if job.hosts else 1
     if "profile" in options:
-        return (parse_duration(options["profile"].split(",")[0]),)
-    return parse_runtime(options["runtime"], "1", option="cosched_") if "runtime" in options else None
+        words = options["profile"].split(",")[:most]
+        return tuple(None if word.strip() in ("", "-") else parse_duration(word) for word in words)
+    if "runtime" not in options:
+        return None
+    return parse_runtime(options["runtime"], options.get("hosts") or job.hosts or "1", option="")
 
 
 def _whole(name: str, text: str) -> int:

@@ -132,7 +132,7 @@ def test_a_job_is_adopted_once_and_stays_on_one_host(here: Daemon) -> None:
     request = TaskRequest(command=("/bin/true",), begin="now+1h")
     first, again = (here.services.submissions.adopt(ME, lambda: request, "pool#1.0#1700000000") for _ in range(2))
     assert first.id == again.id
-    with pytest.raises(UserError, match="runs on one host"):
+    with pytest.raises(UserError, match="on how many hosts it runs"):
         here.services.tasks.edit(ME, first.id, TaskChange(hosts=2))
 
 

@@ -1,0 +1,385 @@
+"""Jobs that users submit to Slurm themselves, which etc/slurm/job_submit.lua makes to wait.
+
+A job waits while its begin time is a lease: Slurm itself starts it afterwards. Letting it go is `StartTime=now` with
+its hosts; a mark in the spool, written before, says for which attempt. Start at `AdoptedJobs.release`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from cosched.connector import ConnectorError, JobState
+from cosched.connector.interface import AdoptableJob
+from cosched.connector.spool import spool_faults, write_durably
+from cosched.errors import UserError
+from cosched_slurm.jobs import JobRecord, job_state, node_names, plain_number, record_of_row, state_words
+from cosched_slurm.userfile import cosched_requests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from cosched.connector.interface import JobReport, Launch
+    from cosched_slurm.commands import SlurmCommands
+
+__all__ = ["AdoptedJobs"]
+
+# As etc/slurm/job_submit.lua writes it. Users cannot write it; what they ask stands last.
+_NOTE = re.compile(
+    r"cosched adopt submitted=(\d+) lease=(\d+) begin=(\d+) nodes=(\d*)-(\d*) tasks=(\d*)(?: (.*))?\Z", re.DOTALL
+)
+_COMMENT = re.compile(r"cosched:\s*(--.*)\Z", re.DOTALL)
+_LEASES = "leases"  # file of the last leases that were given
+_KEPT_LEASES = 20
+_LEASE = 300  # seconds, where none was given yet
+_AT_ONCE = 200  # jobs in one call
+_ANY_COUNT = 65533  # nodes: as Slurm has it, no limit
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One of Slurm's jobs with a note."""
+
+    key: str
+    number: str
+    state: JobState
+    note: re.Match[str]
+    begin: float
+    row: Mapping[str, Any]
+
+    @property
+    def live(self) -> bool:
+        return not self.state.final and self.state is not JobState.EVICTED
+
+    @property
+    def pending(self) -> bool:
+        return "PENDING" in state_words(self.row.get("job_state"))
+
+    @property
+    def restarts(self) -> int:
+        return int(plain_number(self.row.get("restart_cnt")) or 0)
+
+    @property
+    def closed(self) -> bool:
+        return self.pending and self.begin > time.time()
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    key: str
+    restarts: int
+
+
+class AdoptedJobs:
+    """The users' own jobs of one cluster; cosched is its operator.
+
+    Args:
+        commands: Slurm's.
+        spool: folder of the attempts, where the marks are in a folder of their own.
+    """
+
+    def __init__(self, commands: SlurmCommands, spool: Path) -> None:
+        self._commands = commands
+        self._folder = spool / "adopted"
+        self._guard = threading.RLock()  # between a look at the queue and what follows from it
+        self._read: dict[str, _Mark] | None = None
+
+    def attempts(self) -> set[str]:
+        """Return the attempts for which jobs were let go."""
+        return set(self._marks())
+
+    def listed(self, report: Callable[[str, JobRecord | None], JobReport | None]) -> list[AdoptableJob]:
+        """Return the live jobs with a note.
+
+        Args:
+            report: makes the report of an attempt from its record.
+        """
+        with self._guard:
+            jobs = self._jobs()
+            self._forget_ended(jobs)
+            leases = self._leases()
+            records = self._records(jobs)
+        found = []
+        for key, job in jobs.items():
+            if job.live:
+                marked = next((name for name, mark in self._marks().items() if mark.key == key), None)
+                shown = records.get(marked) if marked else None
+                found.append(_adoptable(job, leases, report(marked, shown) if marked and shown else None))
+        return found
+
+    def records(self) -> dict[str, JobRecord]:
+        """Return the job of each attempt for which one was let go.
+
+        Slurm is not asked where there is none.
+        """
+        if not self._marks():
+            return {}
+        with self._guard:
+            return self._records(self._jobs())
+
+    def release(self, launch: Launch) -> str:
+        """Mark a job with its attempt and let it begin on the attempt's hosts.
+
+        A try that is cut off leaves the job waiting, or one that is found by its mark.
+        """
+        with self._guard:
+            job = self._jobs().get(launch.adopted)
+            if job is None or not job.live:
+                raise _refused("the job is no longer in Slurm's queue")
+            if job.state is JobState.HELD:
+                raise _refused("the job is held by its user")
+            others = [n for n, mark in self._marks().items() if mark.key == job.key and n != launch.attempt]
+            if others and not job.closed and job.restarts == self._marks()[others[0]].restarts:
+                raise _refused("the job was let go for another attempt")
+            if job.closed and not _waits_for_us(job, self._leases()):
+                raise _refused("the job's user wants it to begin later")
+            hosts = node_names(str(job.row.get("nodes") or ""))
+            if not job.pending and launch.hosts and set(hosts) != set(launch.hosts):
+                raise _refused(f"the job runs on {', '.join(hosts)} by itself")
+            for other in others:
+                self._unmark(other)
+            self._mark(launch.attempt, _Mark(job.key, job.restarts))
+            if job.pending:
+                count = max(launch.count, 1)
+                each = int(plain_number(job.row.get("tasks_per_node")) or 1)
+                pinned = [f"ReqNodeList={','.join(launch.hosts)}"] if launch.hosts else []
+                tasks = max(count * each, int(job.note[6] or 0))
+                self._commands.update(
+                    [job.number], f"NumNodes={count}-{count}", f"NumTasks={tasks}", *pinned, "StartTime=now"
+                )
+            return job.number
+
+    def retract(self, attempt: str, key: str) -> bool:
+        """Have the job wait again; return whether it does, and is no attempt's."""
+        with self._guard:
+            mark = self._marks().get(attempt)
+            job = self._jobs().get(key)
+            if mark is None or mark.key != key:
+                return True
+            if job is None or not job.pending or not job.live:
+                return False
+            later = job.closed and not _waits_for_us(job, self._leases())
+            try:
+                self._commands.update(
+                    [job.number], *_as_asked(job), *([] if later else [f"StartTime={_clock(self._lease())}"])
+                )
+            except ConnectorError:
+                if (now := self._jobs().get(key)) is None or not now.pending:
+                    return False  # it began meanwhile
+                raise
+            job = self._jobs().get(key)
+            if job is None or not job.closed:
+                return False
+            self._unmark(attempt)
+            return True
+
+    def renew(self, until: float) -> None:
+        """Move the end of all leases; a begin that a user chose stays."""
+        with self._guard:
+            jobs, leases = self._jobs(), self._leases()
+            given = {mark.key for mark in self._marks().values()}
+            waiting = [
+                job.number
+                for job in jobs.values()
+                if job.pending
+                and job.begin < int(until)
+                and _waits_for_us(job, leases)
+                and (job.key not in given or job.closed)
+            ]
+            if waiting:
+                self._give_lease(int(until))
+            for first in range(0, len(waiting), _AT_ONCE):
+                part = waiting[first : first + _AT_ONCE]
+                try:
+                    self._commands.update(part, f"StartTime={_clock(until)}")
+                except ConnectorError as error:
+                    if not _has_begun(error):
+                        raise
+
+    def abandon(self, key: str, reason: str) -> None:
+        """Let a job begin as its user asked, and note why."""
+        with self._guard:
+            job = self._jobs().get(key)
+            if job is None or not job.pending or not job.live:
+                return
+            self._tell(job, reason)
+            if _waits_for_us(job, self._leases()):
+                begin = float(job.note[3])
+                self._commands.update([job.number], f"StartTime={_clock(begin) if begin > time.time() else 'now'}")
+
+    def remove(self, key: str, reason: str) -> None:
+        """Cancel a job."""
+        job = self._jobs().get(key)
+        if job is not None and job.live:
+            self._tell(job, reason)
+            self._commands.cancel([job.number])
+
+    def _tell(self, job: _Job, reason: str) -> None:
+        note = job.note.string.partition(" # ")[0]
+        with contextlib.suppress(ConnectorError):  # an operator may not write there
+            self._commands.update([job.number], f"AdminComment={note} # {_plain(reason)}")
+
+    def _jobs(self) -> dict[str, _Job]:
+        found = (_noted(row) for row in self._commands.every_job())
+        return {job.key: job for job in found if job is not None}
+
+    def _records(self, jobs: Mapping[str, _Job]) -> dict[str, JobRecord]:
+        found = {}
+        for attempt, mark in self._marks().items():
+            job = jobs.get(mark.key)
+            if job is None or job.closed:  # closed: its mark was written, and nothing after it was done
+                continue
+            record = record_of_row(job.row, attempt, 1, job.number)
+            if job.restarts > mark.restarts:
+                record = replace(record, state=JobState.EVICTED, reason="Slurm has put the job back into its queue")
+            found[attempt] = record
+        return found
+
+    def _forget_ended(self, jobs: Mapping[str, _Job]) -> None:
+        """Drop marks whose attempts' folders are deleted."""
+        for attempt, mark in list(self._marks().items()):
+            if mark.key not in jobs and not (self._folder.parent / attempt).is_dir():
+                self._unmark(attempt)
+
+    def _marks(self) -> dict[str, _Mark]:
+        if self._read is None:
+            with self._guard, self._faults():
+                self._read = dict(_read_marks(self._folder))
+        return self._read
+
+    def _mark(self, attempt: str, mark: _Mark) -> None:
+        marks = self._marks()
+        with self._faults():
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_durably(self._folder / attempt, f"{mark.key} {mark.restarts}\n")
+        self._read = {**marks, attempt: mark}
+
+    def _unmark(self, attempt: str) -> None:
+        marks = self._marks()
+        with self._faults():
+            (self._folder / attempt).unlink(missing_ok=True)
+        self._read = {name: mark for name, mark in marks.items() if name != attempt}
+
+    def _leases(self) -> list[int]:
+        with self._faults():
+            try:
+                return [int(word) for word in (self._folder / _LEASES).read_text().split()]
+            except (FileNotFoundError, ValueError):
+                return []
+
+    def _give_lease(self, until: int) -> None:
+        """Note a lease before any job has it."""
+        leases = [*self._leases(), until][-_KEPT_LEASES:]
+        with self._faults():
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_durably(self._folder / _LEASES, " ".join(map(str, leases)))
+
+    def _lease(self) -> int:
+        """Return the end of the present lease."""
+        leases = self._leases()
+        if not leases or leases[-1] <= time.time():
+            self._give_lease(int(time.time()) + _LEASE)
+        return self._leases()[-1]
+
+    def _faults(self) -> contextlib.AbstractContextManager[None]:
+        return spool_faults("slurm", self._folder)
+
+
+def _read_marks(folder: Path) -> Iterable[tuple[str, _Mark]]:
+    if not folder.is_dir():
+        return
+    for file in folder.iterdir():
+        words = file.read_text().split()
+        if file.name != _LEASES and not file.name.startswith(".") and len(words) == 2:
+            yield file.name, _Mark(words[0], int(words[1]))
+
+
+def _refused(why: str) -> ConnectorError:
+    """Return the error of a job that was certainly not let go."""
+    return ConnectorError(why, transient=True, refused=True)
+
+
+def _has_begun(error: ConnectorError) -> bool:
+    return "pending" in str(error).lower()  # "Job is no longer pending execution"
+
+
+def _clock(at: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(at))
+
+
+def _plain(reason: str) -> str:
+    return " ".join(reason.split())[:500]
+
+
+def _noted(row: Mapping[str, Any]) -> _Job | None:
+    number = plain_number(row.get("job_id"))
+    note = _NOTE.match(str(row.get("admin_comment") or ""))
+    if number is None or note is None:
+        return None
+    state = job_state(state_words(row.get("job_state")), str(row.get("state_reason") or ""))
+    key = f"{row.get('cluster') or 'slurm'}#{int(number)}#{note[1]}"
+    return _Job(key, str(int(number)), state, note, plain_number(row.get("eligible_time")) or 0.0, row)
+
+
+def _waits_for_us(job: _Job, leases: Sequence[int]) -> bool:
+    """Return whether a job's begin is a lease or as submitted, not edited since."""
+    return int(job.begin) in {int(job.note[2]), int(job.note[3]), *leases}
+
+
+def _as_asked(job: _Job) -> list[str]:
+    least, most, tasks = job.note[4] or "1", job.note[5] or job.note[4] or str(_ANY_COUNT), job.note[6] or "1"
+    return ["ReqNodeList=", f"NumTasks={tasks}", f"NumNodes={least}-{most}"]
+
+
+def _adoptable(job: _Job, leases: Sequence[int], report: JobReport | None) -> AdoptableJob:
+    row, note = job.row, job.note
+    options, fault = _options(job)
+    begin = float(note[3])
+    later = report is None and job.closed and not _waits_for_us(job, leases)
+    return AdoptableJob(
+        key=job.key,
+        job=job.number,
+        owner=str(row.get("user_name") or ""),
+        submitted=float(note[1]),
+        command=_command(str(row.get("command") or "")),
+        directory=str(row.get("current_working_directory") or ""),
+        options=options,
+        fault=fault,
+        hosts="1" if not note[4] else note[4] if note[5] in ("", note[4]) else f"{note[4]}-{note[5]}",
+        begin=begin if begin > float(note[1]) else None,
+        held=job.state is JobState.HELD or later,
+        running=job.state is JobState.RUNNING,
+        report=report,
+    )
+
+
+def _options(job: _Job) -> tuple[dict[str, str], str]:
+    """Return what a job's user asks, and what is wrong with it.
+
+    What the comment says now counts more than the rest.
+    """
+    comment = _COMMENT.match(str(job.row.get("comment") or ""))
+    texts = [(job.note[7] or "").partition(" # ")[0], "" if comment is None else comment[1]]
+    try:
+        asked = [pair for text in texts for pair in cosched_requests(shlex.split(text))]
+    except (UserError, ValueError) as error:
+        return {}, f"what its #COSCHED lines or its comment ask cannot be read: {error}"
+    return {name.replace("-", ""): value for name, value in asked}, ""
+
+
+def _command(text: str) -> tuple[str, ...]:
+    """Return a job's script with its arguments, for people.
+
+    One that sbatch read from its input has no path.
+    """
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError:
+        words = tuple(text.split())
+    return words if words and words[0].startswith("/") else ("/dev/stdin",)

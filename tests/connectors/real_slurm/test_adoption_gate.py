@@ -1,0 +1,81 @@
+"""The begin time that etc/slurm/job_submit.lua gives people's jobs, on a real cluster and without a cosched."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.connectors.slurm_people import DEADLINE, PLAIN, People, adopting, job_number
+from tests.testbed.slurm_cluster import SlurmCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [pytest.mark.pool, pytest.mark.skipif(os.geteuid() != 0, reason="submits as another user")]
+
+_LEASE = 8
+
+
+@pytest.fixture(scope="module")
+def people() -> Iterator[People]:
+    with SlurmCluster(hosts=3) as cluster:
+        yield adopting(cluster, _LEASE)
+
+
+@pytest.mark.parametrize(
+    ("script", "comment"), [(DEADLINE, "hers"), (PLAIN, "cosched: --deadline=now+10m"), (DEADLINE, "")]
+)
+def test_a_job_begins_after_its_lease_with_cosched_gone(people: People, script: str, comment: str) -> None:
+    answer = people.submit(script, *([f"--comment={comment}"] if comment else []))
+    job = job_number(answer)
+    assert "without cosched it begins" in answer
+    people.wait(job, "RUNNING", "COMPLETED")
+    assert people.seconds(job, "StartTime") >= people.seconds(job, "SubmitTime") + _LEASE
+    assert people.comment(job) == (comment or "(null)")
+    assert people.note(job).startswith("cosched adopt")
+
+
+@pytest.mark.parametrize(
+    ("script", "options"),
+    [
+        (PLAIN, ("--time=5", "--nodes=1")),
+        (DEADLINE, ("--comment=cosched:123e4567-e89b-12d3-a456-426614174000:1",)),
+        (DEADLINE, ("--comment=cosched-array:123e4567-e89b-12d3-a456-426614174000:1",)),
+    ],
+)
+def test_a_job_without_a_deadline_and_one_of_coscheds_are_left_alone(
+    people: People, script: str, options: tuple[str, ...]
+) -> None:
+    job = job_number(people.submit(script, *options))
+    people.wait(job, "RUNNING", "COMPLETED")
+    assert not people.note(job).startswith("cosched")
+
+
+def test_a_job_begins_on_the_hosts_it_is_let_go_to(people: People) -> None:
+    job = job_number(people.submit(DEADLINE, "--nodes=1"))
+    people.update(job, "NumNodes=2-2", "NumTasks=2", "ReqNodeList=node01,node03", "StartTime=now")
+    people.wait(job, "RUNNING", "COMPLETED")
+    assert people.shown(job, "NodeList") == "node[01,03]"
+    assert people.seconds(job, "StartTime") < people.seconds(job, "SubmitTime") + _LEASE
+
+
+def test_a_users_own_hold_begin_and_removal_stay_hers(people: People) -> None:
+    later = job_number(people.submit(DEADLINE, "--begin=now+3600"))
+    assert people.seconds(later, "StartTime") > time.time() + 3000
+    held = job_number(people.submit(DEADLINE))
+    people.by_nobody("scontrol", "hold", held)
+    people.update(held, "ReqNodeList=node02", "StartTime=now")
+    assert people.shown(held, "Reason") == "JobHeldUser"
+    people.by_nobody("scancel", held, later)
+    people.wait(held, "CANCELLED")
+    at_once = job_number(people.submit(DEADLINE))
+    people.by_nobody("scontrol", "update", f"jobid={at_once}", "StartTime=now")
+    people.wait(at_once, "RUNNING", "COMPLETED")
+    assert people.seconds(at_once, "StartTime") < people.seconds(at_once, "SubmitTime") + _LEASE
+
+
+def test_an_array_is_refused_at_its_submission(people: People) -> None:
+    assert "cosched adopts no arrays: remove --array" in people.submit(DEADLINE, "--array=1-2")

@@ -1,0 +1,88 @@
+"""A user of a real cluster that has etc/slurm/job_submit.lua, who is no operator of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.testbed.slurm_cluster import SlurmCluster
+
+__all__ = ["DEADLINE", "PLAIN", "People", "adopting", "job_number"]
+
+DEADLINE = "#!/bin/sh\n#COSCHED --deadline=now+10m\n"
+PLAIN = "#!/bin/sh\nsleep 2\n"
+_SHIPPED = Path(__file__).parents[2] / "etc" / "slurm" / "job_submit.lua"
+
+
+def adopting(cluster: SlurmCluster, lease: int) -> People:
+    """Give a cluster the shipped script, with a lease in seconds, and a licence."""
+    text = _SHIPPED.read_text().replace("local LEASE = 300", f"local LEASE = {lease}")
+    (cluster.directory / "job_submit.lua").write_text(text)
+    cluster.reconfigure(JobSubmitPlugins="lua", Licenses="scarce:1")
+    cluster.wait("all hosts", lambda: len(cluster.tool("sinfo", "-hNt", "idle", "-o%N").split()) == len(cluster.hosts))
+    return People(cluster)
+
+
+def job_number(answer: str) -> str:
+    """Return the job of sbatch's answer."""
+    found = re.search(r"Submitted batch job (\d+)", answer)
+    assert found, answer
+    return found[1]
+
+
+class People:
+    """A cluster with the shipped script, and the user nobody, who is no operator of it."""
+
+    def __init__(self, cluster: SlurmCluster) -> None:
+        self._cluster = cluster
+
+    def submit(self, script: str, *options: str) -> str:
+        """Submit a script as nobody; return what sbatch prints."""
+        return self.by_nobody("sbatch", "--output=/dev/null", *options, text=script)
+
+    def by_nobody(self, *command: str, text: str = "") -> str:
+        """Run a command of Slurm's as nobody; return what it prints, also where it fails."""
+        drop = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
+        marks = {"SLURM_CONF": str(self._cluster.config), "COSCHED_TESTBED": str(self._cluster.directory)}
+        done = subprocess.run(
+            [*drop, self._cluster.bin / command[0], *command[1:]],
+            env={**os.environ, **marks},
+            cwd="/",
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        return done.stdout + done.stderr
+
+    def update(self, job: str, *changes: str) -> None:
+        """Change a job as cosched would."""
+        self._cluster.tool("scontrol", "update", f"jobid={job}", *changes)
+
+    def shown(self, job: str, key: str) -> str:
+        """Return a field of a job; of a field that holds `word=` the part before it."""
+        record = self._cluster.tool("scontrol", "show", "job", job, "-o").strip()
+        found = re.search(rf" {key}=(.*?) *(?= \S+=|$)", record)
+        return found[1] if found else ""
+
+    def seconds(self, job: str, key: str) -> float:
+        """Return a time of a job's, seconds since the epoch."""
+        return time.mktime(time.strptime(self.shown(job, key), "%Y-%m-%dT%H:%M:%S"))
+
+    def note(self, job: str) -> str:
+        """Return a job's AdminComment."""
+        return self._cluster.tool("squeue", "-h", "--states=all", f"--jobs={job}", "-OAdminComment:900").strip()
+
+    def comment(self, job: str) -> str:
+        """Return a job's own comment."""
+        return self._cluster.tool("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%k").strip()
+
+    def wait(self, job: str, *states: str) -> None:
+        """Wait until a job is in one of these states."""
+        self._cluster.wait(f"{job} to be {states}", lambda: self.shown(job, "JobState") in states)
