@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -77,7 +78,8 @@ class People:
 
     def note(self, job: str) -> str:
         """Return a job's AdminComment."""
-        return self._cluster.tool("squeue", "-h", "--states=all", f"--jobs={job}", "-OAdminComment:900").strip()
+        rows = json.loads(self._cluster.tool("squeue", "--all", "--states=all", "--json"))["jobs"]
+        return next(str(row["admin_comment"] or "") for row in rows if str(row["job_id"]) == job)
 
     def comment(self, job: str) -> str:
         """Return a job's own comment."""

@@ -25,17 +25,16 @@ def people() -> Iterator[People]:
         yield adopting(cluster, _LEASE)
 
 
-@pytest.mark.parametrize(
-    ("script", "comment"), [(DEADLINE, "hers"), (PLAIN, "cosched: --deadline=now+10m"), (DEADLINE, "")]
-)
-def test_a_job_begins_after_its_lease_with_cosched_gone(people: People, script: str, comment: str) -> None:
-    answer = people.submit(script, *([f"--comment={comment}"] if comment else []))
-    job = job_number(answer)
-    assert "without cosched it begins" in answer
-    people.wait(job, "RUNNING", "COMPLETED")
-    assert people.seconds(job, "StartTime") >= people.seconds(job, "SubmitTime") + _LEASE
-    assert people.comment(job) == (comment or "(null)")
-    assert people.note(job).startswith("cosched adopt")
+def test_jobs_begin_after_their_lease_with_cosched_gone(people: People) -> None:
+    asked = [(DEADLINE, "hers"), (PLAIN, "cosched: --deadline=now+10m"), (DEADLINE, "")]
+    answers = [people.submit(script, *([f"--comment={comment}"] if comment else [])) for script, comment in asked]
+    for (_, comment), answer in zip(asked, answers, strict=True):
+        assert "without cosched it begins" in answer
+        job = job_number(answer)
+        people.wait(job, "RUNNING", "COMPLETED")
+        assert people.seconds(job, "StartTime") >= people.seconds(job, "SubmitTime") + _LEASE
+        assert people.comment(job) == (comment or "(null)")
+        assert people.note(job).startswith("cosched adopt")
 
 
 @pytest.mark.parametrize(
