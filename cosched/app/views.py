@@ -141,6 +141,7 @@ def profile_view(profile: Profile) -> ProfileView:
         hardware=profile.hardware,
         runs=profile.runs,
         stated=_nulled(profile.stated) if profile.stated else None,
+        explores=profile.explores,
     )
 
 

@@ -310,6 +310,7 @@ def _domain_parts(
     configuration: Configuration, clock: Clock, models: ModelProcesses, targets: NotificationTargets
 ) -> DomainParts:
     store, catalogue = Store(configuration.database.url), Catalogue(configuration.applications.folders)
+    learning = configuration.prediction
     return DomainParts(
         core=Coscheduler(core_settings(configuration, store.instance)),
         inbox=Inbox(clock),
@@ -322,7 +323,7 @@ def _domain_parts(
             configuration.domain.hardware,
             configuration.connector.kind,
             targets,
-            RunHistory(RunTable(store), _NEW_RUNS) if configuration.prediction.history else None,
+            RunHistory(RunTable(store), _NEW_RUNS, learning.explore) if learning.history else None,
         ),
     )
 

@@ -160,6 +160,10 @@ class History:
         """Numbers of hosts that were tried."""
         return {run.hosts for run in self.runs}
 
+    def tried(self, count: int) -> int:
+        """Return how many runs had a number of hosts."""
+        return sum(run.hosts == count for run in self.runs)
+
     def predict(
         self,
         numbers: Sequence[float],

@@ -49,6 +49,7 @@ class Profile:
             holds for all hosts. The times above are then those of the slowest class that is reckoned with.
         runs: from how many runs it was learnt, or corrected; 0 for none.
         stated: what the source said before runs corrected it, seconds on 1, 2, … hosts; empty where none did.
+        explores: whether it has the one number of hosts that was chosen to learn how long a run takes there.
     """
 
     seconds: tuple[float, ...]
@@ -59,6 +60,7 @@ class Profile:
     classes: tuple[Profile, ...] = ()
     runs: int = 0
     stated: tuple[float, ...] = ()
+    explores: bool = False
 
     def __post_init__(self) -> None:
         if not any(math.isfinite(value) for value in self.seconds):

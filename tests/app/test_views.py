@@ -86,6 +86,7 @@ def test_all_that_is_known_is_json() -> None:
         "high": None,
         "runs": 0,
         "stated": None,
+        "explores": False,
     }
     assert document["tries"][0]["state"] == "held"
     assert document["log"][0]["kind"] == "submitted"

@@ -109,6 +109,7 @@ class ProfileView:
         high: times that one run in twenty exceeds; likewise.
         runs: from how many runs like it the times were learnt, or corrected; 0 for none.
         stated: what model or user said before runs corrected it; null where none did.
+        explores: whether it has the one number of hosts that was chosen to learn how long a run takes there.
     """
 
     seconds: tuple[float | None, ...]
@@ -118,6 +119,7 @@ class ProfileView:
     high: tuple[float | None, ...] | None = None
     runs: int = 0
     stated: tuple[float | None, ...] | None = None
+    explores: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

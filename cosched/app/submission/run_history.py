@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RunHistory"]
 
 _MOST_REMEMBERED = 1024  # programs
+_LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class _Learnt:
         asked: for what a prediction was last asked for; None before.
         profile: the answer.
         corrected: the last answer to what a model or a user says, with the question.
+        owed: tries of other numbers of hosts that tasks have earned; one whole try is taken.
     """
 
     newest: int
@@ -49,20 +51,23 @@ class _Learnt:
     profile: Profile | None = None
     count: int = 0
     corrected: tuple[tuple[tuple[float, ...], Profile, str], Profile] | None = None
+    owed: float = 0.0
 
 
 class RunHistory:
     """Learns from the runs that are kept. May be used from several threads."""
 
-    def __init__(self, runs: RunTable, look: float = 0.0) -> None:
+    def __init__(self, runs: RunTable, look: float = 0.0, explore: float = 0.0) -> None:
         """Set up.
 
         Args:
             runs: the runs.
             look: seconds after which a new run must have been noticed: thousands of tasks may come at once.
+            explore: share of tasks that try a number of hosts which may be faster, and which few runs had.
         """
         self._runs = runs
         self._look = look
+        self._explore = explore
         self._guard = threading.Lock()
         self._known: OrderedDict[str, _Learnt] = OrderedDict()
 
@@ -129,6 +134,38 @@ class RunHistory:
         self._keep(features.key, replace(learnt, corrected=(place, found)))
         return found
 
+    def explored(self, features: RunFeatures, profile: Profile, longest: float) -> Profile:
+        """Return the prediction, now and then for a number of hosts to try.
+
+        That is a number which fewer than `FEWEST_RUNS` runs had, and on which the run may be faster than on any other.
+
+        Args:
+            features: what decides how long it runs.
+            profile: the prediction of earlier runs, or as they have corrected it.
+            longest: seconds that the run must be expected to stay below.
+
+        Raises:
+            StoreFault: the runs cannot be read.
+        """
+        learnt = self._learnt(features)
+        history = learnt.stated if profile.stated else learnt.history
+        if not self._explore or history is None or profile.low is None or profile.high is None:
+            return profile
+        few = {count for count in range(1, len(profile.seconds) + 1) if history.tried(count) < FEWEST_RUNS}
+        few -= {profile.best_count}
+        best, ends = profile.shortest, zip(profile.seconds, profile.low, profile.high, strict=True)
+        hopes = [
+            (least, count)
+            for count, (expected, least, most) in enumerate(ends, 1)
+            if count in few and least < best and expected <= _LONGEST_TRY * best and most <= longest
+        ]
+        if not hopes:
+            return profile
+        owed = learnt.owed + self._explore
+        self._keep(features.key, replace(learnt, owed=owed % 1.0))
+        count = min(hopes)[1]
+        return replace(profile.limited(count, count), explores=True) if owed >= 1.0 else profile
+
     def more_runs(self, features: RunFeatures) -> int:
         """Return how many more runs a command without a model must have to be predicted.
 
@@ -150,7 +187,8 @@ class RunHistory:
         runs = [Run(each.numbers, each.hosts, each.hardware, each.seconds, each.program_digest) for each in kept]
         stated = [replace(run, stated=each.stated) for run, each in zip(runs, kept, strict=True) if each.stated]
         history, off = (History(some) if len(some) >= FEWEST_RUNS else None for some in (runs, stated))
-        return self._keep(features.key, _Learnt(newest, now, history, off, count=len(kept)))
+        owed = 0.0 if known is None else known.owed
+        return self._keep(features.key, _Learnt(newest, now, history, off, count=len(kept), owed=owed))
 
     def _keep(self, key: str, learnt: _Learnt) -> _Learnt:
         with self._guard:

@@ -152,7 +152,7 @@ class SubmissionService:
         submission: KeyedSubmission | None,
         adopted: str = "",
     ) -> Future[tuple[Task, ...]]:
-        tasks = self._make(principal, requests, self._state())
+        tasks = [self._validator.exploring(task) for task in self._make(principal, requests, self._state())]
         if adopted:  # the manager has the job already: no description of it is handed over
             tasks = [replace(task, spec=replace(task.spec, adopted=adopted, native=None)) for task in tasks]
         if submission is not None:

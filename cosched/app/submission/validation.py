@@ -123,6 +123,19 @@ class TaskValidator:
             return 0
         return self._history.more_runs(task.spec.features(task.owner))
 
+    def exploring(self, task: Task) -> Task:
+        """Return a new task, now and then with a number of hosts to try.
+
+        A deadline must leave twice the time that the slowest likely run takes, as the task may have to wait.
+        """
+        if self._history is None or task.profile is None or not task.profile.runs:
+            return task
+        longest = math.inf
+        if task.spec.deadline is not None:
+            start = max(task.submitted, task.spec.begin or 0.0)
+            longest = 0.0 if task.spec.after else (task.spec.deadline - start) / 2
+        return replace(task, profile=self._history.explored(task.spec.features(task.owner), task.profile, longest))
+
     def _with_history(
         self, history: RunHistory, task: Task, owner: str, request: TaskRequest, domain: DomainState
     ) -> Task:

@@ -223,8 +223,23 @@ def _profile_text(profile: ProfileView) -> str:
         text += f", at best {_time_text(profile, best)} on {_count_text(best)}"
     source = f"from {profile.runs} runs like it" if profile.runs else profile.source
     if profile.runs and profile.source != "history":
-        source = f"{profile.source}, corrected by {profile.runs} runs like it"
+        source = f"{profile.source}, corrected by {profile.runs} runs like it{_correction_text(profile, best)}"
+    if profile.explores:
+        source += f", tries {_count_text(best)} to learn how long that takes"
     return f"{text} ({source}{f', {profile.hardware}' if profile.hardware else ''})"
+
+
+def _correction_text(profile: ProfileView, count: int) -> str:
+    """Say how much longer or shorter runs took than was said.
+
+    Empty where they took about as long.
+    """
+    seconds, stated = profile.seconds[count - 1], None if profile.stated is None else profile.stated[count - 1]
+    if seconds is None or stated is None:
+        return ""
+    ratio = seconds / stated
+    text = f"{max(ratio, 1 / ratio):.1f}"
+    return "" if text == "1.0" else f", {text} times {'longer' if ratio > 1 else 'shorter'}"
 
 
 def _time_text(profile: ProfileView, count: int) -> str:

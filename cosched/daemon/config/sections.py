@@ -381,6 +381,7 @@ class PredictionSection(_Section):
     """[prediction]: whether runs foretell those like them, and for how long they are kept."""
 
     history: bool = True
+    explore: Annotated[float, Field(ge=0, le=1)] = 0.05
     keep_runs: PositiveDuration = 400 * _DAY
 
 

@@ -7,13 +7,20 @@ import pytest
 
 from cosched.access import Principal, Role
 from cosched.api.documents import ProfileView, TaskRequest
+from cosched.app.submission.admission import DomainState
+from cosched.app.submission.run_history import RunHistory
+from cosched.app.submission.validation import TaskValidator
 from cosched.coscheduler.changes import Changes, RunRecord
 from cosched.coscheduler.task import TaskSpec
 from cosched.errors import UserError
+from cosched.prediction.catalogue import Catalogue
+from cosched.store.runs import RunTable
+from tests.daemon.makers import Halving
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cosched.prediction.profile import Profile
     from tests.daemon.makers import Daemon
 
 ANN, BOB = Principal("ann", Role.USER), Principal("bob", Role.USER)
@@ -68,6 +75,42 @@ def test_a_users_figures_are_corrected_by_what_was_run(here: Daemon) -> None:
     again = here.services.submissions.foresee(BOB, [asked])[0].profile
     assert again is not None
     assert again.seconds == (4.0, 2.0)  # another's runs tell nothing of bob's
+
+
+def _validator(here: Daemon, explore: float) -> TaskValidator:
+    return TaskValidator(Catalogue([]), Halving(), "fast", history=RunHistory(RunTable(here.store), explore=explore))
+
+
+def _taken_in(validator: TaskValidator, request: TaskRequest) -> Profile:
+    task = replace(validator.task(request, DomainState(0.0, 16), ANN.name), owner=ANN.name)
+    profile = validator.exploring(task).profile
+    assert profile is not None
+    return profile
+
+
+def test_a_program_that_two_hosts_slow_down_is_found_out_by_trying_one(here: Daemon) -> None:
+    said, actual = (4.0, 2.0), (2.0, 4.0)
+    validator, asked = _validator(here, 0.25), replace(HEAT, profile=said)
+    tried = []
+    for _ in range(24):
+        count = _taken_in(validator, asked).best_count
+        ran(here, (actual[count - 1],), hosts=count, stated=said[count - 1])
+        tried.append(count)
+    assert tried[:6] == [2] * 6  # first nothing is known, then each fourth task may try
+    assert set(tried[20:]) == {1}
+    found = _taken_in(validator, asked)
+    assert found.seconds == pytest.approx((2.0, 4.0), rel=0.1)
+
+
+def test_nothing_is_tried_where_it_may_cost_the_deadline(here: Daemon) -> None:
+    validator, asked = _validator(here, 1.0), replace(HEAT, profile=(4.0, 2.0))
+    ran(here, (4.0,) * 4, hosts=2, stated=2.0)
+    tries = {
+        deadline: _taken_in(validator, replace(asked, deadline=deadline)).explores
+        for deadline in (None, "1970-01-01T01:00:00+00:00", "1970-01-01T00:00:25+00:00")
+    }
+    assert list(tries.values()) == [True, True, False]
+    assert not _taken_in(_validator(here, 0.0), asked).explores
 
 
 def test_runs_refuse_no_deadline_that_the_model_would_meet(here: Daemon) -> None:
