@@ -58,6 +58,10 @@ class _Job:
         return not self.state.final and self.state is not JobState.EVICTED
 
     @property
+    def hosts(self) -> tuple[str, ...]:
+        return node_names(str(self.row.get("nodes") or ""))
+
+    @property
     def pending(self) -> bool:
         return "PENDING" in state_words(self.row.get("job_state"))
 
@@ -95,7 +99,7 @@ class AdoptedJobs:
         return set(self._marks())
 
     def listed(self, report: Callable[[str, JobRecord | None], JobReport | None]) -> list[AdoptableJob]:
-        """Return the live jobs with a note.
+        """Return the jobs with a note that live, or ran without an attempt.
 
         Args:
             report: makes the report of an attempt from its record.
@@ -107,8 +111,8 @@ class AdoptedJobs:
             records = self._records(jobs)
         found = []
         for key, job in jobs.items():
-            if job.live:
-                marked = next((name for name, mark in self._marks().items() if mark.key == key), None)
+            marked = next((name for name, mark in self._marks().items() if mark.key == key), None)
+            if job.live or (job.hosts and not marked):
                 shown = records.get(marked) if marked else None
                 found.append(_adoptable(job, leases, report(marked, shown) if marked and shown else None))
         return found
@@ -130,7 +134,7 @@ class AdoptedJobs:
         """
         with self._guard:
             job = self._jobs().get(launch.adopted)
-            if job is None or not job.live:
+            if job is None or not (job.live or job.hosts):
                 raise _refused("the job is no longer in Slurm's queue")
             if job.state is JobState.HELD:
                 raise _refused("the job is held by its user")
@@ -139,9 +143,8 @@ class AdoptedJobs:
                 raise _refused("the job was let go for another attempt")
             if job.closed and not _waits_for_us(job, self._leases()):
                 raise _refused("the job's user wants it to begin later")
-            hosts = node_names(str(job.row.get("nodes") or ""))
-            if not job.pending and launch.hosts and set(hosts) != set(launch.hosts):
-                raise _refused(f"the job runs on {', '.join(hosts)} by itself")
+            if not job.pending and launch.hosts and set(job.hosts) != set(launch.hosts):
+                raise _refused(f"the job runs on {', '.join(job.hosts)} by itself")
             for other in others:
                 self._unmark(other)
             self._mark(launch.attempt, _Mark(job.key, job.restarts))
@@ -233,11 +236,15 @@ class AdoptedJobs:
         found = {}
         for attempt, mark in self._marks().items():
             job = jobs.get(mark.key)
-            if job is None or job.closed:  # closed: its mark was written, and nothing after it was done
+            if job is None:
                 continue
             record = record_of_row(job.row, attempt, 1, job.number)
-            if job.restarts > mark.restarts:
-                record = replace(record, state=JobState.EVICTED, reason="Slurm has put the job back into its queue")
+            if job.pending and job.restarts > mark.restarts:
+                record = replace(
+                    record, state=JobState.EVICTED, reason="its host was lost, and Slurm runs the job again"
+                )
+            elif job.closed:  # its mark was written, and nothing after that was done
+                continue
             found[attempt] = record
         return found
 
@@ -355,6 +362,7 @@ def _adoptable(job: _Job, leases: Sequence[int], report: JobReport | None) -> Ad
         begin=begin if begin > float(note[1]) else None,
         held=job.state is JobState.HELD or later,
         running=job.state is JobState.RUNNING,
+        ended=not job.live,
         report=report,
     )
 

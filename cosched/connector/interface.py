@@ -377,6 +377,7 @@ class AdoptableJob:
         begin: epoch seconds before which its user does not want it to begin; None where he does not care.
         held: whether its user holds it.
         running: whether it runs.
+        ended: whether it ran to its end, and for no attempt.
         report: report on the attempt that it was let go for; None where there is none.
     """
 
@@ -392,6 +393,7 @@ class AdoptableJob:
     begin: float | None = None
     held: bool = False
     running: bool = False
+    ended: bool = False
     report: JobReport | None = None
 
 
@@ -409,7 +411,9 @@ class AdoptsJobs(Protocol):
     name: str
 
     def adoptable_jobs(self) -> Sequence[AdoptableJob]:
-        """Return all jobs with a gate in the queue, also those that run.
+        """Return all jobs with a gate in the queue.
+
+        Those that run are among them, and those that ended without an attempt, where the manager shows them.
 
         Raises:
             ConnectorError: the manager does not answer.

@@ -141,7 +141,7 @@ class Adopter(threading.Thread):
         """Bring a job and its task together."""
         if known is not None:
             self._follow(job, known)
-        elif job.key in self._settled:
+        elif job.key in self._settled or job.ended:
             return
         elif job.report is None:
             self._adopt(job)
@@ -189,7 +189,7 @@ class Adopter(threading.Thread):
                 self._connector.retract(job.report.attempt, job.key)
             return
         by_owner = _BY_OWNER.format(job.owner)
-        if job.running:
+        if job.running or job.ended:  # its attempt tells the rest
             self._core.apply(AdoptedJobStarted(now, task.id))
         elif job.held and not task.status.held_by:
             self._core.apply(HoldRequested(now, task.id, by_owner))

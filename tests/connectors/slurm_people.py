@@ -13,20 +13,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.testbed.slurm_cluster import SlurmCluster
 
-__all__ = ["DEADLINE", "PLAIN", "People", "adopting", "job_number"]
+__all__ = ["DEADLINE", "PLAIN", "People", "job_number", "job_submit"]
 
 DEADLINE = "#!/bin/sh\n#COSCHED --deadline=now+10m\n"
 PLAIN = "#!/bin/sh\nsleep 2\n"
 _SHIPPED = Path(__file__).parents[2] / "etc" / "slurm" / "job_submit.lua"
 
 
-def adopting(cluster: SlurmCluster, lease: int) -> People:
-    """Give a cluster the shipped script, with a lease in seconds, and a licence."""
-    text = _SHIPPED.read_text().replace("local LEASE = 300", f"local LEASE = {lease}")
-    (cluster.directory / "job_submit.lua").write_text(text)
-    cluster.reconfigure(JobSubmitPlugins="lua", Licenses="scarce:1")
-    cluster.wait("all hosts", lambda: len(cluster.tool("sinfo", "-hNt", "idle", "-o%N").split()) == len(cluster.hosts))
-    return People(cluster)
+def job_submit(lease: int) -> str:
+    """Return the shipped script, with a lease in seconds."""
+    return _SHIPPED.read_text().replace("local LEASE = 300", f"local LEASE = {lease}")
 
 
 def job_number(answer: str) -> str:

@@ -48,6 +48,8 @@ class SlurmCluster:
         hosts: how many hosts, named node01, node02, …
         job_age: seconds for which the controller remembers ended jobs (MinJobAge).
         suite: Debian's suite whose Slurm it is, or the path below which one is installed.
+        settings: lines to add to slurm.conf.
+        job_submit: text of a job_submit.lua.
         accounting: with a slurmdbd, and limits enforced; for the Slurm of `SUITE` alone.
 
     Attributes:
@@ -63,7 +65,16 @@ class SlurmCluster:
         PackageError: Slurm cannot be had here.
     """
 
-    def __init__(self, hosts: int = 16, job_age: int = 3600, suite: str = SUITE, *, accounting: bool = False) -> None:
+    def __init__(
+        self,
+        hosts: int = 16,
+        job_age: int = 3600,
+        suite: str = SUITE,
+        *,
+        settings: str = "",
+        job_submit: str = "",
+        accounting: bool = False,
+    ) -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
         self._slurm = installed(suite)
         self.bin = self._slurm.bin
@@ -76,6 +87,11 @@ class SlurmCluster:
         self._next_jobs = 10000
         try:
             self._prepare(job_age)
+            if job_submit:
+                (self.directory / "job_submit.lua").write_text(job_submit)
+                settings += "JobSubmitPlugins=lua\n"
+            with self.config.open("a") as file:
+                file.write(settings)
             if accounting:
                 self._prepare_accounting()
             self._start(accounting=accounting)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.connectors.slurm_people import DEADLINE, People, adopting, job_number
+from tests.connectors.slurm_people import DEADLINE, People, job_number, job_submit
 from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
 
@@ -34,8 +34,10 @@ class AdoptingSite(QuickSite):
     people: People
 
     def _manager(self, stack: ExitStack) -> dict[str, Any]:
-        self.cluster = cluster = stack.enter_context(SlurmCluster(hosts=16))
-        self.people = adopting(cluster, 300)
+        self.cluster = cluster = stack.enter_context(
+            SlurmCluster(hosts=16, settings="Licenses=scarce:1\n", job_submit=job_submit(300))
+        )
+        self.people = People(cluster)
         return {**cluster.settings, "poll": 1}
 
     def submit(self, script: str, *options: str) -> str:
@@ -105,6 +107,17 @@ def test_a_job_that_slurm_does_not_start_waits_again(site: AdoptingSite) -> None
     site.people.by_nobody("scancel", job)
     site.cluster.tool("scancel", taken)
     site.task_of(job, lambda ended: ended.state == "cancelled" and ended.id == task.id)
+
+
+def test_a_job_that_ran_while_no_daemon_was_there_counts_by_what_it_did(site: AdoptingSite) -> None:
+    job = site.submit(DEADLINE + "exit 3\n", "--hold")
+    site.task_of(job, lambda task: task.held_by)
+    site.kill()
+    site.people.by_nobody("scontrol", "release", job)
+    site.people.by_nobody("scontrol", "update", f"jobid={job}", "StartTime=now")
+    site.people.wait(job, "FAILED")
+    site.start()
+    assert site.task_of(job, lambda task: task.state == "failed").exit_code == 3
 
 
 @pytest.mark.parametrize("options", [["--hold"], []])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.connectors.slurm_people import DEADLINE, PLAIN, People, adopting, job_number
+from tests.connectors.slurm_people import DEADLINE, PLAIN, People, job_number, job_submit
 from tests.testbed.slurm_cluster import SlurmCluster
 
 if TYPE_CHECKING:
@@ -17,17 +18,34 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.pool, pytest.mark.skipif(os.geteuid() != 0, reason="submits as another user")]
 
 _LEASE = 8
+_UNPIN = Path(__file__).parents[3] / "etc" / "slurm" / "cosched-unpin"
 
 
 @pytest.fixture(scope="module")
-def people() -> Iterator[People]:
-    with SlurmCluster(hosts=3) as cluster:
-        yield adopting(cluster, _LEASE)
+def cluster() -> Iterator[SlurmCluster]:
+    with SlurmCluster(hosts=4, job_submit=job_submit(_LEASE)) as cluster:
+        yield cluster
 
 
-def test_jobs_begin_after_their_lease_with_cosched_gone(people: People) -> None:
+@pytest.fixture
+def people(cluster: SlurmCluster) -> People:
+    return People(cluster)
+
+
+def test_jobs_begin_with_cosched_gone_after_their_lease_or_elsewhere_if_their_host_fails(
+    cluster: SlurmCluster, people: People
+) -> None:
+    program = cluster.directory / "unpin"
+    program.write_text(f"#!/bin/sh\nPATH={cluster.bin} COSCHED_UNPIN_AFTER=0 exec {_UNPIN}\n")
+    program.chmod(0o755)
+    cluster.tool("strigger", "--set", "--node", "--down", "--flags=PERM", f"--program={program}")
     asked = [(DEADLINE, "hers"), (PLAIN, "cosched: --deadline=now+10m"), (DEADLINE, "")]
     answers = [people.submit(script, *([f"--comment={comment}"] if comment else [])) for script, comment in asked]
+    cluster.tool("scontrol", "update", "nodename=node04", "state=drain", "reason=busy")
+    pinned = job_number(people.submit(DEADLINE))
+    people.update(pinned, "NumNodes=1-1", "NumTasks=1", "ReqNodeList=node04", "StartTime=now")
+    own = job_number(people.submit(PLAIN, "--nodelist=node04"))
+    cluster.take_host("node04")
     for (_, comment), answer in zip(asked, answers, strict=True):
         assert "without cosched it begins" in answer
         job = job_number(answer)
@@ -35,6 +53,9 @@ def test_jobs_begin_after_their_lease_with_cosched_gone(people: People) -> None:
         assert people.seconds(job, "StartTime") >= people.seconds(job, "SubmitTime") + _LEASE
         assert people.comment(job) == (comment or "(null)")
         assert people.note(job).startswith("cosched adopt")
+    people.wait(pinned, "RUNNING", "COMPLETED")
+    assert people.shown(own, "ReqNodeList") == "node04"
+    people.by_nobody("scancel", own)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from cosched.connector import ConnectorError, JobState, Launch
+from cosched_slurm.adopted_jobs import AdoptedJobs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from cosched_slurm.commands import SlurmCommands
+
+_ATTEMPT, _OTHER = "123e4567-e89b-12d3-a456-426614174000", "123e4567-e89b-12d3-a456-426614174001"
+_KEY = "testbed#7#1000"
+
+
+class Queue:
+    """One job of Slurm's, changed as scontrol changes it."""
+
+    def __init__(self, **fields: object) -> None:
+        self.lease = int(time.time()) + 300
+        note = f"cosched adopt submitted=1000 lease={self.lease} begin=0 nodes=1-4 tasks=2 --deadline=now+1h"
+        self.row: dict[str, Any] = {
+            "job_id": 7,
+            "cluster": "testbed",
+            "job_state": "PENDING",
+            "admin_comment": note,
+            "eligible_time": self.lease,
+            "user_name": "ann",
+            "command": "/home/ann/job.sh -v",
+            "restart_cnt": 0,
+            **fields,
+        }
+        self.changes: list[tuple[str, ...]] = []
+
+    def every_job(self) -> list[dict[str, Any]]:
+        return [self.row]
+
+    def update(self, jobs: Sequence[str], *changes: str) -> None:
+        assert list(jobs) == ["7"]
+        if self.row["job_state"] != "PENDING":
+            raise ConnectorError("Job is no longer pending execution", transient=True)
+        self.changes.append(changes)
+        for name, _, value in (change.partition("=") for change in changes):
+            if name == "StartTime":
+                at = time.time() if value == "now" else time.mktime(time.strptime(value, "%Y-%m-%dT%H:%M:%S"))
+                self.row["eligible_time"] = int(at)
+
+
+def _jobs(queue: Queue, spool: Path) -> AdoptedJobs:
+    return AdoptedJobs(cast("SlurmCommands", queue), spool)
+
+
+def _launch(attempt: str = _ATTEMPT) -> Launch:
+    return Launch(attempt, "t1", "hers", ("/bin/true",), hosts=("node01", "node02"), count=2, adopted=_KEY)
+
+
+def test_a_job_is_listed_with_what_its_user_asks_now(tmp_path: Path) -> None:
+    queue = Queue(comment="cosched: --deadline=now+2h")
+    (job,) = _jobs(queue, tmp_path).listed(lambda *_: None)
+    assert (job.key, job.owner, job.hosts, job.command) == (_KEY, "ann", "1-4", ("/home/ann/job.sh", "-v"))
+    assert job.options == {"deadline": "now+2h"}
+    assert not job.held
+
+
+def test_an_attempt_has_its_job_after_the_release_alone_and_after_a_restart(tmp_path: Path) -> None:
+    queue = Queue()
+    jobs = _jobs(queue, tmp_path)
+    assert jobs.records() == {}
+    assert jobs.release(_launch()) == "7"
+    assert queue.changes == [("NumNodes=2-2", "NumTasks=2", "ReqNodeList=node01,node02", "StartTime=now")]
+    assert set(_jobs(queue, tmp_path).records()) == {_ATTEMPT}
+    with pytest.raises(ConnectorError, match="another attempt"):
+        jobs.release(_launch(_OTHER))
+
+
+def test_a_job_whose_release_was_cut_off_is_free_for_another_attempt(tmp_path: Path) -> None:
+    queue = Queue()
+    jobs = _jobs(queue, tmp_path)
+    jobs.release(_launch())
+    queue.row["eligible_time"] = queue.lease  # as if Slurm had never heard of it
+    jobs = _jobs(queue, tmp_path)
+    assert jobs.records() == {}
+    jobs.release(_launch(_OTHER))
+    assert set(jobs.records()) == {_OTHER}
+
+
+def test_a_job_called_back_is_as_its_user_asked_and_one_that_runs_stays(tmp_path: Path) -> None:
+    queue = Queue()
+    jobs = _jobs(queue, tmp_path)
+    jobs.release(_launch())
+    assert jobs.retract(_ATTEMPT, _KEY)
+    assert queue.changes[-1][:3] == ("ReqNodeList=", "NumTasks=2", "NumNodes=1-4")
+    assert jobs.attempts() == set()
+    jobs.release(_launch())
+    queue.row["job_state"] = "RUNNING"
+    assert not jobs.retract(_ATTEMPT, _KEY)
+
+
+def test_leases_are_moved_on_and_a_users_own_begin_stays(tmp_path: Path) -> None:
+    queue = Queue()
+    jobs = _jobs(queue, tmp_path)
+    for until in (queue.lease + 100, queue.lease + 200):
+        _jobs(queue, tmp_path).renew(until)
+        assert queue.row["eligible_time"] == until
+    for begin in (int(time.time()) - 1, queue.lease + 150):
+        queue.row["eligible_time"] = begin
+        jobs.renew(queue.lease + 300)
+        assert queue.row["eligible_time"] == begin
+    (job,) = jobs.listed(lambda *_: None)
+    assert job.held
+    with pytest.raises(ConnectorError, match="begin later"):
+        jobs.release(_launch())
+
+
+def test_a_job_that_slurm_put_back_is_lost_to_its_attempt(tmp_path: Path) -> None:
+    queue = Queue()
+    jobs = _jobs(queue, tmp_path)
+    jobs.release(_launch())
+    queue.row.update(restart_cnt=1, eligible_time=int(time.time()) + 121)
+    assert jobs.records()[_ATTEMPT].state is JobState.EVICTED
+    assert jobs.retract(_ATTEMPT, _KEY)
+    assert jobs.records() == {}
+
+
+def test_a_job_that_ran_without_cosched_is_shown_until_an_attempt_has_it(tmp_path: Path) -> None:
+    queue = Queue(job_state="FAILED", nodes="node03", exit_code=3 << 8)
+    jobs = _jobs(queue, tmp_path)
+    (job,) = jobs.listed(lambda *_: None)
+    assert job.ended
+    jobs.release(replace(_launch(), hosts=()))
+    assert jobs.listed(lambda *_: None) == []
+    record = jobs.records()[_ATTEMPT]
+    assert (record.state, record.exit_code, record.hosts) == (JobState.FAILED, 3, ("node03",))
