@@ -58,7 +58,7 @@ class DomainHistory:
         return [
             Accuracy(
                 application=application,
-                hardware=hardware,
+                hardware=f"{hardware}, corrected by runs" if "+runs/" in key else hardware,
                 ratios=tuple(values[-_RATIOS:]),
                 factor=learned.get(key, Correction()).factor,
                 runs=learned.get(key, Correction()).runs,

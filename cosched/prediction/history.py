@@ -308,14 +308,16 @@ def history_profile(
     return Profile(seconds, PredictionSource.HISTORY, hardware, low, high, runs=len(history.runs))
 
 
-def corrected_by_runs(history: History, numbers: Sequence[float], stated: Profile, program: str = "") -> Profile | None:
-    """Return a stated prediction as runs have corrected it, with a range.
+def corrected_by_runs(
+    history: History, numbers: Sequence[float], stated: Profile, hardware: str, program: str = ""
+) -> Profile | None:
+    """Return a stated prediction as runs have corrected it, with a range, for hosts of one class.
 
-    It is for hosts of one class. None where the runs tell nothing.
+    None where the runs tell nothing.
     """
     counts = [count for count, seconds in enumerate(stated.seconds, 1) if seconds < math.inf]
     foretold = [stated.on(count) for count in counts]
-    median, slow = history.predict(numbers, counts, stated.hardware, program, foretold)
+    median, slow = history.predict(numbers, counts, hardware, program, foretold)
     seconds, low, high = _times(counts, median, slow, len(stated.seconds))
     if seconds.count(math.inf) > stated.seconds.count(math.inf):
         return None

@@ -122,7 +122,7 @@ def test_tries_of_less_than_a_second_say_little_of_a_long_run() -> None:
 def test_a_model_that_has_more_hosts_faster_learns_that_they_are_slower() -> None:
     runs = [Run((), hosts, "", seconds, stated=said) for hosts, seconds, said in ((1, 2.0, 4.0), (2, 4.0, 2.0)) * 3]
     stated = Profile((4.0, 2.0), PredictionSource.MODEL, "")
-    profile = corrected_by_runs(History(runs), (), stated)
+    profile = corrected_by_runs(History(runs), (), stated, "")
     assert profile is not None
     assert profile.best_count == 1
     assert profile.seconds == pytest.approx((2.0, 4.0), rel=0.1)

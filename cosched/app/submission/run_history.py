@@ -106,12 +106,13 @@ class RunHistory:
         self._keep(features.key, replace(learnt, asked=place, profile=profile))
         return profile
 
-    def corrected(self, features: RunFeatures, stated: Profile, program: str = "") -> Profile:
+    def corrected(self, features: RunFeatures, stated: Profile, classes: Sequence[str], program: str = "") -> Profile:
         """Return the prediction of a model or a user as earlier runs have corrected it.
 
         Args:
             features: what decides how long it runs.
             stated: what is said, from nothing that was learnt.
+            classes: classes of the hosts; empty where the manager names none.
             program: digest of the program.
 
         Returns:
@@ -126,11 +127,15 @@ class RunHistory:
         place = (features.numbers, stated, program)
         if learnt.corrected is not None and learnt.corrected[0] == place:
             return learnt.corrected[1]
-        parts = [
-            corrected_by_runs(learnt.stated, features.numbers, each, program) for each in stated.classes or (stated,)
-        ]
-        known = [part for part in parts if part is not None]
-        found = slowest_profile(known, stated.hardware) if len(known) == len(parts) else stated
+        if stated.classes:
+            parts = [(each, each.hardware) for each in stated.classes]
+        else:  # one prediction for all hosts, whatever their classes are
+            parts = [(stated, name) for name in classes or ("",)]
+        made = [corrected_by_runs(learnt.stated, features.numbers, each, name, program) for each, name in parts]
+        known = [part for part in made if part is not None]
+        found = slowest_profile(known, stated.hardware) if len(known) == len(made) else stated
+        if not stated.classes:
+            found = replace(found, classes=())
         self._keep(features.key, replace(learnt, corrected=(place, found)))
         return found
 

@@ -10,6 +10,7 @@ from cosched.api.documents import ProfileView, TaskRequest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.run_history import RunHistory
 from cosched.app.submission.validation import TaskValidator
+from cosched.connector.interface import LaunchMode
 from cosched.coscheduler.changes import Changes, RunRecord
 from cosched.coscheduler.task import TaskSpec
 from cosched.errors import UserError
@@ -111,6 +112,25 @@ def test_nothing_is_tried_where_it_may_cost_the_deadline(here: Daemon) -> None:
     }
     assert list(tries.values()) == [True, True, False]
     assert not _taken_in(_validator(here, 0.0), asked).explores
+
+
+def test_a_model_is_corrected_where_the_manager_names_no_classes(here: Daemon) -> None:
+    asked = TaskRequest(application="halving", parameters={"work": 40.0}, hosts=1)
+    (task,) = here.services.submissions.submit(ANN, [asked], "", "")
+    detail = here.services.tasks.task(ANN, task.id)
+    assert detail.profile is not None
+    said = detail.profile.seconds[0]
+    assert said is not None
+    features = TaskSpec("halving", "halving", detail.command, launch=LaunchMode(detail.launch)).features("ann")
+    run = RunRecord("", features.key, features.numbers, "ann", "halving", 1, "", None, 1.6 * said, 1.0, "", said)
+    here.store.commit(Changes(runs=(run,) * 3))
+    corrected = predicted(here, asked)
+    assert corrected is not None
+    assert corrected.seconds[0] == pytest.approx(1.6 * said, rel=0.05)
+    assert corrected.high is not None
+    assert corrected.high[0] is not None
+    assert corrected.high[0] < 1.3 * 1.6 * said
+    assert (corrected.source, corrected.hardware) == (detail.profile.source, detail.profile.hardware)
 
 
 def test_runs_refuse_no_deadline_that_the_model_would_meet(here: Daemon) -> None:
