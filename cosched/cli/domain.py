@@ -203,7 +203,7 @@ def accuracy(
 
 
 def _source_errors(application: str, runs: Sequence[LearntRunView]) -> list[dict[str, Any]]:
-    """Return how far off runs of an application were foretold, by who said it: parts of the seconds they took."""
+    """Return errors of what was foretold of runs, as parts of their seconds."""
     said = {
         "model or user alone": [(run.stated, run.seconds) for run in runs],
         "as predicted": [(run.predicted, run.seconds) for run in runs],

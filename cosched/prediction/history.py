@@ -311,7 +311,7 @@ def history_profile(
 def corrected_by_runs(
     history: History, numbers: Sequence[float], stated: Profile, hardware: str, program: str = ""
 ) -> Profile | None:
-    """Return a stated prediction as runs have corrected it, with a range, for hosts of one class.
+    """Return a stated prediction as runs have corrected it, for hosts of one class.
 
     None where the runs tell nothing.
     """
