@@ -35,6 +35,7 @@ _NOTE = re.compile(
     r"cosched adopt submitted=(\d+) lease=(\d+) begin=(\d+) nodes=(\d*)-(\d*) tasks=(\d*)(?: (.*))?\Z", re.DOTALL
 )
 _COMMENT = re.compile(r"cosched:\s*(--.*)\Z", re.DOTALL)
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}\Z")  # others could not be a task's
 _LEASES = "leases"  # file of the last leases that were given
 _KEPT_LEASES = 20
 _LEASE = 300  # seconds, where none was given yet
@@ -378,7 +379,9 @@ def _options(job: _Job) -> tuple[dict[str, str], str]:
         asked = [pair for text in texts for pair in cosched_requests(shlex.split(text))]
     except (UserError, ValueError) as error:
         return {}, f"what its #COSCHED lines or its comment ask cannot be read: {error}"
-    return {name.replace("-", ""): value for name, value in asked}, ""
+    name = str(job.row.get("name") or "")
+    named = {"name": name} if _PLAIN_NAME.match(name) else {}
+    return {**named, **{option.replace("-", ""): value for option, value in asked}}, ""
 
 
 def _command(text: str) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import pytest
 from tests.connectors.slurm_people import DEADLINE, People, job_number, job_submit
 from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.slurm_install import SUITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,12 @@ class AdoptingSite(QuickSite):
 
     def _manager(self, stack: ExitStack) -> dict[str, Any]:
         self.cluster = cluster = stack.enter_context(
-            SlurmCluster(hosts=16, settings="Licenses=scarce:1\n", job_submit=job_submit(300))
+            SlurmCluster(
+                hosts=16,
+                suite=os.environ.get("COSCHED_TESTBED_SLURM", SUITE),
+                settings="Licenses=scarce:1\n",
+                job_submit=job_submit(300),
+            )
         )
         self.people = People(cluster)
         return {**cluster.settings, "poll": 1}

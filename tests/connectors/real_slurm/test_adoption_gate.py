@@ -11,6 +11,7 @@ import pytest
 
 from tests.connectors.slurm_people import DEADLINE, PLAIN, People, job_number, job_submit
 from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.slurm_install import SUITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,9 @@ _UNPIN = Path(__file__).parents[3] / "etc" / "slurm" / "cosched-unpin"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SlurmCluster]:
-    with SlurmCluster(hosts=4, job_submit=job_submit(_LEASE)) as cluster:
+    with SlurmCluster(
+        hosts=4, suite=os.environ.get("COSCHED_TESTBED_SLURM", SUITE), job_submit=job_submit(_LEASE)
+    ) as cluster:
         yield cluster
 
 
