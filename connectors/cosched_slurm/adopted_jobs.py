@@ -143,7 +143,7 @@ class AdoptedJobs:
             if others and not job.closed and job.restarts == self._marks()[others[0]].restarts:
                 raise _refused("the job was let go for another attempt")
             if job.closed and not _waits_for_us(job, self._leases()):
-                raise _refused("the job's user wants it to begin later")
+                raise _refused("its user, or Slurm after a host was lost, has it begin later")
             if not job.pending and launch.hosts and set(job.hosts) != set(launch.hosts):
                 raise _refused(f"the job runs on {', '.join(job.hosts)} by itself")
             for other in others:

@@ -1,11 +1,12 @@
 """Adoption makes tasks of jobs in the manager's queue, which their users submitted there themselves.
 
-Each look compares the manager's queue with the core's tasks; start at `Adopter.look`. Nothing is remembered that a
-restart could lose: a job's key is the idempotency key of its task.
+Each look compares the manager's queue with the core's tasks; start at `Adopter.look`. A restart loses nothing: a job's
+key is the idempotency key of its task.
 """
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +19,7 @@ from cosched.api.documents import TaskRequest
 from cosched.api.runtimes import parse_runtime
 from cosched.api.times import parse_duration
 from cosched.connector.interface import JobState
+from cosched.connector.spool import write_durably
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import (
@@ -33,6 +35,7 @@ from cosched.errors import CoschedError, SystemFault, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from cosched.app.core_access import CoreClient
     from cosched.app.submission.submissions import SubmissionService
@@ -69,6 +72,7 @@ class Adopter(threading.Thread):
         submissions: SubmissionService,
         locate: Callable[[str], None],
         lease: float,
+        memory: Path,
     ) -> None:
         """Set up; nothing is called before `start`.
 
@@ -78,6 +82,7 @@ class Adopter(threading.Thread):
             submissions: takes new ones in.
             locate: has the manager find out what became of an attempt.
             lease: seconds that jobs wait for cosched after its last word.
+            memory: file of the jobs' deadlines at the last look, also that of a former daemon.
         """
         super().__init__(name="adoption", daemon=True)
         self._connector = connector
@@ -88,7 +93,8 @@ class Adopter(threading.Thread):
         self._renew_at = 0.0
         self._settled: set[str] = set()  # keys of jobs that are no task's any more
         self._reports: dict[str, JobReport] = {}  # the last of each attempt
-        self._deadlines: dict[str, str] = {}  # as the jobs had them at the last look
+        self._memory = memory
+        self._deadlines = _remembered(memory)  # as the jobs had them at the last look
         self.fault = ""
         self._stopped = threading.Event()
 
@@ -131,7 +137,7 @@ class Adopter(threading.Thread):
         for key in live.keys() - jobs.keys():
             self._miss(live[key])
         self._settled &= jobs.keys()
-        self._deadlines = {key: job.options.get("deadline", "") for key, job in jobs.items()}
+        self._remember({key: job.options.get("deadline", "") for key, job in jobs.items()})
         attempts = {each.attempt.uuid for each in live.values() if each.attempt is not None}
         self._reports = {uuid: report for uuid, report in self._reports.items() if uuid in attempts}
         if faults:
@@ -199,6 +205,16 @@ class Adopter(threading.Thread):
         if deadline != self._deadlines.get(job.key, deadline):
             self._core.apply(EditRequested(now, task.id, TaskEdit(deadline=_deadline(job)), job.owner))
 
+    def _remember(self, deadlines: dict[str, str]) -> None:
+        """Keep the deadlines for the next look, and for a later daemon."""
+        if deadlines == self._deadlines:
+            return
+        self._deadlines = deadlines
+        try:
+            write_durably(self._memory, json.dumps(deadlines))
+        except OSError as error:
+            raise SystemFault(f"{self._memory} cannot be written: {error.strerror}: make room") from error
+
     def _miss(self, known: _Live) -> None:
         """Find out about a task whose job the queue does not show."""
         if known.attempt is None:
@@ -206,6 +222,15 @@ class Adopter(threading.Thread):
                 self._core.apply(AdoptedJobGone(self._core.now(), known.task.id))
         elif known.attempt.state is not AttemptState.SUBMITTING:
             self._locate(known.attempt.uuid)
+
+
+def _remembered(memory: Path) -> dict[str, str]:
+    """Return the deadlines that a former daemon saw, none where they cannot be read."""
+    try:
+        found = json.loads(memory.read_text())
+    except (OSError, ValueError):
+        return {}
+    return {str(key): str(text) for key, text in found.items()} if isinstance(found, dict) else {}
 
 
 def _adopted(core: Coscheduler, _time: float) -> dict[str, _Live]:

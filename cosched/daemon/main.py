@@ -175,7 +175,8 @@ class Daemon:
         if not section.enabled:
             return None
         locate = partial(self._manager.locate, fence=False)
-        return Adopter(self._manager.adopts(), client, services.submissions, locate, section.lease)
+        memory = self._configuration.domain.state / "adopted-deadlines.json"
+        return Adopter(self._manager.adopts(), client, services.submissions, locate, section.lease, memory)
 
     def _services(self, current: CurrentDomain, outputs: TaskOutputs, recorder: Recorder | None) -> DomainServices:
         """Return what routes and pages can ask of the domain."""

@@ -114,7 +114,7 @@ def test_leases_are_moved_on_and_a_users_own_begin_stays(tmp_path: Path) -> None
         assert queue.row["eligible_time"] == begin
     (job,) = jobs.listed(lambda *_: None)
     assert job.held
-    with pytest.raises(ConnectorError, match="begin later"):
+    with pytest.raises(ConnectorError, match="has it begin later"):
         jobs.release(_launch())
 
 

@@ -115,14 +115,18 @@ def test_a_job_that_slurm_does_not_start_waits_again(site: AdoptingSite) -> None
     site.task_of(job, lambda ended: ended.state == "cancelled" and ended.id == task.id)
 
 
-def test_a_job_that_ran_while_no_daemon_was_there_counts_by_what_it_did(site: AdoptingSite) -> None:
-    job = site.submit(DEADLINE + "exit 3\n", "--hold")
+def test_what_a_user_did_while_no_daemon_was_there_counts(site: AdoptingSite) -> None:
+    job, edited = site.submit(DEADLINE + "exit 3\n", "--hold"), site.submit(_PLANNED, "--hold")
     site.task_of(job, lambda task: task.held_by)
+    before = site.task_of(edited, lambda task: task.held_by).deadline
     site.kill()
+    site.people.by_nobody("scontrol", "update", f"jobid={edited}", "comment=cosched: --deadline=now+20m")
     site.people.by_nobody("scontrol", "release", job)
     site.people.by_nobody("scontrol", "update", f"jobid={job}", "StartTime=now")
     site.people.wait(job, "FAILED")
     site.start()
+    site.task_of(edited, lambda task: task.deadline == (before or 0.0) + 600.0)
+    site.people.by_nobody("scancel", edited)
     assert site.task_of(job, lambda task: task.state == "failed").exit_code == 3
 
 
