@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError
@@ -47,6 +48,7 @@ _PROJECTION = (
     *(f"Cosched{name}" for name in _OPTIONS),
 )
 _KEY = re.compile(r'[^"\\#\s]+#\d+\.\d+#\d+\Z')  # as schedulers make a GlobalJobId
+_PARAMETER = "coschedset_"  # +CoschedSet_Scale = 2
 _WAITING = "(JobStatus == 1 || JobStatus == 5)"
 
 
@@ -59,6 +61,7 @@ class AdoptedJobs:
 
     def __init__(self, client: CondorClient) -> None:
         self._client = client
+        self._parameters: dict[str, dict[str, str]] = {}  # of applications' jobs, by key
 
     def listed(self) -> list[AdoptableJob]:
         """Return the jobs with a gate in the queue.
@@ -66,8 +69,13 @@ class AdoptedJobs:
         One with a forged identifier is left to its lease.
         """
         ads = self._queue("CoschedAdopt =?= true && (CoschedLease > 0 || CoschedAttempt isnt undefined)")
-        live = (ad for ad in ads if ad.get("JobStatus") not in (3, job_ads.COMPLETED))
-        return [_adoptable(ad) for ad in live if _KEY.match(str(ad.get("GlobalJobId", "")))]
+        live = [
+            ad
+            for ad in ads
+            if ad.get("JobStatus") not in (3, job_ads.COMPLETED) and _KEY.match(str(ad.get("GlobalJobId", "")))
+        ]
+        self._read_parameters(live)
+        return [replace(_adoptable(ad), parameters=self._parameters.get(str(ad["GlobalJobId"]), {})) for ad in live]
 
     def release(self, launch: Launch) -> str:
         """Mark a job with its attempt, which opens the gate of one that waits.
@@ -121,8 +129,26 @@ class AdoptedJobs:
         if done.get("TotalPermissionDenied") or done.get("TotalError"):
             raise ConnectorError("HTCondor lets cosched not remove a user's job: see QUEUE_SUPER_USERS", transient=True)
 
-    def _queue(self, constraint: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._client.call("queue", constraint=constraint, projection=_PROJECTION)
+    def _read_parameters(self, ads: Sequence[Mapping[str, Any]]) -> None:
+        """Ask once for whole ads of jobs with an application.
+
+        The names of its parameters are not known before.
+        """
+        keys = [str(ad["GlobalJobId"]) for ad in ads if ad.get("CoschedApplication")]
+        known = {key: self._parameters[key] for key in keys if key in self._parameters}
+        if len(known) < len(keys):
+            since = min(int(ad.get("QDate", 0)) for ad in ads if ad.get("CoschedApplication"))
+            constraint = f"CoschedAdopt =?= true && CoschedApplication isnt undefined && QDate >= {since}"
+            for ad in self._queue(constraint, projection=()):
+                known[str(ad.get("GlobalJobId", ""))] = {
+                    name[len(_PARAMETER) :]: str(value)
+                    for name, value in ad.items()
+                    if name.lower().startswith(_PARAMETER)
+                }
+        self._parameters = known
+
+    def _queue(self, constraint: str, projection: Sequence[str] = _PROJECTION) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._client.call("queue", constraint=constraint, projection=projection)
         return found
 
     def _edit(self, constraint: str, values: Mapping[str, str]) -> int:

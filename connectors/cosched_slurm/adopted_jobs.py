@@ -347,7 +347,12 @@ def _as_asked(job: _Job) -> list[str]:
 
 def _adoptable(job: _Job, leases: Sequence[int], report: JobReport | None) -> AdoptableJob:
     row, note = job.row, job.note
-    options, fault = _options(job)
+    try:
+        asked, fault = _asked(job), ""
+    except (UserError, ValueError) as error:
+        asked, fault = [], f"what its #COSCHED lines or its comment ask cannot be read: {error}"
+    name = str(row.get("name") or "")
+    named = {"name": name} if _PLAIN_NAME.match(name) else {}
     begin = float(note[3])
     later = report is None and job.closed and not _waits_for_us(job, leases)
     return AdoptableJob(
@@ -357,7 +362,10 @@ def _adoptable(job: _Job, leases: Sequence[int], report: JobReport | None) -> Ad
         submitted=float(note[1]),
         command=_command(str(row.get("command") or "")),
         directory=str(row.get("current_working_directory") or ""),
-        options=options,
+        options=named | {option.replace("-", ""): value for option, value in asked if option != "set"},
+        parameters={
+            name: value for name, _, value in (text.partition("=") for option, text in asked if option == "set")
+        },
         fault=fault,
         hosts="1" if not note[4] else note[4] if note[5] in ("", note[4]) else f"{note[4]}-{note[5]}",
         begin=begin if begin > float(note[1]) else None,
@@ -368,20 +376,16 @@ def _adoptable(job: _Job, leases: Sequence[int], report: JobReport | None) -> Ad
     )
 
 
-def _options(job: _Job) -> tuple[dict[str, str], str]:
-    """Return what a job's user asks, and what is wrong with it.
+def _asked(job: _Job) -> list[tuple[str, str]]:
+    """Return what a job's user asks; what the comment says now comes last.
 
-    What the comment says now counts more than the rest.
+    Raises:
+        UserError: an option is not known.
+        ValueError: a quote is not closed.
     """
     comment = _COMMENT.match(str(job.row.get("comment") or ""))
-    texts = [(job.note[7] or "").partition(" # ")[0], "" if comment is None else comment[1]]
-    try:
-        asked = [pair for text in texts for pair in cosched_requests(shlex.split(text))]
-    except (UserError, ValueError) as error:
-        return {}, f"what its #COSCHED lines or its comment ask cannot be read: {error}"
-    name = str(job.row.get("name") or "")
-    named = {"name": name} if _PLAIN_NAME.match(name) else {}
-    return {**named, **{option.replace("-", ""): value for option, value in asked}}, ""
+    texts = ((job.note[7] or "").partition(" # ")[0], "" if comment is None else comment[1])
+    return [pair for text in texts for pair in cosched_requests(shlex.split(text))]
 
 
 def _command(text: str) -> tuple[str, ...]:

@@ -372,7 +372,8 @@ class AdoptableJob:
         command: its program and arguments, for people.
         directory: its working directory.
         options: what the user asks of cosched, by the names of `cosched task submit`: deadline, runtime, application …
-        fault: why these cannot be read; empty where they can.
+        parameters: those of its application, by name.
+        fault: why options or parameters cannot be read; empty where they can.
         hosts: how many it may have, "2-8"; empty where the manager's own jobs have one host.
         begin: epoch seconds before which its user does not want it to begin; None where he does not care.
         held: whether its user holds it.
@@ -388,6 +389,7 @@ class AdoptableJob:
     command: tuple[str, ...]
     directory: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
     fault: str = ""
     hosts: str = ""
     begin: float | None = None

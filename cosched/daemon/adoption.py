@@ -49,7 +49,7 @@ _log = structlog.get_logger("cosched.adoption")
 
 _PAUSE = 1.0  # seconds between two looks
 _RENEWALS = 3.0  # in the time of a lease
-_NOT_FOR_JOBS = ("begin", "after", "retries", "set")
+_NOT_FOR_JOBS = ("begin", "after", "retries")
 _BY_OWNER = "{} (in the resource manager's queue)"
 
 
@@ -258,6 +258,7 @@ def _request(job: AdoptableJob, manager: str) -> TaskRequest:
         )
     return TaskRequest(
         application=options.get("application", ""),
+        parameters=dict(job.parameters),
         command=job.command,
         native=NativeDescription(manager),  # its program stands in the job, beside an application, too
         deadline=_deadline(job),

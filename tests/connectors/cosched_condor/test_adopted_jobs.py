@@ -25,3 +25,9 @@ def test_a_forged_identifier_keeps_nobody_else_from_being_adopted() -> None:
     ads = [*(_ad(number, key) for number, key in enumerate(forged, start=1)), _ad(0, "schedd@host#7.0#1795000000")]
     (job,) = AdoptedJobs(cast("Any", Queue(*ads))).listed()
     assert (job.key, job.owner, job.job) == ("schedd@host#7.0#1795000000", "ann", "7.0")
+
+
+def test_parameters_of_an_application_are_read() -> None:
+    ad = _ad(0, "schedd@host#7.0#1795000000") | {"CoschedApplication": "sweep3d", "QDate": 5, "CoschedSet_Scale": 2}
+    (job,) = AdoptedJobs(cast("Any", Queue(ad))).listed()
+    assert (job.options["application"], job.parameters) == ("sweep3d", {"Scale": "2"})

@@ -61,10 +61,11 @@ def _launch(attempt: str = _ATTEMPT) -> Launch:
 
 
 def test_a_job_is_listed_with_what_its_user_asks_now(tmp_path: Path) -> None:
-    queue = Queue(comment="cosched: --deadline=now+2h", name="lattice")
+    queue = Queue(comment="cosched: --deadline=now+2h --set=Scale=2 --set Size=9", name="lattice")
     (job,) = _jobs(queue, tmp_path).listed(lambda *_: None)
     assert (job.key, job.owner, job.hosts, job.command) == (_KEY, "ann", "1-4", ("/home/ann/job.sh", "-v"))
     assert job.options == {"name": "lattice", "deadline": "now+2h"}
+    assert job.parameters == {"Scale": "2", "Size": "9"}
     assert not job.held
 
 
