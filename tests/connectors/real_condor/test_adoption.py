@@ -72,10 +72,17 @@ def test_a_job_without_a_run_time_and_one_that_fails_are_followed_to_their_ends(
     assert site.task_of(job, lambda task: task.state == "failed").exit_code == 1
 
 
-def test_what_cannot_be_planned_is_let_go_with_a_note(site: AdoptingSite) -> None:
-    job = site.people.submit("cosched_deadline = soonish\nqueue\n")
+@pytest.mark.parametrize(
+    ("lines", "word"),
+    [
+        ("cosched_deadline = soonish\n", "soonish"),
+        (DEADLINE + "cosched_application = sweep3d\n+CoschedSet_Weather = 2\n", "Weather"),
+    ],
+)
+def test_what_cannot_be_planned_is_let_go_with_a_note(site: AdoptingSite, lines: str, word: str) -> None:
+    job = site.people.submit(lines + "queue\n")
     site.people.wait(job, "2", "4")
-    assert "soonish" in site.people.shown(job, "CoschedNote")
+    assert word in site.people.shown(job, "CoschedNote")
 
 
 def test_holds_releases_edits_and_removals_of_users_are_seen(site: AdoptingSite) -> None:
