@@ -4,8 +4,9 @@ Made-up programs whose times grow with the square of a size and shrink with the 
 10,000 and 1 to 8 hosts are drawn at random. Each run is foretold from those before it. Beside: the mean of the last two
 runs (Tsafrir, Etsion and Feitelson 2007) and the nearest run in logarithms of size and hosts.
 
-Then the same programs with a model that is right, too short, of a wrong shape, or right until something happens at run
-21. Beside what runs make of it: one factor for all runs, the newest weighing a fifth.
+Then the same programs with a model that is right, too short, of a wrong shape, always the same (a user's figure), or
+right until something happens at run 21. Beside what runs make of it: one factor for all runs, the newest weighing a
+fifth.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from cosched.prediction.calibration import Correction
 from cosched.prediction.history import FEWEST_RUNS, History, Run
+from cosched.prediction.pooling import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +37,7 @@ _CASES: dict[str, tuple[Callable[[Run], float], Callable[[int], float], int]] = 
     "right": (lambda run: run.seconds, lambda _number: 1.0, 0),
     "1.6 times too short": (lambda run: run.seconds / 1.6, lambda _number: 1.0, 0),
     "wrong shape": (lambda run: run.seconds / math.sqrt(run.hosts), lambda _number: 1.0, 0),
+    "always the same": (lambda _run: 10.0, lambda _number: 1.0, 0),
     "program slower from run 21": (
         lambda run: run.seconds,
         lambda number: 1.6 if number >= _CHANGED else 1.0,
@@ -96,9 +99,9 @@ def _print_cases(seeds: range) -> None:
                 errors["one factor", after].append(abs(run.stated * factor / run.seconds - 1))
                 foretold, most = run.stated * factor, math.inf
                 if len(before) >= FEWEST_RUNS:
-                    found = History(before).predict(run.numbers, [run.hosts], "", stated=[run.stated])
-                    foretold, most = (float(value[0]) for value in found)
-                    held[after].append(foretold**2 / most <= run.seconds <= most)
+                    found = Pool(before).quantiles(run.numbers, [run.stated], [run.hosts], "")
+                    least, foretold, most = (float(value[0]) for value in found)
+                    held[after].append(least <= run.seconds <= most)
                 errors["runs", after].append(abs(foretold / run.seconds - 1))
         print(f"  {case}")
         for name in ("runs", "one factor"):

@@ -7,7 +7,7 @@ Learning, 2006, algorithm 2.1), averaged over kernels by their likelihoods (5.2)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "corrected_by_runs", "history_profile"]
+__all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "history_profile", "times_by_count"]
 
 FEWEST_RUNS = 3
 MOST_RUNS = 100  # newest ones; more take longer and teach little
@@ -152,6 +152,7 @@ class History:
         self._logs = logs - self._level
         self.since_change = self._since_change()
         self._kinds[len(self.runs) - self.since_change :, 2] = 1
+        self._kept = np.ones(len(self.runs), bool)
         self._fits = self._fitted()
         self._without_strays()
 
@@ -202,6 +203,22 @@ class History:
             mean += np.log(stated)
         logs = np.clip(mean, -_FARTHEST, _FARTHEST)
         return np.exp(logs), np.exp(np.minimum(logs + _t_quantile(len(self._logs) - 1) * deviation, 2 * _FARTHEST))
+
+    def seen(self, numbers: Sequence[float], counts: Sequence[int]) -> NDArray[np.bool_]:
+        """Return by number of hosts whether such a run is within those seen."""
+        points = np.array([_point(numbers, count)[:-1] for count in counts])
+        return np.asarray(((points >= self._low[:-1] - 1e-9) & (points <= self._high[:-1] + 1e-9)).all(axis=1))
+
+    def foretold(self) -> list[tuple[float, float] | None]:
+        """Return how far each run was from what those before it tell.
+
+        With the deviation that was expected, both of the logarithm; None for a stray run. The kernel is the one that
+        explains all runs best.
+        """
+        fit = max(self._fits, key=lambda each: each.part)
+        deviations = 1 / np.diag(fit.inverse)
+        found = iter(zip((fit.inverse @ self._logs * deviations).tolist(), deviations.tolist(), strict=True))
+        return [next(found) if kept else None for kept in self._kept]
 
     def _kind(self, hardware: str, program: str) -> tuple[int, int]:
         return (
@@ -255,6 +272,7 @@ class History:
         kept = np.abs(residual) <= max(_STRAY * float(np.median(np.abs(residual))), _STRAY_AT_LEAST)
         kept |= (self._kinds[:, 1, np.newaxis] == self._kinds[:, 1]).sum(axis=1) == 1
         if not kept.all() and kept.sum() >= FEWEST_RUNS:
+            self._kept = kept
             self._points, self._kinds, self._logs = self._points[kept], self._kinds[kept], self._logs[kept]
             self._fits = self._fitted()
 
@@ -302,37 +320,27 @@ def history_profile(
     None where the runs tell nothing: a number of another order of magnitude may lead anywhere.
     """
     median, slow = history.predict(numbers, counts, hardware, program)
-    seconds, low, high = _times(counts, median, slow)
+    seconds, low, high = times_by_count(counts, median / (slow / median), median, slow)
     if min(seconds) == math.inf:
         return None
     return Profile(seconds, PredictionSource.HISTORY, hardware, low, high, runs=len(history.runs))
 
 
-def corrected_by_runs(
-    history: History, numbers: Sequence[float], stated: Profile, hardware: str, program: str = ""
-) -> Profile | None:
-    """Return a stated prediction as runs have corrected it, for hosts of one class.
-
-    None where the runs tell nothing.
-    """
-    counts = [count for count, seconds in enumerate(stated.seconds, 1) if seconds < math.inf]
-    foretold = [stated.on(count) for count in counts]
-    median, slow = history.predict(numbers, counts, hardware, program, foretold)
-    seconds, low, high = _times(counts, median, slow, len(stated.seconds))
-    if seconds.count(math.inf) > stated.seconds.count(math.inf):
-        return None
-    return replace(stated, seconds=seconds, low=low, high=high, runs=len(history.runs), stated=stated.seconds)
-
-
-def _times(
-    counts: Sequence[int], median: NDArray[np.float64], slow: NDArray[np.float64], width: int = 0
+def times_by_count(
+    counts: Sequence[int],
+    low: NDArray[np.float64],
+    median: NDArray[np.float64],
+    high: NDArray[np.float64],
+    width: int = 0,
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
     """Return seconds, low and high on 1, 2, … hosts, infinite where nothing is told."""
-    seconds, low, high = ([math.inf] * max(width, *counts, 1) for _ in range(3))
-    for count, expected, most in zip(counts, median.tolist(), slow.tolist(), strict=True):
-        if expected**2 / most > _SHORTEST and most < _LONGEST:
-            seconds[count - 1], high[count - 1], low[count - 1] = expected, most, expected**2 / most
-    return tuple(seconds), tuple(low), tuple(high)
+    found = tuple([math.inf] * max(width, *counts, 1) for _ in range(3))
+    for count, *times in zip(counts, median.tolist(), low.tolist(), high.tolist(), strict=True):
+        if times[1] > _SHORTEST and times[2] < _LONGEST:
+            for side, seconds in zip(found, times, strict=True):
+                side[count - 1] = seconds
+    seconds, least, most = (tuple(side) for side in found)
+    return seconds, least, most
 
 
 def _point(numbers: Sequence[float], hosts: int, stated: float | None = None) -> list[float]:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.prediction.history import History, Run, corrected_by_runs, history_profile
+from cosched.prediction.history import History, Run, history_profile
+from cosched.prediction.pooling import Pool
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def test_what_a_model_says_is_mended_by_runs(
         runs = _stated(seed, seen + 1, model, actual)
         last, stated = runs[seen], runs[seen].stated
         assert stated is not None
-        (expected,), _ = History(runs[:seen]).predict(last.numbers, [last.hosts], "", stated=[stated])
+        _, (expected,), _ = Pool(runs[:seen]).quantiles(last.numbers, [stated], [last.hosts], "")
         errors.append(abs(float(expected) / last.seconds - 1))
     assert median(errors) < most
 
@@ -115,14 +116,14 @@ def test_a_change_is_noticed_and_a_stray_run_is_none() -> None:
 
 def test_tries_of_less_than_a_second_say_little_of_a_long_run() -> None:
     tries = [Run((10.0,), 1, "", 0.42, stated=0.32) for _ in range(8)]  # a tenth of a second of start-up
-    (expected,), _ = History(tries).predict((1500.0,), [1], "", stated=[50.0])
+    _, (expected,), _ = Pool(tries).quantiles((1500.0,), [50.0], [1], "")
     assert 45 < expected < 56
 
 
 def test_a_model_that_has_more_hosts_faster_learns_that_they_are_slower() -> None:
     runs = [Run((), hosts, "", seconds, stated=said) for hosts, seconds, said in ((1, 2.0, 4.0), (2, 4.0, 2.0)) * 3]
     stated = Profile((4.0, 2.0), PredictionSource.MODEL, "")
-    profile = corrected_by_runs(History(runs), (), stated, "")
+    profile = Pool(runs).corrected((), stated, "")
     assert profile is not None
     assert profile.best_count == 1
     assert profile.seconds == pytest.approx((2.0, 4.0), rel=0.1)

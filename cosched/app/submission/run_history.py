@@ -11,7 +11,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History, Run, corrected_by_runs, history_profile
+from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History, Run, history_profile
+from cosched.prediction.pooling import Pool
 from cosched.prediction.profile import slowest_profile
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class _Learnt:
     newest: int
     looked: float
     history: History | None
-    stated: History | None
+    stated: Pool | None
     asked: tuple[tuple[float, ...], range, tuple[str, ...], str] | None = None
     profile: Profile | None = None
     count: int = 0
@@ -131,7 +132,7 @@ class RunHistory:
             parts = [(each, each.hardware) for each in stated.classes]
         else:  # one prediction for all hosts, whatever their classes are
             parts = [(stated, name) for name in classes or ("",)]
-        made = [corrected_by_runs(learnt.stated, features.numbers, each, name, program) for each, name in parts]
+        made = [learnt.stated.corrected(features.numbers, each, name, program) for each, name in parts]
         known = [part for part in made if part is not None]
         found = slowest_profile(known, stated.hardware) if len(known) == len(made) else stated
         if not stated.classes:
@@ -191,7 +192,10 @@ class RunHistory:
         kept = [each for each in self._runs.of(features.key, MOST_RUNS) if len(each.numbers) == len(features.numbers)]
         runs = [Run(each.numbers, each.hosts, each.hardware, each.seconds, each.program_digest) for each in kept]
         stated = [replace(run, stated=each.stated) for run, each in zip(runs, kept, strict=True) if each.stated]
-        history, off = (History(some) if len(some) >= FEWEST_RUNS else None for some in (runs, stated))
+        off = Pool(stated) if len(stated) >= FEWEST_RUNS else None
+        history = off.alone if off is not None and len(stated) == len(runs) else None
+        if history is None and len(runs) >= FEWEST_RUNS:
+            history = History(runs)
         owed = 0.0 if known is None else known.owed
         return self._keep(features.key, _Learnt(newest, now, history, off, count=len(kept), owed=owed))
 

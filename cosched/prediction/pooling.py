@@ -1,0 +1,235 @@
+"""Pooling makes one prediction of several, each weighted by how well it foretold.
+
+A linear pool of log-normal predictions with the weights of dynamic model averaging (Raftery, Kárný and Ettler 2010),
+with Student's density, so that a single run cannot end the trust in a source. Start at `Pool`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.prediction.history import History, Run, times_by_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.prediction.profile import Profile
+
+__all__ = ["Level", "Pool", "pool_quantiles", "pooled_weights"]
+
+_STATED_DEVIATION = 0.1  # of the logarithm, where a model or a user says nothing of how sure they are
+_STATED_RUNS = 3.0  # as many runs' residuals does that weigh
+_SLOWEST = 0.1  # the newest run moves the level by at least this much
+_SURPRISING = 3.0  # deviations
+_SMALLEST = 0.01  # deviation; nothing is foretold more exactly
+_DOUBT = 0.8
+_CALMER = 0.5  # doubt that a run leaves which does not surprise
+
+_SHORT = 1.0  # seconds; less is mostly start-up, which longer runs have only once, too
+
+_FORGETTING = 0.9
+_LEAST_WEIGHT = 0.02
+_FREEDOM = 4
+
+_GRID = np.linspace(-8.0, 8.0, 3201)
+_NORMAL = np.array([0.5 * (1 + math.erf(x / math.sqrt(2))) for x in _GRID])
+_HALVINGS = 40
+_SHARES = (0.05, 0.5, 0.95)
+_TAIL = 1.6448536269514722  # standard deviations from the median to the 95 % quantile
+_START = (0.45, 0.45, 0.1)  # weights before the first run: what is stated, that as runs correct it, runs alone
+_LEAST_SCORED = 3  # runs before a history without any statement is judged
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How far the times that a source states are off, by one factor.
+
+    Attributes:
+        bias: mean logarithm of the time taken by the stated one.
+        variance: mean square of its residuals.
+        runs: how many runs it was learnt from since it last began anew.
+        doubt: the range is at least as wide as this deviation since a run surprised.
+        surprise: the last residual, where it surprised; else 0.
+    """
+
+    bias: float = 0.0
+    variance: float = _STATED_DEVIATION**2
+    runs: int = 0
+    doubt: float = 0.0
+    surprise: float = 0.0
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the logarithm of the next run, without doubt."""
+        return math.sqrt(self.variance * (1 + 1 / (self.runs + 1)))
+
+    @property
+    def doubtful_deviation(self) -> float:
+        """The same with the doubt since a run that surprised."""
+        return math.hypot(self.deviation, self.doubt)
+
+    def learn(self, off: float, trust: float = 1.0) -> Level:
+        """Return the level after one more run.
+
+        Args:
+            off: logarithm of its time by the stated one.
+            trust: how much it says, 0 to 1.
+        """
+        residual = off - self.bias
+        bound = _SURPRISING * self.deviation
+        if (
+            abs(residual) > bound and residual * (self.surprise - self.bias) > 0 and self.surprise
+        ):  # no stray run: it has changed
+            both = (self.surprise, off)
+            bias = sum(both) / 2
+            variance = max((both[1] - both[0]) ** 2 / 2, _SMALLEST**2)
+            blended = (_STATED_RUNS * _STATED_DEVIATION**2 + 2 * variance) / (_STATED_RUNS + 2)
+            return Level(bias, blended, 2)
+        if not self.runs:
+            return Level(trust * off, self.variance, 1)
+        cut = min(max(residual, -bound), bound)
+        weight = _STATED_RUNS + min(self.runs, 1 / _SLOWEST)
+        variance = max((weight * self.variance + cut**2) / (weight + 1), _SMALLEST**2)
+        bias = self.bias + trust * max(1 / (self.runs + 1), _SLOWEST) * cut
+        surprising = abs(residual) > bound
+        doubt = _DOUBT * abs(residual) if surprising else _CALMER * self.doubt
+        return Level(bias, variance, self.runs + 1, doubt, off if surprising else 0.0)
+
+
+class Pool:
+    """What a model or a user states, corrected by runs of a program.
+
+    The sources are: what is stated with its level mended, the same as a history corrects it, and a history of the runs
+    alone.
+
+    Attributes:
+        alone: the history of the runs alone.
+        weights: one for each source, in this order.
+        since_change: see `History`.
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        """Learn from runs of one key with what was stated, the newest last."""
+        self._corrected = History(runs)
+        self.alone = History(replace(run, stated=None) for run in runs)
+        self.since_change = self._corrected.since_change
+        self._levels: defaultdict[str, Level] = defaultdict(Level)
+        scores = []
+        foretold = zip(self._corrected.runs, self._corrected.foretold(), self.alone.foretold(), strict=True)
+        for number, (run, corrected, alone) in enumerate(foretold):
+            level = self._levels[run.hardware]
+            off = math.log(run.seconds / (run.stated or 1.0))
+            scores.append(
+                (
+                    _log_density(off - level.bias, level.deviation) if level.runs else None,
+                    _log_density(*corrected) if corrected is not None and level.runs else None,
+                    _log_density(*alone) if alone is not None and number >= _LEAST_SCORED else None,
+                )
+            )
+            self._levels[run.hardware] = level.learn(off, min(run.seconds / _SHORT, 1.0) ** 2)
+        self.weights = pooled_weights(_START, scores)
+
+    def tried(self, count: int) -> int:
+        """Return how many runs had a number of hosts."""
+        return self._corrected.tried(count)
+
+    def corrected(self, numbers: Sequence[float], stated: Profile, hardware: str, program: str = "") -> Profile | None:
+        """Return a stated prediction as runs have corrected it, with a range.
+
+        It is for hosts of one class. None where the runs tell nothing.
+
+        Args:
+            numbers: see `Run`.
+            stated: what a model or a user says.
+            hardware: class of the hosts, as the manager names it.
+            program: digest of the program.
+        """
+        counts = [count for count, seconds in enumerate(stated.seconds, 1) if seconds < math.inf]
+        low, median, high = self.quantiles(numbers, [stated.on(count) for count in counts], counts, hardware, program)
+        seconds, least, most = times_by_count(counts, low, median, high, len(stated.seconds))
+        if seconds.count(math.inf) > stated.seconds.count(math.inf):
+            return None
+        runs = len(self._corrected.runs)
+        return replace(stated, seconds=seconds, low=least, high=most, runs=runs, stated=stated.seconds)
+
+    def quantiles(
+        self, numbers: Sequence[float], stated: Sequence[float], counts: Sequence[int], hardware: str, program: str = ""
+    ) -> list[NDArray[np.float64]]:
+        """Return 5, 50 and 95 % quantiles of the next run's seconds, by host count."""
+        level = self._levels.get(hardware)
+        if level is None:  # the class that has run most is the best guess
+            level = max(self._levels.values(), key=lambda each: each.runs)
+        seen = self._corrected.seen(numbers, counts)
+        weights = np.repeat(np.array([self.weights]).T, len(counts), axis=1)
+        weights[2] *= seen  # where nothing like it ran, the runs alone know nothing, and the level may be another one
+        weights /= weights.sum(axis=0)
+        deviation = np.hypot(level.doubtful_deviation, np.where(seen, 0.0, abs(level.bias)))
+        means, deviations = [np.log(stated) + level.bias], [deviation]
+        for history, foretold in ((self._corrected, stated), (self.alone, None)):
+            median, slow = history.predict(numbers, counts, hardware, program, foretold)
+            means.append(np.log(median))
+            deviations.append(np.log(slow / median) / _TAIL)
+        return [np.exp(logs) for logs in pool_quantiles(weights, np.array(means), np.array(deviations), _SHARES)]
+
+
+def pooled_weights(start: Sequence[float], scores: Iterable[Sequence[float | None]]) -> list[float]:
+    """Return the weight of each source, their sum 1.
+
+    Args:
+        start: those before the first run.
+        scores: for each run, the oldest first, the logarithm of the density that each source gave it; None where it
+            said nothing.
+    """
+    weights = list(start)
+    for run in scores:
+        aged = [weight**_FORGETTING for weight in weights]
+        known = [score for score in run if score is not None]
+        if not known:
+            continue
+        best = max(known)
+        said = sum(weight for weight, score in zip(aged, run, strict=True) if score is not None)
+        grown = [
+            weight if score is None else weight * math.exp(score - best)
+            for weight, score in zip(aged, run, strict=True)
+        ]
+        mean = sum(weight for weight, score in zip(grown, run, strict=True) if score is not None) / said
+        grown = [weight * mean if score is None else weight for weight, score in zip(grown, run, strict=True)]
+        total = sum(grown)
+        floored = [max(weight / total, _LEAST_WEIGHT) for weight in grown]
+        weights = [weight / sum(floored) for weight in floored]
+    return weights
+
+
+def _log_density(residual: float, deviation: float) -> float:
+    """Return the logarithm of Student's density of a residual, up to a constant."""
+    return -math.log(deviation) - (_FREEDOM + 1) / 2 * math.log1p((residual / deviation) ** 2 / _FREEDOM)
+
+
+def pool_quantiles(
+    weights: NDArray[np.float64], means: NDArray[np.float64], deviations: NDArray[np.float64], shares: Sequence[float]
+) -> list[NDArray[np.float64]]:
+    """Return quantiles of the pool.
+
+    Args:
+        weights: a row for each source, a column for each place; the sum of a column is 1.
+        means: likewise.
+        deviations: likewise.
+        shares: which quantiles, each above 0 and below 1.
+    """
+    found = []
+    for share in shares:
+        low = (means - 8 * deviations).min(axis=0)
+        high = (means + 8 * deviations).max(axis=0)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            below = (weights * np.interp((middle - means) / deviations, _GRID, _NORMAL)).sum(axis=0) < share
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        found.append((low + high) / 2)
+    return found

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import math
+import random
+from itertools import pairwise
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.prediction.history import Run
+from cosched.prediction.pooling import Level, Pool, pool_quantiles, pooled_weights
+
+NOISE = 0.03
+
+
+def level(*offs: float) -> Level:
+    known = Level()
+    for off in offs:
+        known = known.learn(off)
+    return known
+
+
+def test_a_wrong_level_is_mended_by_the_first_runs() -> None:
+    assert level(math.log(3), math.log(3)).bias == pytest.approx(math.log(3))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_stray_run_moves_the_level_little_and_widens_its_range(seed: int) -> None:
+    draw = random.Random(seed)
+    known = level(*(draw.gauss(0, NOISE) for _ in range(20)))
+    after = known.learn(math.log(4))
+    assert abs(after.bias) < 0.05
+    assert after.doubtful_deviation > 1.0
+    assert abs(level(*(draw.gauss(0, NOISE) for _ in range(5))).bias) < 0.05
+    assert after.learn(0.0).doubtful_deviation < after.doubtful_deviation
+
+
+def test_two_runs_that_surprise_alike_restart_the_level_and_opposite_ones_do_not() -> None:
+    known = level(*(0.0,) * 20)
+    assert known.learn(0.5).learn(0.46).bias == pytest.approx(0.48)
+    assert abs(known.learn(0.5).learn(-0.5).bias) < 0.05
+
+
+def test_a_run_that_is_little_trusted_hardly_moves_the_level() -> None:
+    assert Level().learn(1.0, 0.01).bias == pytest.approx(0.01)
+
+
+def test_the_source_that_foretells_better_gets_the_weight_and_no_run_takes_it_all() -> None:
+    good, bad = (0.0, -3.0), (-8.0, 0.0)
+    assert pooled_weights((0.5, 0.5), []) == [0.5, 0.5]
+    assert pooled_weights((0.5, 0.5), [good] * 9)[0] > 0.95
+    assert pooled_weights((0.5, 0.5), [good] * 9 + [bad] * 9)[1] > 0.95  # it can come back
+    assert min(pooled_weights((0.5, 0.5), [good] * 99)) > 0.01
+
+
+def test_a_source_that_says_nothing_keeps_its_weight() -> None:
+    assert pooled_weights((0.6, 0.4), [(-1.0, None)])[1] == pytest.approx(0.4, abs=0.02)
+    assert pooled_weights((0.6, 0.4), [(None, None)]) == [0.6, 0.4]
+
+
+def test_a_pool_of_one_has_its_quantiles() -> None:
+    weights, means, deviations = np.array([[1.0]]), np.array([[2.0]]), np.array([[0.5]])
+    for share in (0.05, 0.5, 0.9):
+        ((found,),) = pool_quantiles(weights, means, deviations, (share,))
+        assert found == pytest.approx(NormalDist(2.0, 0.5).inv_cdf(share), abs=1e-3)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1), st.floats(-9, 9), st.floats(0.01, 5)), min_size=1, max_size=4),
+)
+def test_quantiles_of_a_pool_ascend_within_those_of_its_sources(sources: list[tuple[float, float, float]]) -> None:
+    columns = [np.array(column)[:, np.newaxis] for column in zip(*sources, strict=True)]
+    shares = (0.05, 0.5, 0.95)
+    found = [float(value[0]) for value in pool_quantiles(columns[0] / columns[0].sum(), columns[1], columns[2], shares)]
+    assert all(low <= high + 1e-6 for low, high in pairwise(found))
+    for share, value in zip(shares, found, strict=True):
+        each = [NormalDist(mean, deviation).inv_cdf(share) for _, mean, deviation in sources]
+        assert min(each) - 0.01 <= value <= max(each) + 0.01
+
+
+def _pool(model: str, seed: int, count: int) -> Pool:
+    draw, runs = random.Random(seed), []
+    for _ in range(count):
+        size, hosts = float(int(10 ** draw.uniform(2.5, 4))), draw.randint(1, 8)
+        exact = 2e-6 * size**2 / hosts + 0.3 + 2e-5 * size * hosts
+        stated = {"right": exact, "wrong shape": exact / math.sqrt(hosts), "always the same": 10.0}[model]
+        runs.append(Run((size,), hosts, "", exact * math.exp(draw.gauss(0, NOISE)), stated=stated))
+    return Pool(runs)
+
+
+def test_a_right_model_is_believed_and_one_of_a_wrong_shape_is_not() -> None:
+    assert all(_pool("right", seed, 9).weights[0] > 0.5 for seed in range(5))
+    assert all(_pool("wrong shape", seed, 6).weights[0] < 0.3 for seed in range(5))
+    assert all(_pool("always the same", seed, 10).weights[0] < 0.3 for seed in range(5))
