@@ -142,6 +142,7 @@ def profile_view(profile: Profile) -> ProfileView:
         runs=profile.runs,
         stated=_nulled(profile.stated) if profile.stated else None,
         explores=profile.explores,
+        changed=profile.changed,
     )
 
 

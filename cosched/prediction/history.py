@@ -161,6 +161,11 @@ class History:
         """Numbers of hosts that were tried."""
         return {run.hosts for run in self.runs}
 
+    @property
+    def changed(self) -> int:
+        """Number of the first run after a change, from 1; 0 for no change."""
+        return len(self.runs) - self.since_change + 1 if self.since_change else 0
+
     def tried(self, count: int) -> int:
         """Return how many runs had a number of hosts."""
         return sum(run.hosts == count for run in self.runs)
@@ -323,7 +328,9 @@ def history_profile(
     seconds, low, high = times_by_count(counts, median / (slow / median), median, slow)
     if min(seconds) == math.inf:
         return None
-    return Profile(seconds, PredictionSource.HISTORY, hardware, low, high, runs=len(history.runs))
+    return Profile(
+        seconds, PredictionSource.HISTORY, hardware, low, high, runs=len(history.runs), changed=history.changed
+    )
 
 
 def times_by_count(

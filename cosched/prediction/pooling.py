@@ -112,14 +112,12 @@ class Pool:
     Attributes:
         alone: the history of the runs alone.
         weights: one for each source, in this order.
-        since_change: see `History`.
     """
 
     def __init__(self, runs: Sequence[Run]) -> None:
         """Learn from runs of one key with what was stated, the newest last."""
         self._corrected = History(runs)
         self.alone = History(replace(run, stated=None) for run in runs)
-        self.since_change = self._corrected.since_change
         self._levels: defaultdict[str, Level] = defaultdict(Level)
         scores = []
         foretold = zip(self._corrected.runs, self._corrected.foretold(), self.alone.foretold(), strict=True)
@@ -156,8 +154,8 @@ class Pool:
         seconds, least, most = times_by_count(counts, low, median, high, len(stated.seconds))
         if seconds.count(math.inf) > stated.seconds.count(math.inf):
             return None
-        runs = len(self._corrected.runs)
-        return replace(stated, seconds=seconds, low=least, high=most, runs=runs, stated=stated.seconds)
+        runs, changed = len(self._corrected.runs), self._corrected.changed
+        return replace(stated, seconds=seconds, low=least, high=most, runs=runs, stated=stated.seconds, changed=changed)
 
     def quantiles(
         self, numbers: Sequence[float], stated: Sequence[float], counts: Sequence[int], hardware: str, program: str = ""

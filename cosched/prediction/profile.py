@@ -50,6 +50,7 @@ class Profile:
         runs: from how many runs it was learnt, or corrected; 0 for none.
         stated: what the source said before runs corrected it, seconds on 1, 2, … hosts; empty where none did.
         explores: whether it has the one number of hosts that was chosen to learn how long a run takes there.
+        changed: number of the first of these runs after all had become slower or faster; 0: they have not.
     """
 
     seconds: tuple[float, ...]
@@ -61,6 +62,7 @@ class Profile:
     runs: int = 0
     stated: tuple[float, ...] = ()
     explores: bool = False
+    changed: int = 0
 
     def __post_init__(self) -> None:
         if not any(math.isfinite(value) for value in self.seconds):
@@ -208,7 +210,7 @@ def slowest_profile(profiles: Sequence[Profile], hardware: str) -> Profile:
     )
     seconds, low, high = zip(*(max(triple) for triple in triples), strict=True)
     classes, first = tuple(profiles) if len(profiles) > 1 else (), profiles[0]
-    whole = Profile(seconds, first.source, hardware, classes=classes, runs=first.runs)
+    whole = Profile(seconds, first.source, hardware, classes=classes, runs=first.runs, changed=first.changed)
     if all(item.stated for item in profiles):
         whole = replace(whole, stated=tuple(map(max, *(item.stated for item in (first, *profiles)))))
     return whole if all(item.low is None for item in profiles) else replace(whole, low=low, high=high)

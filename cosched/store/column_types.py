@@ -64,6 +64,8 @@ def _profile_document(profile: Profile) -> dict[str, Any]:
         document["stated"] = _finite_or_null(profile.stated)
     if profile.explores:
         document["explores"] = True
+    if profile.changed:
+        document["changed"] = profile.changed
     if profile.classes:
         document["classes"] = [_profile_document(each) for each in profile.classes]
     return document
@@ -75,8 +77,8 @@ def _profile(document: Mapping[str, Any]) -> Profile:
     classes = tuple(_profile(each) for each in document.get("classes", ()))
     source, runs = PredictionSource(document["source"]), document.get("runs", 0)
     stated = _finite_or_infinite(document.get("stated", ()))
-    explores = document.get("explores", False)
-    return Profile(seconds, source, document["hardware"], low, high, classes, runs, stated, explores)
+    explores, changed = document.get("explores", False), document.get("changed", 0)
+    return Profile(seconds, source, document["hardware"], low, high, classes, runs, stated, explores, changed)
 
 
 def _finite_or_null(times: Sequence[float]) -> list[float | None]:

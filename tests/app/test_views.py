@@ -87,6 +87,7 @@ def test_all_that_is_known_is_json() -> None:
         "runs": 0,
         "stated": None,
         "explores": False,
+        "changed": 0,
     }
     assert document["tries"][0]["state"] == "held"
     assert document["log"][0]["kind"] == "submitted"

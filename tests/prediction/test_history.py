@@ -111,7 +111,9 @@ def test_a_change_is_noticed_and_a_stray_run_is_none() -> None:
         (_stated(5, 23, lambda run: run.seconds, lambda number: 4.0 if number == 20 else 1.0), 0),
         (_stated(5, 23, lambda run: run.seconds, lambda _number: 1.0), 0),
     ):
-        assert History(runs).since_change == since
+        history = History(runs)
+        assert history.since_change == since
+        assert history.changed == (len(runs) - since + 1 if since else 0)
 
 
 def test_tries_of_less_than_a_second_say_little_of_a_long_run() -> None:

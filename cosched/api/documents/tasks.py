@@ -110,6 +110,7 @@ class ProfileView:
         runs: from how many runs like it the times were learnt, or corrected; 0 for none.
         stated: what model or user said before runs corrected it; null where none did.
         explores: whether it has the one number of hosts that was chosen to learn how long a run takes there.
+        changed: number of the first of these runs after all had become slower or faster; 0: they have not.
     """
 
     seconds: tuple[float | None, ...]
@@ -120,6 +121,7 @@ class ProfileView:
     runs: int = 0
     stated: tuple[float | None, ...] | None = None
     explores: bool = False
+    changed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

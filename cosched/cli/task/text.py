@@ -222,8 +222,12 @@ def _profile_text(profile: ProfileView) -> str:
     if best != first:
         text += f", at best {_time_text(profile, best)} on {_count_text(best)}"
     source = f"from {profile.runs} runs like it" if profile.runs else profile.source
+    off = ""
     if profile.runs and profile.source != "history":
-        source = f"{profile.source}, corrected by {profile.runs} runs like it{_correction_text(profile, best)}"
+        off = _correction_text(profile, best)
+        source = f"{profile.source}, corrected by {profile.runs} runs like it{off}"
+    if profile.changed:
+        source += f" since run {profile.changed}" if off else f", changed at run {profile.changed}"
     if profile.explores:
         source += f", tries {_count_text(best)} to learn how long that takes"
     return f"{text} ({source}{f', {profile.hardware}' if profile.hardware else ''})"

@@ -168,3 +168,32 @@ def test_an_explanation_without_known_hosts_names_none() -> None:
     )
     (start,) = (line for line in explanation_lines(found) if line.startswith("start:"))
     assert not start.endswith((" on", " on "))
+
+
+@pytest.mark.parametrize(
+    ("profile", "text"),
+    [
+        pytest.param(
+            ProfileView(seconds=(16.0,), source="model", hardware="fast", runs=24, stated=(10.0,), changed=21),
+            "16.0 s on 1 host (model, corrected by 24 runs like it, 1.6 times longer since run 21, fast)",
+            id="a model that has become too short",
+        ),
+        pytest.param(
+            ProfileView(seconds=(5.0,), source="user", hardware="", runs=5, stated=(10.0,)),
+            "5.0 s on 1 host (user, corrected by 5 runs like it, 2.0 times shorter)",
+            id="a user's figure that is too long",
+        ),
+        pytest.param(
+            ProfileView(seconds=(None, 8.0), source="user", hardware="", runs=5, stated=(4.0, 8.1), explores=True),
+            "8.0 s on 2 hosts (user, corrected by 5 runs like it, tries 2 hosts to learn how long that takes)",
+            id="a try",
+        ),
+        pytest.param(
+            ProfileView(seconds=(5.0,), source="history", hardware="", runs=9, changed=7),
+            "5.0 s on 1 host (from 9 runs like it, changed at run 7)",
+            id="runs alone",
+        ),
+    ],
+)
+def test_a_prediction_says_what_runs_made_of_it(profile: ProfileView, text: str) -> None:
+    assert f" {text}" in "\n".join(task_lines(replace(TASK, profile=profile)))
