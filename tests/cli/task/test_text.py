@@ -175,7 +175,7 @@ def test_an_explanation_without_known_hosts_names_none() -> None:
     [
         pytest.param(
             ProfileView(seconds=(16.0,), source="model", hardware="fast", runs=24, stated=(10.0,), changed=21),
-            "16.0 s on 1 host (model, corrected by 24 runs like it, 1.6 times longer since run 21, fast)",
+            "16 s on 1 host (model, corrected by 24 runs like it, 1.6 times longer since run 21, fast)",
             id="a model that has become too short",
         ),
         pytest.param(
