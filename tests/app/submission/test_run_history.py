@@ -143,6 +143,15 @@ def test_runs_refuse_no_deadline_that_the_model_would_meet(here: Daemon) -> None
         here.services.submissions.submit(ANN, [replace(HEAT, profile=(30.0,), deadline="now+20s")], "", "")
 
 
+def test_tries_of_less_than_a_second_have_no_later_deadline_refused(here: Daemon) -> None:
+    ran(here, (0.42,) * 8, size="10", stated=0.33)  # 1.27 times as long as was said
+    (task,) = here.services.submissions.submit(ANN, [replace(HEAT, profile=(50.0,), deadline="now+55s")], "", "")
+    profile = here.services.tasks.task(ANN, task.id).profile
+    assert profile is not None
+    assert profile.stated == (50.0,)
+    assert list(profile.seconds) == [pytest.approx(50.0, rel=0.15)]
+
+
 def test_it_learns_from_each_run(here: Daemon) -> None:
     ran(here, (20.0, 20.4, 19.8))
     before = predicted(here)

@@ -155,6 +155,12 @@ def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: Tas
     assert (
         intake.task(request, replace(DOMAIN, corrections={"halving/fast": Correction(0.5, 1)})).spec.deadline == NOW + 9
     )
+    # That runs have shown it to be too quick refuses nothing.
+    slower, soon = (
+        replace(DOMAIN, corrections={"halving/fast": Correction(1.3, 8)}),
+        replace(request, deadline=NOW + 11),
+    )
+    assert intake.task(soon, slower).spec.deadline == NOW + 11
 
 
 # What cannot be said in JSON; all else is in the table of tests/portal/test_bad_inputs.py.
