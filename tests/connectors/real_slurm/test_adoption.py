@@ -106,7 +106,11 @@ def test_holds_releases_edits_and_removals_of_users_are_seen(site: AdoptingSite)
 
 
 def test_a_job_that_slurm_does_not_start_waits_again(site: AdoptingSite) -> None:
-    taken = job_number(site.cluster.tool("sbatch", "--licenses=scarce:1", "--nodelist=node16", "--wrap", "sleep 600"))
+    taken = job_number(
+        site.cluster.tool(
+            "sbatch", "--licenses=scarce:1", "--nodelist=node16", "--output=/dev/null", "--wrap=sleep 600"
+        )
+    )
     job = site.submit(_PLANNED, "--licenses=scarce:1")
     task = site.task_of(job, lambda task: task.state == "queued" and "Licenses" in task.reason)
     assert site.people.shown(job, "ReqNodeList") == "(null)"
