@@ -16,7 +16,9 @@ import math
 import random
 import time
 from collections import defaultdict
+from copy import copy
 from dataclasses import replace
+from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
@@ -32,6 +34,7 @@ _GROUPS = (3, 6, 12, 24, 40, 60)  # runs seen, from each to the next
 _COUNTS = range(1, 17)
 _AFTER = (1, 2, 3, 4, 6, 10, 20)  # runs after which something is printed
 _CHANGED = 20
+_TIMED = 21
 _CASES: dict[str, tuple[Callable[[Run], float], Callable[[int], float], int]] = {
     # the model's seconds, a factor of a run's time by its number, and the number from which runs are counted
     "right": (lambda run: run.seconds, lambda _number: 1.0, 0),
@@ -141,18 +144,31 @@ def _of(errors: dict[tuple[int, str], list[float]], group: int) -> list[tuple[st
 
 
 def _print_times(draw: random.Random) -> None:
-    """Print what learning and predicting take, wall clock."""
+    """Print what learning and predicting take: processor time, the median of several."""
     for count in (10, 100):
-        runs = _runs(draw, count)
-        began = time.perf_counter()
-        history = History(runs)
-        learnt = time.perf_counter()
-        history.predict((1000.0,), _COUNTS, "")
-        predicted = time.perf_counter()
+        *runs, newest = (replace(run, stated=run.seconds / 1.6) for run in _runs(draw, count + 1))
+        before = Pool(runs)
+
+        def added(before: Pool = before, newest: Run = newest) -> Pool:
+            pool = copy(before)
+            pool.add(newest)
+            return pool
+
+        learn, predict = partial(Pool, runs), partial(added().quantiles, (1000.0,), [1.0] * 16, _COUNTS, "")
+        anew, one, foretold = _milliseconds(learn), _milliseconds(added), _milliseconds(predict)
         print(
-            f"{count:3} runs: learnt in {1e3 * (learnt - began):.1f} ms, "
-            f"{len(_COUNTS)} numbers of hosts foretold in {1e3 * (predicted - learnt):.2f} ms"
+            f"{count:3} runs with a model: learnt anew in {anew:.1f} ms; one more taken in in {one:.2f} ms, "
+            f"{len(_COUNTS)} numbers of hosts foretold in {foretold:.2f} ms"
         )
+
+
+def _milliseconds(work: Callable[[], object]) -> float:
+    found = []
+    for _ in range(_TIMED):
+        began = time.process_time()
+        work()
+        found.append(time.process_time() - began)
+    return 1e3 * median(found)
 
 
 if __name__ == "__main__":

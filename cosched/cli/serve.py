@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +25,8 @@ def command(
 
     Its jobs go on, and it finds them again.
     """
+    # Before numpy is loaded: its threads would wait for one another on hosts that compute, to multiply small matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from cosched.daemon.config.loading import load_configuration
     from cosched.daemon.main import Daemon
 

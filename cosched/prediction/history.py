@@ -7,7 +7,7 @@ Learning, 2006, algorithm 2.1), averaged over kernels by their likelihoods (5.2)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -113,6 +113,22 @@ class _Fit:
     inverse: NDArray[np.float64]
     weights: NDArray[np.float64]
 
+    def with_run(self, row: NDArray[np.float64], log: float) -> _Fit:
+        """Return it after one more run; its part is as many times as large as it held the run for likely.
+
+        Args:
+            row: covariances of the run with those before it, its own variance the last.
+            log: its logarithm.
+        """
+        half = self.inverse @ row[:-1]
+        deviation = math.sqrt(row[-1] + self.kernel.noise**2 - half @ half)
+        off = (log - float(row[:-1] @ self.weights)) / deviation
+        below = -(half @ self.inverse) / deviation
+        inverse = np.zeros((len(row), len(row)))
+        inverse[:-1, :-1], inverse[-1, :-1], inverse[-1, -1] = self.inverse, below, 1 / deviation
+        weights = np.append(self.weights + off * below, off / deviation)
+        return _Fit(self.kernel, self.part * math.exp(-0.5 * off**2) / deviation, inverse, weights)
+
 
 class History:
     """Runs of one program, and what they tell of the next one.
@@ -170,6 +186,36 @@ class History:
         """Return how many runs had a number of hosts."""
         return sum(run.hosts == count for run in self.runs)
 
+    def add(self, run: Run) -> None:
+        """Take one more run in, for a small part of what learning anew costs.
+
+        Whether something has changed, whether the run is a stray one, and which other kernels explain the runs now,
+        only a new history finds out. What was read from this one before stays as it was: a copy may be added to.
+
+        Raises:
+            ValueError: it is not like the others: other numbers, or nothing stated where it was.
+        """
+        if len(run.numbers) != len(self.runs[-1].numbers) or (self._prior is _STATED and run.stated is None):
+            raise ValueError("the run is not like those before it")
+        stated = run.stated if self._prior is _STATED else None
+        point = np.array(_point(run.numbers, run.hosts, stated))
+        self.runs = (*self.runs, run)
+        self._classes = [*self._classes, *({run.hardware} - {*self._classes})]
+        self._programs = [*self._programs, *({run.program} - {*self._programs})]
+        self._low, self._high = np.minimum(self._low, point), np.maximum(self._high, point)
+        point -= self._centre
+        log = math.log(run.seconds / (stated or 1.0)) - self._prior.hosts * float(point[-2]) - self._level
+        kind = np.array((*self._kind(run.hardware, run.program), int(self.since_change > 0)))
+        self._points, self._kinds = np.vstack((self._points, point)), np.vstack((self._kinds, kind))
+        self._logs, self._kept = np.append(self._logs, log), np.append(self._kept, True)
+        self.since_change += self.since_change > 0
+        fits = []
+        for fit in self._fits:
+            row = self._covariance(self._points[-1:], self._kinds[-1:], self._points, self._kinds, fit.kernel)[0]
+            fits.append(fit.with_run(row, log))
+        most = max(fit.part for fit in fits)
+        self._fits = [replace(fit, part=fit.part / most) for fit in fits if fit.part > _LEAST_PART * most]
+
     def predict(
         self,
         numbers: Sequence[float],
@@ -208,6 +254,16 @@ class History:
             mean += np.log(stated)
         logs = np.clip(mean, -_FARTHEST, _FARTHEST)
         return np.exp(logs), np.exp(np.minimum(logs + _t_quantile(len(self._logs) - 1) * deviation, 2 * _FARTHEST))
+
+    def off(self, run: Run) -> tuple[float, float]:
+        """Return how far one more run is from what is foretold, with the deviation that was expected.
+
+        Both are of the logarithm.
+        """
+        stated = None if self._prior is _NOTHING_STATED else [run.stated or run.seconds]
+        median, slow = self.predict(run.numbers, [run.hosts], run.hardware, run.program, stated)
+        deviation = math.log(float(slow[0] / median[0])) / _t_quantile(len(self._logs) - 1)
+        return math.log(run.seconds / float(median[0])), deviation
 
     def seen(self, numbers: Sequence[float], counts: Sequence[int]) -> NDArray[np.bool_]:
         """Return by number of hosts whether such a run is within those seen."""
@@ -256,14 +312,18 @@ class History:
     def _most_likely(self, kinds: NDArray[np.int64]) -> float:
         """Return the logarithm of the likelihood of the runs, without a curve."""
         base = self._covariance(self._points, kinds, self._points, kinds, _Kernel(0.0, 1.0, 0.0))
-        return max(self._likelihood(base, noise)[0] for noise in _NOISE)
+        return float(self._likelihoods(base).max())
 
-    def _likelihood(self, covariance: NDArray[np.float64], noise: float) -> tuple[float, NDArray[np.float64]]:
-        """Return the logarithm of the likelihood of the runs, and the covariance's factor by Cholesky."""
-        factor = np.asarray(np.linalg.cholesky(covariance + noise**2 * np.eye(len(covariance))), np.float64)
-        explained = np.linalg.solve(factor, self._logs)
-        likelihood = -0.5 * float(explained @ explained) - float(np.log(np.diag(factor)).sum())
-        return likelihood - 0.5 * (math.log(noise / _USUAL_NOISE) / _NOISE_VARIES) ** 2, factor
+    def _likelihoods(self, covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithms of the likelihood of the runs for each noise.
+
+        Noise adds its square to all eigenvalues, so that they need to be found only once.
+        """
+        values, vectors = np.linalg.eigh(covariance)
+        variances = np.maximum(values, 0.0) + np.square(_NOISE)[:, np.newaxis]
+        explained = ((vectors.T @ self._logs) ** 2 / variances).sum(axis=1)
+        likelihoods = -0.5 * (explained + np.log(variances).sum(axis=1))
+        return np.asarray(likelihoods - 0.5 * (np.log(np.divide(_NOISE, _USUAL_NOISE)) / _NOISE_VARIES) ** 2)
 
     def _without_strays(self) -> None:
         """Leave out the runs that contradict all others.
@@ -288,17 +348,17 @@ class History:
         apart = _square_distances(self._points, self._points)
         for curved, length in ((0.0, 1.0), *product(_CURVED, _LENGTHS)):
             smooth = base + curved**2 * np.exp(-apart / (2 * length**2))
-            for noise in _NOISE:
-                likelihood, factor = self._likelihood(smooth, noise)
-                found.append((likelihood, _Kernel(curved, length, noise), factor))
+            for noise, likelihood in zip(_NOISE, self._likelihoods(smooth).tolist(), strict=True):
+                found.append((likelihood, _Kernel(curved, length, noise), smooth))
         most = max(likelihood for likelihood, _, _ in found)
         return [
-            self._fit(kernel, part, factor)
-            for likelihood, kernel, factor in found
+            self._fit(kernel, part, smooth)
+            for likelihood, kernel, smooth in found
             if (part := math.exp(likelihood - most)) > _LEAST_PART
         ]
 
-    def _fit(self, kernel: _Kernel, part: float, factor: NDArray[np.float64]) -> _Fit:
+    def _fit(self, kernel: _Kernel, part: float, smooth: NDArray[np.float64]) -> _Fit:
+        factor = np.linalg.cholesky(smooth + kernel.noise**2 * np.eye(len(smooth)))
         inverse = np.asarray(np.linalg.inv(factor), np.float64)
         return _Fit(kernel, part, inverse, inverse.T @ (inverse @ self._logs))
 

@@ -40,6 +40,18 @@ class RunTable:
         query = select(table).where(table.c.key == key).order_by(table.c.id.desc()).limit(most)
         return records_of(RunRecord, self._store.read(query))[::-1]
 
+    def since(self, key: str, newest: int, most: int) -> Sequence[RunRecord]:
+        """Return the runs of a key that came after one, the newest last; of many the newest.
+
+        Args:
+            key: see `RunFeatures`.
+            newest: the number that `newest` returned.
+            most: how many runs at most.
+        """
+        table = tables.runs
+        query = select(table).where(table.c.key == key, table.c.id > newest).order_by(table.c.id.desc()).limit(most)
+        return records_of(RunRecord, self._store.read(query))[::-1]
+
     def of_application(self, name: str, owner: str | None, most: int) -> Sequence[RunRecord]:
         """Return the newest runs of an application, the newest first; with an owner his alone."""
         query = select(tables.runs).where(*_selected(name, owner)).order_by(tables.runs.c.id.desc()).limit(most)

@@ -182,3 +182,22 @@ def test_whatever_ran_a_prediction_is_usable_or_none(
 ) -> None:
     history = History(Run((number,), hosts, "", seconds) for number, hosts in runs)
     history_profile(history, (asked,), range(1, 9), "")  # a profile checks itself
+
+
+def test_a_run_that_is_added_counts_as_one_that_was_learnt() -> None:
+    runs = _runs(40)
+    anew, added = History(runs), History(runs[:36])
+    for run in runs[36:]:
+        added.add(run)
+    assert added.runs == anew.runs
+    for expected, found in zip(anew.predict((900.0,), [1, 9], ""), added.predict((900.0,), [1, 9], ""), strict=True):
+        assert found.tolist() == pytest.approx(expected.tolist(), rel=0.02)
+
+
+def test_a_run_on_a_class_that_is_new_can_be_added() -> None:
+    history = History(_runs(12))
+    history.add(Run((1000.0,), 1, "fast", 0.5 * _seconds(1000.0, 1), "new"))
+    there, elsewhere = (float(history.predict((1000.0,), [1], name)[0][0]) for name in ("fast", ""))
+    assert there < 0.8 * elsewhere
+    with pytest.raises(ValueError, match="not like"):
+        history.add(Run((), 1, "", 1.0))

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import math
 import random
+from copy import copy
+from functools import reduce
 from itertools import pairwise
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,6 +15,9 @@ from hypothesis import strategies as st
 
 from cosched.prediction.history import Run
 from cosched.prediction.pooling import Level, Pool, pool_quantiles, pooled_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 NOISE = 0.03
 
@@ -48,17 +54,20 @@ def test_a_run_that_is_little_trusted_hardly_moves_the_level() -> None:
     assert Level().learn(1.0, 0.01).bias == pytest.approx(0.01)
 
 
+def _weights(start: Sequence[float], scores: Iterable[Sequence[float | None]]) -> Sequence[float]:
+    return reduce(pooled_weights, scores, start)
+
+
 def test_the_source_that_foretells_better_gets_the_weight_and_no_run_takes_it_all() -> None:
     good, bad = (0.0, -3.0), (-8.0, 0.0)
-    assert pooled_weights((0.5, 0.5), []) == [0.5, 0.5]
-    assert pooled_weights((0.5, 0.5), [good] * 9)[0] > 0.95
-    assert pooled_weights((0.5, 0.5), [good] * 9 + [bad] * 9)[1] > 0.95  # it can come back
-    assert min(pooled_weights((0.5, 0.5), [good] * 99)) > 0.01
+    assert _weights((0.5, 0.5), [good] * 9)[0] > 0.95
+    assert _weights((0.5, 0.5), [good] * 9 + [bad] * 9)[1] > 0.95  # it can come back
+    assert min(_weights((0.5, 0.5), [good] * 99)) > 0.01
 
 
 def test_a_source_that_says_nothing_keeps_its_weight() -> None:
-    assert pooled_weights((0.6, 0.4), [(-1.0, None)])[1] == pytest.approx(0.4, abs=0.02)
-    assert pooled_weights((0.6, 0.4), [(None, None)]) == [0.6, 0.4]
+    assert pooled_weights((0.6, 0.4), (-1.0, None))[1] == pytest.approx(0.4, abs=0.02)
+    assert pooled_weights((0.6, 0.4), (None, None)) == [0.6, 0.4]
 
 
 def test_a_pool_of_one_has_its_quantiles() -> None:
@@ -81,17 +90,31 @@ def test_quantiles_of_a_pool_ascend_within_those_of_its_sources(sources: list[tu
         assert min(each) - 0.01 <= value <= max(each) + 0.01
 
 
-def _pool(model: str, seed: int, count: int) -> Pool:
+def _stated_runs(model: str, seed: int, count: int) -> list[Run]:
     draw, runs = random.Random(seed), []
     for _ in range(count):
         size, hosts = float(int(10 ** draw.uniform(2.5, 4))), draw.randint(1, 8)
         exact = 2e-6 * size**2 / hosts + 0.3 + 2e-5 * size * hosts
         stated = {"right": exact, "wrong shape": exact / math.sqrt(hosts), "always the same": 10.0}[model]
         runs.append(Run((size,), hosts, "", exact * math.exp(draw.gauss(0, NOISE)), stated=stated))
-    return Pool(runs)
+    return runs
 
 
 def test_a_right_model_is_believed_and_one_of_a_wrong_shape_is_not() -> None:
-    assert all(_pool("right", seed, 9).weights[0] > 0.5 for seed in range(5))
-    assert all(_pool("wrong shape", seed, 6).weights[0] < 0.3 for seed in range(5))
-    assert all(_pool("always the same", seed, 10).weights[0] < 0.3 for seed in range(5))
+    assert all(Pool(_stated_runs("right", seed, 9)).weights[0] > 0.5 for seed in range(5))
+    assert all(Pool(_stated_runs("wrong shape", seed, 6)).weights[0] < 0.3 for seed in range(5))
+    assert all(Pool(_stated_runs("always the same", seed, 10)).weights[0] < 0.3 for seed in range(5))
+
+
+def test_a_run_that_is_added_counts_as_one_that_was_learnt() -> None:
+    runs = _stated_runs("wrong shape", 3, 40)
+    anew, added = Pool(runs), Pool(runs[:36])
+    for run in runs[36:]:
+        before, added = added, copy(added)
+        added.add(run)
+        assert len(before.alone.runs) == len(added.alone.runs) - 1
+    for size in (400.0, 9000.0):
+        expected, found = (pool.quantiles((size,), [1.0, 0.5], [1, 2], "") for pool in (anew, added))
+        for wanted, value in zip(expected, found, strict=True):
+            assert value.tolist() == pytest.approx(wanted.tolist(), rel=0.02)
+    assert added.weights == pytest.approx(anew.weights, abs=0.05)

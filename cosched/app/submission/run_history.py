@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from cosched.prediction.profile import slowest_profile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.coscheduler.changes import RunRecord
     from cosched.prediction.profile import Profile
     from cosched.prediction.run_features import RunFeatures
     from cosched.store.runs import RunTable
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["RunHistory"]
 
 _MOST_REMEMBERED = 1024  # programs
+_ANEW = 1.1  # times as many runs as when all was learnt last, and it is learnt anew: it takes some 40 ms of 100 runs
+_SURPRISING = 3.0  # deviations; what is as far off may be a stray run, or a change
 _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
 
 
@@ -38,6 +42,7 @@ class _Learnt:
         stated: those runs of which something was foretold, to learn how far that is off; None where there are too few.
         looked: when a newer one was looked for, seconds of the monotonic clock.
         count: how many runs there are.
+        anew: how many there were when all was last learnt anew.
         asked: for what a prediction was last asked for; None before.
         profile: the answer.
         corrected: the last answer to what a model or a user says, with the question.
@@ -51,6 +56,7 @@ class _Learnt:
     asked: tuple[tuple[float, ...], range, tuple[str, ...], str] | None = None
     profile: Profile | None = None
     count: int = 0
+    anew: int = 0
     corrected: tuple[tuple[tuple[float, ...], Profile, str], Profile] | None = None
     owed: float = 0.0
 
@@ -189,15 +195,50 @@ class RunHistory:
         newest = self._runs.newest(features.key)
         if known is not None and known.newest == newest:
             return self._keep(features.key, replace(known, looked=now))
-        kept = [each for each in self._runs.of(features.key, MOST_RUNS) if len(each.numbers) == len(features.numbers)]
-        runs = [Run(each.numbers, each.hosts, each.hardware, each.seconds, each.program_digest) for each in kept]
-        stated = [replace(run, stated=each.stated) for run, each in zip(runs, kept, strict=True) if each.stated]
+        found = None if known is None else self._added(features, known, newest, now)
+        if found is None:
+            found = self._anew(features, newest, now, 0.0 if known is None else known.owed)
+        return self._keep(features.key, found)
+
+    def _anew(self, features: RunFeatures, newest: int, now: float, owed: float) -> _Learnt:
+        runs = self._like(features, self._runs.of(features.key, MOST_RUNS))
+        stated = [run for run in runs if run.stated is not None]
         off = Pool(stated) if len(stated) >= FEWEST_RUNS else None
         history = off.alone if off is not None and len(stated) == len(runs) else None
         if history is None and len(runs) >= FEWEST_RUNS:
-            history = History(runs)
-        owed = 0.0 if known is None else known.owed
-        return self._keep(features.key, _Learnt(newest, now, history, off, count=len(kept), owed=owed))
+            history = History(replace(run, stated=None) for run in runs)
+        return _Learnt(newest, now, history, off, count=len(runs), anew=len(runs), owed=owed)
+
+    def _added(self, features: RunFeatures, known: _Learnt, newest: int, now: float) -> _Learnt | None:
+        """Return what is known with newer runs added; None where all is to be learnt anew."""
+        room = int(_ANEW * known.anew) - known.count
+        history, pool = known.history, known.stated
+        if history is None or room <= 0 or newest < known.newest or (pool is not None and pool.alone is not history):
+            return None
+        runs = self._like(features, self._runs.since(features.key, known.newest, room + 1))
+        if not 0 < len(runs) <= room:
+            return None
+        for run in runs:
+            off, deviation = history.off(run)
+            if abs(off) > _SURPRISING * deviation or (run.stated is None) != (pool is None):
+                return None
+            if pool is None:
+                history = copy(history)
+                history.add(run)
+            else:
+                pool = copy(pool)
+                pool.add(run)
+                history = pool.alone
+        count = known.count + len(runs)
+        return _Learnt(newest, now, history, pool, count=count, anew=known.anew, owed=known.owed)
+
+    @staticmethod
+    def _like(features: RunFeatures, kept: Sequence[RunRecord]) -> list[Run]:
+        return [
+            Run(each.numbers, each.hosts, each.hardware, each.seconds, each.program_digest, each.stated or None)
+            for each in kept
+            if len(each.numbers) == len(features.numbers)
+        ]
 
     def _keep(self, key: str, learnt: _Learnt) -> _Learnt:
         with self._guard:

@@ -15,13 +15,13 @@ from cosched.coscheduler.changes import Changes, RunRecord
 from cosched.coscheduler.task import TaskSpec
 from cosched.errors import UserError
 from cosched.prediction.catalogue import Catalogue
+from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store.runs import RunTable
 from tests.daemon.makers import Halving
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cosched.prediction.profile import Profile
     from tests.daemon.makers import Daemon
 
 ANN, BOB = Principal("ann", Role.USER), Principal("bob", Role.USER)
@@ -222,3 +222,26 @@ def test_runs_are_shown_to_their_owner_and_forgotten_at_his_word(here: Daemon) -
     assert predicted(here) is not None
     history.forget_runs(ANN, "heat")
     assert predicted(here) is None
+
+
+@pytest.mark.parametrize("stated", [None, 20.0])
+def test_runs_that_come_one_by_one_teach_as_much_as_all_at_once(here: Daemon, stated: float | None) -> None:
+    features = TaskSpec("heat", "heat", ("/opt/heat", "1000")).features("ann")
+    profile = Profile((20.0,), PredictionSource.USER, "") if stated else None
+    kept = RunHistory(RunTable(here.store))
+
+    def told(history: RunHistory) -> Profile:
+        found = history.corrected(features, profile, []) if profile else history.profile(features, range(1, 2), [])
+        assert found is not None
+        return found
+
+    for number in range(30):
+        ran(here, (25.0 + number % 3,), stated=stated)
+        if number >= 3:
+            told(kept)
+    for seconds in (26.0, 60.0, 61.0, 60.5):  # as before, then longer: all is learnt anew
+        ran(here, (seconds,), stated=stated)
+        found, anew = told(kept), told(RunHistory(RunTable(here.store)))
+        assert found.runs == anew.runs
+        assert found.seconds == pytest.approx(anew.seconds, rel=0.02)
+    assert found.seconds[0] > 55
