@@ -13,7 +13,7 @@ from tests.testbed.cache import cached
 from tests.testbed.debian import unpack
 from tests.testbed.relink import relink
 
-__all__ = ["compiler"]
+__all__ = ["compiler", "coverage_reader"]
 
 _SUITE = "bookworm"
 _RECIPE = "gcc-bookworm-1"
@@ -33,6 +33,13 @@ def compiler() -> str:
         return own
     root = cached(_RECIPE, _install)
     return f"{root}/usr/bin/gcc --sysroot={root} -B{root}/usr/bin/ -static"
+
+
+def coverage_reader() -> str:
+    """Return the command that reads what programs of this compiler count, of the same version."""
+    if shutil.which("cc"):
+        return "gcov"
+    return f"{cached(_RECIPE, _install)}/usr/bin/gcov"
 
 
 def _install(target: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from cosched.cli.model.arguments import catalogued, model_folders
+from cosched.cli.model.derive_command import derive
 from cosched.cli.model.explain_command import explain
 from cosched.cli.model.history_command import history
 from cosched.cli.model.predict_command import predict
@@ -89,6 +90,7 @@ def format_files(
 app.command()(predict)
 app.command()(explain)
 app.command()(history)
+app.command()(derive)
 
 
 @app.command("parameters")

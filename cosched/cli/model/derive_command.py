@@ -1,0 +1,124 @@
+"""`cosched model derive`: from a program's source to the skeleton of its model."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cosched.cli.output import JsonOption, clean, emit_json, print_table, write_text
+from cosched.errors import UserError
+from cosched.modelling.derivation import TOOL, Derivation, Request, SolvedBlock
+from cosched.modelling.derivation import derive as derived
+
+__all__ = ["derive"]
+
+_LONGEST_FORMULA = 100
+
+
+def derive(
+    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE…", help="C, C++ or Fortran; or one in Python.")],
+    sizes: Annotated[
+        str,
+        typer.Option(metavar="'NAME=VALUES …'", help="Parameters in order: 'nx=16..48 n=16..256:*2 k=3,5 steps=10'."),
+    ],
+    build: Annotated[str, typer.Option(metavar="COMMAND", help="As 'gcc {flags} {sources} -o {program} -lm'.")] = "",
+    run: Annotated[str, typer.Option(metavar="COMMAND", help="As '{program} {nx} {n}': the program, then them.")] = "",
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the model goes: APPLICATION.psl.")] = None,
+    application: Annotated[str, typer.Option(metavar="NAME", help="What to call it; else as the source.")] = "",
+    runs: Annotated[int, typer.Option(help="How many sizes are drawn and run.")] = 16,
+    limit: Annotated[float, typer.Option(metavar="SECONDS", help="Of one run.")] = 10.0,
+    seed: Annotated[int, typer.Option(help="Of the sizes that are drawn.")] = 1,
+    gcov: Annotated[str, typer.Option(metavar="COMMAND", help="Reads counts; of the compiler's version.")] = "gcov",
+    json: JsonOption = False,
+) -> None:
+    """Count a program's blocks at toy sizes and write formulas for them as a model.
+
+    The program is compiled and run here, with your rights, in a temporary folder.
+
+    With --json: {"application", "file", "sizes", "seconds", "constant", "blocks": [{"name", "lines", "source",
+    "formula", "exact", "error", "share", "calls", "note"}]}.
+    """
+    found = derived(
+        Request(sources, sizes, application, build, run, gcov, runs, limit, seed), _say_nothing if json else _say
+    )
+    file = out or Path(f"{found.application}.psl")
+    _check_ours(file)
+    write_text(file, found.psl())
+    if json:
+        emit_json(_document(found, file))
+        return
+    print_table(
+        ("BLOCK", "LINES", "COUNT", "HOW"),
+        [(each.block.name, found.lines(each.block), _shortened(each), _how(each)) for each in found.blocks],
+    )
+    for line in _summary(found, file):
+        sys.stdout.write(f"{clean(line)}\n")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"cosched: {clean(text)}\n")
+
+
+def _say_nothing(_text: str) -> None:
+    return
+
+
+def _shortened(solved: SolvedBlock) -> str:
+    formula = solved.formula.text()
+    return formula if len(formula) <= _LONGEST_FORMULA else f"{formula[:_LONGEST_FORMULA]}…"
+
+
+def _how(solved: SolvedBlock) -> str:
+    if solved.formula.exact:
+        return "exact, left out" if solved.small else "exact"
+    return f"approx ±{solved.formula.error:.0%}: {solved.note}{', left out' if solved.small else ''}"
+
+
+def _summary(found: Derivation, file: Path) -> list[str]:
+    exact = sum(each.formula.exact for each in found.blocks)
+    calls = sorted({name for each in found.blocks for name in each.calls})
+    lines = [
+        f"{exact} of {len(found.blocks)} counts are exact; {found.constant} are the same at every size; "
+        f"{len(found.sizes)} sizes, {found.seconds:.1f} s",
+    ]
+    if calls:
+        lines.append(f"not counted within: {', '.join(calls)}")
+    if small := sum(each.small for each in found.blocks):
+        lines.append(f"left out: {small} with less than 1 % of the counts each at the largest size")
+    return [*lines, f"wrote {file}; costs are guesses of 1 ns until `cosched model fit` has learnt them from runs"]
+
+
+def _document(found: Derivation, file: Path) -> dict[str, Any]:
+    return {
+        "application": found.application,
+        "file": str(file),
+        "sizes": list(found.sizes),
+        "seconds": round(found.seconds, 3),
+        "constant": found.constant,
+        "blocks": [
+            {
+                "name": each.block.name,
+                "lines": found.lines(each.block),
+                "source": found.quoted(each.block),
+                "formula": each.formula.text(),
+                "exact": each.formula.exact,
+                "error": round(each.formula.error, 6),
+                "share": round(each.share, 6),
+                "calls": list(each.calls),
+                "note": each.note,
+            }
+            for each in found.blocks
+        ],
+    }
+
+
+def _check_ours(file: Path) -> None:
+    """Refuse to write over a model that somebody wrote by hand."""
+    try:
+        if file.exists() and TOOL not in file.read_text(encoding="utf-8", errors="replace"):
+            raise UserError(f"{file} was not written by `{TOOL}`: choose another --out")
+    except OSError as error:
+        raise UserError(f"{file} cannot be read ({error.strerror}): choose another --out") from error

@@ -1,0 +1,1 @@
+"""Application models are made from sources and from runs."""

@@ -1,0 +1,225 @@
+"""Executions of lines and branches are counted: by gcov for compiled programs, by tracing for Python.
+
+Start at `Counter`. A head of a loop counts as often as its body: the one test more belongs to what is around it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter as Tally
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cosched.errors import UserError
+from cosched.modelling.derivation.programs import build, language_of, run_once, source_text, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cosched.modelling.derivation.sizes import Parameter
+
+__all__ = ["Counter", "Counts", "Place"]
+
+_GCOV_LIMIT = 120.0  # seconds
+_LOOP = re.compile(r"\b(?:for|while|do)\b")
+_ONLY_TEST = re.compile(
+    r"\s*(?:\d+\s+)?(?:else\s*)?if\b[^:]*$", re.IGNORECASE
+)  # Fortran loops over arrays without a word
+_DEFINED = re.compile(r"(?:__\w+?_MOD_)?(?P<name>\w+?)_*")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """A place in a source that is counted.
+
+    Attributes:
+        file: index of the source.
+        line: from 1.
+        part: 0 for the line itself, from 1 its loops and alternatives.
+        function: that it is in.
+    """
+
+    file: int
+    line: int
+    part: int
+    function: str
+
+
+Counts = dict[Place, int]
+"""Executions of each place in one run."""
+
+
+class Counter:
+    """Builds a program once and counts its lines at any sizes.
+
+    Attributes:
+        sources: absolute paths.
+        texts: their lines.
+        functions: the first and the last line of each, by source and name; known once the program has run.
+    """
+
+    def __init__(self, sources: Sequence[Path], folder: Path, *, gcov: str = "gcov") -> None:
+        """Read the sources.
+
+        Args:
+            sources: of one program.
+            folder: an empty one, for all that is made.
+            gcov: the command that reads counts; that of the compiler's version.
+
+        Raises:
+            UserError: they cannot be read, or are in different languages.
+        """
+        self.sources = [path.resolve() for path in sources]
+        self.language = language_of(self.sources)
+        self.texts = [source_text(path).splitlines() for path in self.sources]
+        self.functions: dict[tuple[int, str], tuple[int, int]] = {}
+        self._folder = folder
+        self._gcov = gcov
+        self._runs = 0
+
+    def build(self, template: str) -> None:
+        """Compile the program, unless it is in Python; see `programs.build`."""
+        if self.language.compilers:
+            if shutil.which(self._gcov) is None:
+                raise UserError(
+                    f"--gcov: there is no program {self._gcov!r}: install gcc's, or name that of your compiler"
+                )
+            build(self.sources, self.language, template, self._folder)
+        elif template:
+            raise UserError("--build: a program in Python is not built: leave it out")
+
+    def command(self, template: str, parameters: Sequence[Parameter], size: Mapping[str, int]) -> list[str]:
+        """Return the words that run the program at a size."""
+        program = str(self._folder / "program")
+        values = {each.name: str(size[each.name]) for each in parameters}
+        if self.language.compilers:
+            default = "{program} " + " ".join(f"{{{name}}}" for name in values)
+        else:
+            default = "{python} {program} " + " ".join(f"{{{name}}}" for name in values)
+            program = str(self.sources[0])
+        return words_of(
+            template or default,
+            "--run",
+            {"program": program, "python": sys.executable, **values},
+            [each.name for each in parameters if len(each.values) > 1],
+        )
+
+    def count(self, words: Sequence[str], limit: float, what: str) -> Counts:
+        """Run the program once.
+
+        Args:
+            words: of its command.
+            limit: seconds.
+            what: is run, for people.
+
+        Raises:
+            UserError: it fails, lasts too long, or writes no counts.
+        """
+        self._runs += 1
+        folder = self._folder / f"run{self._runs}"
+        folder.mkdir()
+        try:
+            if self.language.compilers:
+                run_once(words, folder, {"GCOV_PREFIX": str(folder), "GCOV_PREFIX_STRIP": "0"}, limit, what)
+                return self._gcov_counts(folder, what)
+            return self._python_counts(words, folder, limit, what)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _python_counts(self, words: Sequence[str], folder: Path, limit: float, what: str) -> Counts:
+        program = str(self.sources[0])
+        if program not in words:
+            raise UserError("--run lacks {program}: Python runs the source through what counts its lines")
+        place = words.index(program)
+        with as_file(files("cosched.modelling.derivation") / "line_counter.py") as tracer:
+            traced = [*words[:place], str(tracer), str(folder / "counts.json"), *words[place:]]
+            run_once(traced, folder, {}, limit, what)
+        for each in ast.walk(ast.parse("\n".join(self.texts[0]))):
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+                self.functions[0, each.name] = (each.lineno, each.end_lineno or each.lineno)
+        counts: Tally[Place] = Tally()
+        found = list(folder.glob("counts.json.*"))
+        if not found:
+            raise UserError(f"{what} wrote no counts: it must end by itself, not by os._exit")
+        for part in found:
+            for function, line, times in json.loads(part.read_text(encoding="utf-8")):
+                counts[Place(0, line, 0, "main" if function == "<module>" else function.strip("<>"))] += times
+        return dict(counts)
+
+    def _gcov_counts(self, folder: Path, what: str) -> Counts:
+        data = sorted(folder.rglob("*.gcda"))
+        if not data:
+            raise UserError(
+                f"{what} wrote no counts: it must be compiled and linked with --coverage ({{flags}} in --build) and "
+                "end by itself"
+            )
+        for counted in data:
+            notes = Path("/", *counted.relative_to(folder).parts).with_suffix(".gcno")
+            if not notes.is_file():
+                raise UserError(f"{what}: {notes} is gone, without which its counts mean nothing: build once more")
+            shutil.copy(notes, counted.with_suffix(".gcno"))
+        counts: Tally[Place] = Tally()
+        for document in self._gcov_documents(folder, [str(each) for each in data], what):
+            for part in document["files"]:
+                path = Path(document["current_working_directory"], part["file"]).resolve()
+                if path in self.sources:
+                    file = self.sources.index(path)
+                    for each in part["functions"]:
+                        self.functions[file, _plain(each["name"])] = (each["start_line"], each["end_line"])
+                    for place, times in self._places(file, part["lines"]):
+                        counts[place] += times
+        if not counts:
+            raise UserError(f"{what} counted no line of {self.sources[0].name}: --build must compile the sources named")
+        return dict(counts)
+
+    def _gcov_documents(self, folder: Path, data: Sequence[str], what: str) -> Iterator[dict[str, Any]]:
+        try:
+            done = subprocess.run(
+                [self._gcov, "--json-format", "--stdout", "--branch-probabilities", "--branch-counts", *data],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_GCOV_LIMIT,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise UserError(
+                f"{self._gcov} cannot be run ({error}): install gcc's, or name another with --gcov"
+            ) from error
+        complaint = next((line for line in done.stderr.splitlines() if "mismatch" in line or "version" in line), "")
+        if "stamp mismatch" in complaint:
+            raise UserError(f"{what}: its counts are of another build than its notes (.gcno): build once more")
+        if done.returncode or complaint:
+            words = (complaint or done.stderr).split("\n", 1)[0].strip()[:200]
+            raise UserError(f"{self._gcov} cannot read the counts ({words}): give --gcov of the compiler's own version")
+        try:
+            for line in filter(None, done.stdout.splitlines()):
+                yield json.loads(line)
+        except ValueError as error:
+            raise UserError(f"{self._gcov} prints no JSON ({error}): give one of gcc 9 or later with --gcov") from error
+
+    def _places(self, file: int, lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Place, int]]:
+        """Yield the places of a source with their executions; a line that holds loops yields their bodies."""
+        for line in lines:
+            number = line["line_number"]
+            function = _plain(line.get("function_name", "main"))
+            text = self.texts[file][number - 1] if number <= len(self.texts[file]) else ""
+            branches = [branch["count"] for branch in line["branches"] if not branch["throw"]]
+            yield Place(file, number, 0, function), line["count"]
+            if not _ONLY_TEST.match(text) if self.language.name == "Fortran" else _LOOP.search(text):
+                for part, count in enumerate(branches, 1):
+                    yield Place(file, number, part, function), count
+
+
+def _plain(function: str) -> str:
+    """Return a function's name without what compilers of Fortran add."""
+    match = _DEFINED.fullmatch(function)
+    return match["name"] if match else function

@@ -1,0 +1,179 @@
+"""A program is built for counting and run at toy sizes; its counts become formulas.
+
+Start at `derive`.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+from cosched.language.vocabulary import FUNCTION_ARITIES, HARDWARE_OBJECT, KEYWORDS, PROCESSORS
+from cosched.modelling.derivation.blocks import blocks_of
+from cosched.modelling.derivation.counting import Counter
+from cosched.modelling.derivation.expressions import source_bounds
+from cosched.modelling.derivation.sizes import FEWEST_RUNS, draw_sizes, parse_sizes
+from cosched.modelling.derivation.skeleton import Derivation, SolvedBlock
+from cosched.modelling.derivation.symbolic import Solver
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cosched.modelling.derivation.blocks import Block
+    from cosched.modelling.derivation.counting import Counts, Place
+    from cosched.modelling.derivation.sizes import Parameter
+
+__all__ = ["Request", "derive"]
+
+_MOST_RUNS = 100
+_CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_TEXT_OR_COMMENT = re.compile(r"\"[^\"]*\"|'[^']*'|//.*|/\*.*?\*/")
+_NO_CALLS = frozenset(
+    """
+    if for while switch return sizeof do case defined static void char int long double float real main
+    abs fabs min max sqrt mod range len program subroutine function call write print allocate dimension
+    """.split()  # noqa: SIM905  a list of as many quoted words would be read less easily
+)
+_Lines = frozenset[tuple[int, int]]
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A program to model, and how to build and run it.
+
+    Attributes:
+        sources: of the program.
+        sizes: its parameters with the values of toy runs.
+        application: the model's name; empty: the first source's.
+        build: the command that compiles; empty: the usual compiler's.
+        run: the command that runs; empty: the program with its parameters in order.
+        gcov: the command that reads counts.
+        runs: at how many sizes.
+        limit: seconds of a run.
+        seed: of the sizes drawn.
+    """
+
+    sources: Sequence[Path]
+    sizes: str
+    application: str = ""
+    build: str = ""
+    run: str = ""
+    gcov: str = "gcov"
+    runs: int = 16
+    limit: float = 10.0
+    seed: int = 1
+
+
+def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> Derivation:
+    """Return a program's blocks with the formulas of their counts.
+
+    Args:
+        request: which program, at which sizes.
+        tell: is told what is being done.
+
+    Raises:
+        UserError: the program cannot be built, run or counted.
+    """
+    begun = time.monotonic()
+    parameters = parse_sizes(request.sizes)
+    if not FEWEST_RUNS <= request.runs <= _MOST_RUNS:
+        raise UserError(f"--runs {request.runs}: from {FEWEST_RUNS} to {_MOST_RUNS} runs can be made")
+    if request.limit <= 0:
+        raise UserError(f"--limit {request.limit:g}: give seconds above 0")
+    sizes = draw_sizes(parameters, request.runs, request.seed)
+    with tempfile.TemporaryDirectory(prefix="cosched-derive-") as folder:
+        counter = Counter(request.sources, Path(folder), gcov=request.gcov)
+        name = _application(request, counter)
+        counter.command(request.run, parameters, sizes[0])  # a fault in it is told before anything is built
+        counter.build(request.build)
+        if counter.language.compilers:
+            tell(f"{name} is built: {time.monotonic() - begun:.1f} s")
+        runs = []
+        for size in (*sizes, sizes[0]):
+            what = f"{name} at " + " ".join(f"{key}={value}" for key, value in size.items())
+            runs.append(counter.count(counter.command(request.run, parameters, size), request.limit, what))
+        tell(f"{len(runs)} runs: {time.monotonic() - begun:.1f} s")
+    unsteady = _unsteady(runs[0], runs.pop())
+    blocks = blocks_of(runs)
+    solved = _Solving(counter, parameters, sizes, unsteady).solved(blocks)
+    if not solved:
+        raise UserError(
+            f"{name}: no count depends on {', '.join(each.name for each in parameters)}: are they its arguments?"
+        )
+    tell(f"{len(solved)} blocks: {time.monotonic() - begun:.1f} s")
+    return Derivation(
+        application=name,
+        sources=counter.sources,
+        texts=counter.texts,
+        parameters=parameters,
+        sizes=sizes,
+        blocks=solved,
+        constant=len(blocks) - len(solved),
+        seconds=time.monotonic() - begun,
+    )
+
+
+def _application(request: Request, counter: Counter) -> str:
+    name = request.application or re.sub(r"\W", "_", counter.sources[0].stem, flags=re.ASCII)
+    if not _NAME.fullmatch(name) or name in {*KEYWORDS, *FUNCTION_ARITIES, PROCESSORS, HARDWARE_OBJECT}:
+        raise UserError(f"{name[:80]!r} cannot name a model: give another name with --application")
+    return name
+
+
+def _unsteady(first: Counts, again: Counts) -> _Lines:
+    """Return the lines that two runs of one size do not execute equally often."""
+    return frozenset(
+        (place.file, place.line) for place in {*first, *again} if first.get(place, 0) != again.get(place, 0)
+    )
+
+
+class _Solving:
+    """Solves the counts of blocks, and says what stands against it."""
+
+    def __init__(
+        self, counter: Counter, parameters: Sequence[Parameter], sizes: Sequence[Mapping[str, int]], unsteady: _Lines
+    ) -> None:
+        self._texts = counter.texts
+        self._functions = counter.functions
+        self._unsteady = unsteady
+        everything = "\n".join(line for text in counter.texts for line in text)
+        self._solver = Solver(sizes, source_bounds(everything, [each.name for each in parameters]))
+
+    def solved(self, blocks: Sequence[Block]) -> list[SolvedBlock]:
+        """Return the blocks that depend on the size, with formulas."""
+        totals = [sum(several) for several in zip(*(each.counts for each in blocks), strict=True)]
+        largest = totals.index(max(totals))
+        return [self._one(each, each.counts[largest] / max(totals)) for each in blocks if len(set(each.counts)) > 1]
+
+    def _one(self, block: Block, share: float) -> SolvedBlock:
+        calls = self._calls(block)
+        if self._unsteady & set(block.numbers()):
+            return SolvedBlock(
+                block, self._solver.approximate(block.counts), share, calls, "differs between equal runs"
+            )
+        formula = self._solver.solve(block.counts)
+        recursive = sorted({place.function for place in block.places if self._recursive(place)})
+        why = f"{recursive[0]} calls itself" if recursive else "depends on data, or on more than these sizes show"
+        return SolvedBlock(block, formula, share, calls, "" if formula.exact else why)
+
+    def _calls(self, block: Block) -> list[str]:
+        """Return the functions of others that its lines name."""
+        names = {
+            name
+            for file, line in block.numbers()
+            for name in _CALL.findall(_TEXT_OR_COMMENT.sub("", self._texts[file][line - 1]))
+        }
+        own = {name for _file, name in self._functions}
+        return sorted(names - own - _NO_CALLS)
+
+    def _recursive(self, place: Place) -> bool:
+        """Return whether the function of a place names itself in its own lines."""
+        first, last = self._functions.get((place.file, place.function), (0, 0))
+        call = re.compile(rf"\b{re.escape(place.function)}\s*\(")
+        return any(call.search(line) for line in self._texts[place.file][first:last])
