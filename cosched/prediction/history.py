@@ -1,18 +1,14 @@
-"""History predicts a run from those that were like it.
-
-A Gaussian process over the logarithms of run times in seconds (Rasmussen and Williams, Gaussian Processes for Machine
-Learning, 2006, algorithm 2.1), averaged over kernels by their likelihoods (5.2). Start at `History`.
-"""
+"""History predicts a run from those that were like it, by a Gaussian process. Start at `History`."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.prediction.gaussian_process import Covariance, Places, fitted, likely, most_likely
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -31,11 +27,6 @@ _CHANGE = 0.5  # between runs before and after something changed
 _KINDS = np.array([_CLASS**2, _PROGRAM**2, _CHANGE**2])
 _SURE = 5.0  # logarithm of how much likelier a change must make the runs
 _NEWEST = (2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48)  # runs since a change
-_CURVED = (0.1, 0.3, 1.0)
-_LENGTHS = (0.7, 1.5, 3.0)
-_NOISE = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
-_USUAL_NOISE, _NOISE_VARIES = 0.05, 1.0  # a weak prior: deviation of the logarithm, and of the logarithm of that
-_LEAST_PART = 0.02  # of the likeliest kernel's likelihood; less is left out
 _STRAY = 3.5  # times the usual distance from what the other runs say, beyond which a run is left out
 _STRAY_AT_LEAST = math.log(1.5)  # and so much too long or too short
 _FEWEST_JUDGED = 5  # runs among which a stray one is looked for
@@ -89,47 +80,6 @@ _NOTHING_STATED = _Prior(2.0, 1.0, -0.7, 0.5)
 _STATED = _Prior(0.5, 0.3, 0.0, 0.5, 0.5)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kernel:
-    """Parameters of the covariance that the runs speak for or against."""
-
-    curved: float
-    length: float
-    noise: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """The runs as one kernel explains them.
-
-    Attributes:
-        part: how likely it is among all kernels, 0 to 1.
-        inverse: that of the covariance's factor by Cholesky.
-        weights: the covariance's inverse times the logarithms.
-    """
-
-    kernel: _Kernel
-    part: float
-    inverse: NDArray[np.float64]
-    weights: NDArray[np.float64]
-
-    def with_run(self, row: NDArray[np.float64], log: float) -> _Fit:
-        """Return it after one more run; its part is as many times as large as it held the run for likely.
-
-        Args:
-            row: covariances of the run with those before it, its own variance the last.
-            log: its logarithm.
-        """
-        half = self.inverse @ row[:-1]
-        deviation = math.sqrt(row[-1] + self.kernel.noise**2 - half @ half)
-        off = (log - float(row[:-1] @ self.weights)) / deviation
-        below = -(half @ self.inverse) / deviation
-        inverse = np.zeros((len(row), len(row)))
-        inverse[:-1, :-1], inverse[-1, :-1], inverse[-1, -1] = self.inverse, below, 1 / deviation
-        weights = np.append(self.weights + off * below, off / deviation)
-        return _Fit(self.kernel, self.part * math.exp(-0.5 * off**2) / deviation, inverse, weights)
-
-
 class History:
     """Runs of one program, and what they tell of the next one.
 
@@ -156,20 +106,18 @@ class History:
         self._centre = points.mean(axis=0)
         self._centre[-1] = 0.0  # a start-up is nothing to the longest runs, not to the mean of those seen
         self._low, self._high = points.min(axis=0), points.max(axis=0)
-        self._slopes = np.array(
-            [*[self._prior.slope] * (points.shape[1] - 2), self._prior.hosts_slope, self._prior.startup]
-        )
-        self._points = points - self._centre
-        self._kinds = np.array([(*self._kind(run.hardware, run.program), 0) for run in self.runs])
-        logs = (
-            np.log([run.seconds / (run.stated or 1.0) for run in self.runs]) - self._prior.hosts * self._points[:, -2]
-        )
+        slopes = [*[self._prior.slope] * (points.shape[1] - 2), self._prior.hosts_slope, self._prior.startup]
+        self._covariance = Covariance(self._prior.level, np.array(slopes), _KINDS)
+        points -= self._centre
+        kinds = np.array([(*self._kind(run.hardware, run.program), 0) for run in self.runs])
+        self._places = Places(points, kinds, np.arange(len(points), dtype=float))
+        logs = np.log([run.seconds / (run.stated or 1.0) for run in self.runs]) - self._prior.hosts * points[:, -2]
         self._level = float(np.median(logs)) if self._prior is _NOTHING_STATED else 0.0
         self._logs = logs - self._level
         self.since_change = self._since_change()
-        self._kinds[len(self.runs) - self.since_change :, 2] = 1
+        kinds[len(self.runs) - self.since_change :, 2] = 1
         self._kept = np.ones(len(self.runs), bool)
-        self._fits = self._fitted()
+        self._fits = fitted(self._covariance, self._places, self._logs)
         self._without_strays()
 
     @property
@@ -205,16 +153,12 @@ class History:
         self._low, self._high = np.minimum(self._low, point), np.maximum(self._high, point)
         point -= self._centre
         log = math.log(run.seconds / (stated or 1.0)) - self._prior.hosts * float(point[-2]) - self._level
-        kind = np.array((*self._kind(run.hardware, run.program), int(self.since_change > 0)))
-        self._points, self._kinds = np.vstack((self._points, point)), np.vstack((self._kinds, kind))
+        place = self._place(point[np.newaxis], run.hardware, run.program)
+        self._places = self._places.then(place)
         self._logs, self._kept = np.append(self._logs, log), np.append(self._kept, True)
         self.since_change += self.since_change > 0
-        fits = []
-        for fit in self._fits:
-            row = self._covariance(self._points[-1:], self._kinds[-1:], self._points, self._kinds, fit.kernel)[0]
-            fits.append(fit.with_run(row, log))
-        most = max(fit.part for fit in fits)
-        self._fits = [replace(fit, part=fit.part / most) for fit in fits if fit.part > _LEAST_PART * most]
+        rows = ((fit, self._covariance.between(place, self._places, fit.kernel)[0]) for fit in self._fits)
+        self._fits = likely(fit.with_run(row, log) for fit, row in rows)
 
     def predict(
         self,
@@ -237,12 +181,12 @@ class History:
         points = np.array([_point(numbers, *each) for each in zip(counts, foretold, strict=True)])
         beyond = ((points < self._low - 1e-9) | (points > self._high + 1e-9)).any(axis=1)
         points -= self._centre
-        kinds = np.array([(*self._kind(hardware, program), int(self.since_change > 0))] * len(points))
+        places = self._place(points, hardware, program)
         parts, means, variances = [], [], []
         for fit in self._fits:
-            cross = self._covariance(points, kinds, self._points, self._kinds, fit.kernel)
+            cross = self._covariance.between(places, self._places, fit.kernel)
             half = fit.inverse @ cross.T
-            own = self._prior.level**2 + (points**2 @ self._slopes**2) + fit.kernel.curved**2 + _KINDS.sum()
+            own = self._covariance.own(places, fit.kernel)
             parts.append(fit.part)
             means.append(cross @ fit.weights)
             variances.append(np.maximum(own - (half**2).sum(axis=0), 0.0) + fit.kernel.noise**2)
@@ -287,17 +231,22 @@ class History:
             self._programs.index(program) if program in self._programs else -1,
         )
 
+    def _place(self, points: NDArray[np.float64], hardware: str, program: str) -> Places:
+        """Return the places of the next run, if it has one of these points."""
+        kind = (*self._kind(hardware, program), int(self.since_change > 0))
+        return Places(points, np.array([kind] * len(points)), np.full(len(points), self._places.order[-1] + 1))
+
     def _since_change(self) -> int:
         """Return how many runs there were since a change; 0 for no change.
 
         The likelihoods of both are compared (the same book, 5.4); a single run may be a stray one.
         """
-        kinds, count = self._kinds.copy(), len(self._logs)
-        found = [(self._most_likely(kinds) + _SURE, 0)]
+        places, count = replace(self._places, kinds=self._places.kinds.copy()), len(self._logs)
+        found = [(most_likely(self._covariance, places, self._logs) + _SURE, 0)]
         for newest in _NEWEST:
             if newest + FEWEST_RUNS <= count and self._seen_before(newest):
-                kinds[:, 2] = np.arange(count) >= count - newest
-                found.append((self._most_likely(kinds), newest))
+                places.kinds[:, 2] = np.arange(count) >= count - newest
+                found.append((most_likely(self._covariance, places, self._logs), newest))
         return max(found)[1] if len(found) > 1 else 0
 
     def _seen_before(self, newest: int) -> bool:
@@ -305,25 +254,10 @@ class History:
 
         Else it may be the places that make the difference.
         """
-        before, after = self._points[:-newest, :-1], self._points[-newest:, :-1]
+        points = self._places.points[:, :-1]
+        before, after = points[:-newest], points[-newest:]
         inside = ((after >= before.min(axis=0) - 1e-9) & (after <= before.max(axis=0) + 1e-9)).all(axis=1)
         return bool(2 * inside.sum() > newest)
-
-    def _most_likely(self, kinds: NDArray[np.int64]) -> float:
-        """Return the logarithm of the likelihood of the runs, without a curve."""
-        base = self._covariance(self._points, kinds, self._points, kinds, _Kernel(0.0, 1.0, 0.0))
-        return float(self._likelihoods(base).max())
-
-    def _likelihoods(self, covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithms of the likelihood of the runs for each noise.
-
-        Noise adds its square to all eigenvalues, so that they need to be found only once.
-        """
-        values, vectors = np.linalg.eigh(covariance)
-        variances = np.maximum(values, 0.0) + np.square(_NOISE)[:, np.newaxis]
-        explained = ((vectors.T @ self._logs) ** 2 / variances).sum(axis=1)
-        likelihoods = -0.5 * (explained + np.log(variances).sum(axis=1))
-        return np.asarray(likelihoods - 0.5 * (np.log(np.divide(_NOISE, _USUAL_NOISE)) / _NOISE_VARIES) ** 2)
 
     def _without_strays(self) -> None:
         """Leave out the runs that contradict all others.
@@ -333,48 +267,14 @@ class History:
         if len(self._logs) < _FEWEST_JUDGED:
             return
         fit = max(self._fits, key=lambda each: each.part)
-        residual = fit.weights / (fit.inverse**2).sum(axis=0)  # against a fit without it (the same book, 5.12)
+        residual = fit.residuals()
         kept = np.abs(residual) <= max(_STRAY * float(np.median(np.abs(residual))), _STRAY_AT_LEAST)
-        kept |= (self._kinds[:, 1, np.newaxis] == self._kinds[:, 1]).sum(axis=1) == 1
+        programs = self._places.kinds[:, 1]
+        kept |= (programs[:, np.newaxis] == programs).sum(axis=1) == 1
         if not kept.all() and kept.sum() >= FEWEST_RUNS:
             self._kept = kept
-            self._points, self._kinds, self._logs = self._points[kept], self._kinds[kept], self._logs[kept]
-            self._fits = self._fitted()
-
-    def _fitted(self) -> list[_Fit]:
-        """Return the kernels that explain the runs, each with its likelihood."""
-        found: list[tuple[float, _Kernel, NDArray[np.float64]]] = []
-        base = self._covariance(self._points, self._kinds, self._points, self._kinds, _Kernel(0.0, 1.0, 0.0))
-        apart = _square_distances(self._points, self._points)
-        for curved, length in ((0.0, 1.0), *product(_CURVED, _LENGTHS)):
-            smooth = base + curved**2 * np.exp(-apart / (2 * length**2))
-            for noise, likelihood in zip(_NOISE, self._likelihoods(smooth).tolist(), strict=True):
-                found.append((likelihood, _Kernel(curved, length, noise), smooth))
-        most = max(likelihood for likelihood, _, _ in found)
-        return [
-            self._fit(kernel, part, smooth)
-            for likelihood, kernel, smooth in found
-            if (part := math.exp(likelihood - most)) > _LEAST_PART
-        ]
-
-    def _fit(self, kernel: _Kernel, part: float, smooth: NDArray[np.float64]) -> _Fit:
-        factor = np.linalg.cholesky(smooth + kernel.noise**2 * np.eye(len(smooth)))
-        inverse = np.asarray(np.linalg.inv(factor), np.float64)
-        return _Fit(kernel, part, inverse, inverse.T @ (inverse @ self._logs))
-
-    def _covariance(
-        self,
-        points: NDArray[np.float64],
-        kinds: NDArray[np.int64],
-        others: NDArray[np.float64],
-        others_kinds: NDArray[np.int64],
-        kernel: _Kernel,
-    ) -> NDArray[np.float64]:
-        """Return the covariance of logarithms of run times, without their noise."""
-        linear = (points * self._slopes**2) @ others.T
-        same = (kinds[:, np.newaxis] == others_kinds) @ _KINDS
-        smooth = kernel.curved**2 * np.exp(-_square_distances(points, others) / (2 * kernel.length**2))
-        return np.asarray(self._prior.level**2 + linear + same + smooth)
+            self._places, self._logs = self._places.of(kept), self._logs[kept]
+            self._fits = fitted(self._covariance, self._places, self._logs)
 
 
 def history_profile(
@@ -416,11 +316,6 @@ def _point(numbers: Sequence[float], hosts: int, stated: float | None = None) ->
     That is what a second more is to a run so long.
     """
     return [*map(math.asinh, numbers), math.log(hosts), 0.0 if stated is None else 1 / max(stated, _SHORT)]
-
-
-def _square_distances(points: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the squares of how far runs are apart, by their numbers and their hosts."""
-    return np.asarray(((points[:, np.newaxis, :-1] - others[:, :-1]) ** 2).sum(axis=2))
 
 
 def _t_quantile(freedom: int) -> float:

@@ -59,6 +59,8 @@ class RecordedJob:
         seconds: run time, above 0.
         processors: how many it had, or asked for where that is not recorded; 1 or more.
         requested: the run time that its user asked for; None where not recorded.
+        user: number of its user; -1 where not recorded.
+        executable: number of its program; -1 where not recorded.
     """
 
     number: int
@@ -66,6 +68,8 @@ class RecordedJob:
     seconds: float
     processors: int
     requested: float | None
+    user: int = -1
+    executable: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,4 +174,4 @@ def _record(fields: list[float]) -> RecordedJob | None:
     if fields[3] <= 0 or processors <= 0:
         return None
     requested = fields[8] if fields[8] > 0 else None
-    return RecordedJob(int(fields[0]), fields[1], fields[3], processors, requested)
+    return RecordedJob(int(fields[0]), fields[1], fields[3], processors, requested, int(fields[11]), int(fields[13]))

@@ -1,0 +1,200 @@
+"""A Gaussian process over logarithms of run times, averaged over kernels by their likelihoods.
+
+After Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006 (algorithm 2.1, 5.2, 5.4, 5.12). Start at
+`fitted`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["Covariance", "Fit", "Kernel", "Places", "fitted", "likely", "most_likely"]
+
+_CURVED = (0.1, 0.3, 1.0)
+_LENGTHS = (0.7, 1.5, 3.0)
+_DRIFTS = (0.1, 0.4, 1.6)
+_RECENT = 4.0  # runs after which a drift is forgotten by two thirds
+_RARE_DRIFT = 1.0  # a weak prior: logarithm of how much rarer a drift is than none
+_NOISE = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)
+_USUAL_NOISE, _NOISE_VARIES = 0.05, 1.0  # a weak prior: deviation of the logarithm, and of the logarithm of that
+_LEAST_PART = 0.02  # of the likeliest kernel's likelihood; less is left out
+
+
+class Kernel(NamedTuple):
+    """Parameters of the covariance that the runs speak for or against.
+
+    Attributes:
+        curved: deviation of what is no power of the numbers.
+        length: of its bends, in logarithms.
+        drift: deviation of what runs one after another have in common, as an input that no number shows.
+        noise: deviation of each run by itself.
+    """
+
+    curved: float = 0.0
+    length: float = 1.0
+    drift: float = 0.0
+    noise: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What runs have in common, or not.
+
+    Attributes:
+        points: a row of logarithms for each run; the last column is the weight of a start-up, which has no curve.
+        kinds: a row for each run; runs of one kind share a deviation.
+        order: the number of each run.
+    """
+
+    points: NDArray[np.float64]
+    kinds: NDArray[np.int64]
+    order: NDArray[np.float64]
+
+    def of(self, which: NDArray[np.bool_]) -> Places:
+        """Return the places of some of the runs."""
+        return Places(self.points[which], self.kinds[which], self.order[which])
+
+    def then(self, newer: Places) -> Places:
+        """Return these places and those of newer runs."""
+        return Places(
+            np.vstack((self.points, newer.points)),
+            np.vstack((self.kinds, newer.kinds)),
+            np.append(self.order, newer.order),
+        )
+
+    def apart(self, others: Places) -> NDArray[np.float64]:
+        """Return the squares of how far runs are apart by their numbers."""
+        return np.asarray(((self.points[:, np.newaxis, :-1] - others.points[:, :-1]) ** 2).sum(axis=2))
+
+    def recent(self, others: Places) -> NDArray[np.float64]:
+        """Return how much of a drift runs have in common, 0 to 1."""
+        return np.asarray(np.exp(-np.abs(self.order[:, np.newaxis] - others.order) / _RECENT))
+
+
+@dataclass(frozen=True, slots=True)
+class Covariance:
+    """What is taken for likely before the first run.
+
+    Attributes:
+        level: deviation of all runs together.
+        slopes: deviations of the exponents of the numbers.
+        kinds: variances of what runs of one kind share.
+    """
+
+    level: float
+    slopes: NDArray[np.float64]
+    kinds: NDArray[np.float64]
+
+    def between(self, places: Places, others: Places, kernel: Kernel) -> NDArray[np.float64]:
+        """Return the covariance of logarithms of run times, without their noise."""
+        linear = (places.points * self.slopes**2) @ others.points.T
+        same = (places.kinds[:, np.newaxis] == others.kinds) @ self.kinds
+        smooth = kernel.curved**2 * np.exp(-places.apart(others) / (2 * kernel.length**2))
+        return np.asarray(self.level**2 + linear + same + smooth + kernel.drift**2 * places.recent(others))
+
+    def own(self, places: Places, kernel: Kernel) -> NDArray[np.float64]:
+        """Return the variance of each run, without its noise."""
+        known = self.level**2 + self.kinds.sum() + kernel.curved**2 + kernel.drift**2
+        return np.asarray(places.points**2 @ self.slopes**2 + known)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The runs as one kernel explains them.
+
+    Attributes:
+        part: how likely it is beside the likeliest one, 0 to 1.
+        inverse: that of the covariance's factor by Cholesky.
+        weights: the covariance's inverse times the logarithms.
+    """
+
+    kernel: Kernel
+    part: float
+    inverse: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def with_run(self, row: NDArray[np.float64], log: float) -> tuple[float, Fit]:
+        """Return the logarithm of how likely it is after one more run, and the fit.
+
+        Args:
+            row: covariances of the run with those before it, its own variance the last.
+            log: its logarithm.
+        """
+        half = self.inverse @ row[:-1]
+        deviation = math.sqrt(row[-1] + self.kernel.noise**2 - half @ half)
+        off = (log - float(row[:-1] @ self.weights)) / deviation
+        below = -(half @ self.inverse) / deviation
+        inverse = np.zeros((len(row), len(row)))
+        inverse[:-1, :-1], inverse[-1, :-1], inverse[-1, -1] = self.inverse, below, 1 / deviation
+        weights = np.append(self.weights + off * below, off / deviation)
+        likelihood = math.log(self.part) - 0.5 * off**2 - math.log(deviation)
+        return likelihood, Fit(self.kernel, 1.0, inverse, weights)
+
+    def residuals(self) -> NDArray[np.float64]:
+        """Return how far each run is from what all others say (5.12)."""
+        return np.asarray(self.weights / (self.inverse**2).sum(axis=0))
+
+
+def fitted(covariance: Covariance, places: Places, logs: NDArray[np.float64]) -> list[Fit]:
+    """Return the kernels that explain the runs.
+
+    Args:
+        covariance: what is likely before them.
+        places: of the runs.
+        logs: logarithms of their times, about 0 on average.
+    """
+    found: list[tuple[float, Kernel, NDArray[np.float64]]] = []
+    base, apart, recent = covariance.between(places, places, Kernel()), places.apart(places), places.recent(places)
+    for drift, (curved, length) in product((0.0, *_DRIFTS), ((0.0, 1.0), *product(_CURVED, _LENGTHS))):
+        smooth = base + curved**2 * np.exp(-apart / (2 * length**2)) + drift**2 * recent
+        for noise, likelihood in zip(_NOISE, _likelihoods(smooth, logs).tolist(), strict=True):
+            rare = _RARE_DRIFT if drift else 0.0
+            found.append((likelihood - rare, Kernel(curved, length, drift, noise), smooth))
+    most = max(likelihood for likelihood, _, _ in found)
+    parts = ((math.exp(likelihood - most), kernel, smooth) for likelihood, kernel, smooth in found)
+    return [_fit(kernel, part, smooth, logs) for part, kernel, smooth in parts if part > _LEAST_PART]
+
+
+def likely(fits: Iterable[tuple[float, Fit]]) -> list[Fit]:
+    """Return the likely ones of some fits.
+
+    Args:
+        fits: each with the logarithm of how likely it is.
+    """
+    known = list(fits)
+    most = max(likelihood for likelihood, _ in known)
+    parts = ((math.exp(likelihood - most), fit) for likelihood, fit in known)
+    return [replace(fit, part=part) for part, fit in parts if part > _LEAST_PART]
+
+
+def most_likely(covariance: Covariance, places: Places, logs: NDArray[np.float64]) -> float:
+    """Return the logarithm of the likelihood of the runs, with neither curve nor drift."""
+    return float(_likelihoods(covariance.between(places, places, Kernel()), logs).max())
+
+
+def _likelihoods(covariance: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithms of the likelihood of the runs for each noise.
+
+    Noise adds its square to all eigenvalues, so that they need to be found only once.
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    variances = np.maximum(values, 0.0) + np.square(_NOISE)[:, np.newaxis]
+    explained = ((vectors.T @ logs) ** 2 / variances).sum(axis=1)
+    likelihoods = -0.5 * (explained + np.log(variances).sum(axis=1))
+    return np.asarray(likelihoods - 0.5 * (np.log(np.divide(_NOISE, _USUAL_NOISE)) / _NOISE_VARIES) ** 2)
+
+
+def _fit(kernel: Kernel, part: float, smooth: NDArray[np.float64], logs: NDArray[np.float64]) -> Fit:
+    factor = np.linalg.cholesky(smooth + kernel.noise**2 * np.eye(len(smooth)))
+    inverse = np.asarray(np.linalg.inv(factor), np.float64)
+    return Fit(kernel, part, inverse, inverse.T @ (inverse @ logs))

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cosched.prediction.gaussian_process import Covariance, Kernel, Places, fitted, likely, most_likely
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+COVARIANCE = Covariance(2.0, np.array([1.0, 0.5, 0.0]), np.array([0.16]))
+
+
+def _places(count: int, seed: int = 1) -> Places:
+    draw = np.random.default_rng(seed)
+    points = np.column_stack((draw.normal(0, 1, (count, 2)), np.zeros(count)))
+    return Places(points, draw.integers(0, 2, (count, 1)), np.arange(count, dtype=float))
+
+
+def _logs(places: Places, seed: int = 2) -> NDArray[np.float64]:
+    draw = np.random.default_rng(seed)
+    return np.asarray(places.points @ [1.5, -0.7, 0.0] + draw.normal(0, 0.05, len(places.points)))
+
+
+def test_a_run_that_is_added_has_the_factor_and_the_weights_that_all_would_have() -> None:
+    places = _places(30)
+    logs, before = _logs(places), np.arange(30) < 29
+    for fit in fitted(COVARIANCE, places.of(before), logs[before]):
+        row = COVARIANCE.between(places.of(~before), places, fit.kernel)[0]
+        _, found = fit.with_run(row, float(logs[-1]))
+        whole = COVARIANCE.between(places, places, fit.kernel) + fit.kernel.noise**2 * np.eye(30)
+        assert found.inverse @ whole @ found.inverse.T == pytest.approx(np.eye(30), abs=1e-6)
+        assert whole @ found.weights == pytest.approx(logs, abs=1e-6)
+
+
+def test_a_run_that_no_kernel_expected_leaves_one_all_the_same() -> None:
+    places = _places(12)
+    before = np.arange(12) < 11
+    fits = fitted(COVARIANCE, places.of(before), _logs(places)[before])
+    rows = [(fit, COVARIANCE.between(places.of(~before), places, fit.kernel)[0]) for fit in fits]
+    found = likely(fit.with_run(row, 1e4) for fit, row in rows)
+    assert max(fit.part for fit in found) == 1.0
+
+
+def test_an_input_that_no_number_shows_is_told_by_the_runs_just_before() -> None:
+    places = _places(40)
+    hidden = np.repeat([0.0, 3.0, 0.0, 3.0], 10)
+    best = max(fitted(COVARIANCE, places, _logs(places) + hidden), key=lambda fit: fit.part)
+    assert best.kernel.drift > 0
+    assert max(fitted(COVARIANCE, places, _logs(places)), key=lambda fit: fit.part).kernel.drift == 0
+
+
+def test_a_run_that_contradicts_all_others_has_the_largest_residual() -> None:
+    places = _places(20)
+    logs = _logs(places)
+    logs[7] += 2.0
+    for fit in fitted(COVARIANCE, places, logs):
+        assert np.abs(fit.residuals()).argmax() == 7
+
+
+def test_what_happened_is_likelier_than_what_did_not() -> None:
+    places = _places(25)
+    logs = _logs(places)
+    assert most_likely(COVARIANCE, places, logs) > most_likely(
+        COVARIANCE, places, np.random.default_rng(3).permuted(logs)
+    )
+
+
+def test_a_place_of_its_own_has_its_own_variance() -> None:
+    places, kernel = _places(5), Kernel(0.3, 1.5, 0.4)
+    assert COVARIANCE.own(places, kernel) == pytest.approx(np.diag(COVARIANCE.between(places, places, kernel)))
