@@ -205,8 +205,12 @@ OPTION_TYPES: Mapping[str, str] = {
     "error_above": "numeric",
     "nstage": "numeric",
     "seval": "numeric",
+    "fitted": "string",
+    "tool": "string",
+    "samples": "string",
+    "seen": "string",
 }
-"""Options of objects and their types."""
+"""Options of objects and their types; the last four say where a fitted model comes from."""
 
 
 # A clc opcode is an operation, a type and a scope, as the models of the PACE papers write them; its cost is

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "history_profile", "times_by_count"]
+__all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "history_profile", "t_quantile", "times_by_count"]
 
 FEWEST_RUNS = 3
 MOST_RUNS = 100  # newest ones; more take longer and teach little
@@ -197,7 +197,7 @@ class History:
         if stated is not None:
             mean += np.log(stated)
         logs = np.clip(mean, -_FARTHEST, _FARTHEST)
-        return np.exp(logs), np.exp(np.minimum(logs + _t_quantile(len(self._logs) - 1) * deviation, 2 * _FARTHEST))
+        return np.exp(logs), np.exp(np.minimum(logs + t_quantile(len(self._logs) - 1) * deviation, 2 * _FARTHEST))
 
     def off(self, run: Run) -> tuple[float, float]:
         """Return how far one more run is from what is foretold, with the deviation that was expected.
@@ -206,7 +206,7 @@ class History:
         """
         stated = None if self._prior is _NOTHING_STATED else [run.stated or run.seconds]
         median, slow = self.predict(run.numbers, [run.hosts], run.hardware, run.program, stated)
-        deviation = math.log(float(slow[0] / median[0])) / _t_quantile(len(self._logs) - 1)
+        deviation = math.log(float(slow[0] / median[0])) / t_quantile(len(self._logs) - 1)
         return math.log(run.seconds / float(median[0])), deviation
 
     def seen(self, numbers: Sequence[float], counts: Sequence[int]) -> NDArray[np.bool_]:
@@ -318,7 +318,7 @@ def _point(numbers: Sequence[float], hosts: int, stated: float | None = None) ->
     return [*map(math.asinh, numbers), math.log(hosts), 0.0 if stated is None else 1 / max(stated, _SHORT)]
 
 
-def _t_quantile(freedom: int) -> float:
+def t_quantile(freedom: int) -> float:
     """Return the 95 % quantile of Student's distribution; of less than 2 as of 2.
 
     Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.

@@ -11,6 +11,7 @@ import typer
 from cosched.cli.model.arguments import catalogued, model_folders
 from cosched.cli.model.derive_command import derive
 from cosched.cli.model.explain_command import explain
+from cosched.cli.model.fit_command import fit
 from cosched.cli.model.history_command import history
 from cosched.cli.model.predict_command import predict
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
@@ -91,6 +92,7 @@ app.command()(predict)
 app.command()(explain)
 app.command()(history)
 app.command()(derive)
+app.command()(fit)
 
 
 @app.command("parameters")

@@ -1,0 +1,116 @@
+"""`cosched model fit`: a model from the runs of a program."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cosched.cli.connection import ServerOption
+from cosched.cli.model.arguments import model_folders
+from cosched.cli.model.runs_argument import (
+    ClassOption,
+    NumbersOption,
+    ParametersOption,
+    RunSource,
+    TableOption,
+    TasksOption,
+    gathered_runs,
+    named_hardware,
+    read_text,
+)
+from cosched.cli.output import JsonOption, print_answer, write_text
+from cosched.errors import UserError
+from cosched.evaluation import Hardware, load
+from cosched.modelling.fitting import Fitted, fit_runs
+from cosched.modelling.writing import TOOL, check_name, model_text
+
+__all__ = ["fit"]
+
+
+def fit(
+    application: Annotated[str, typer.Argument(metavar="APP", help="The program's name, which the model gets.")],
+    table: TableOption = None,
+    tasks: TasksOption = False,
+    numbers: NumbersOption = "",
+    parameters: ParametersOption = "",
+    hardware_class: ClassOption = "",
+    hardware: Annotated[
+        str, typer.Option(help="The hosts' resource model: a name or an .hmcl file; default: named as their class.")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.psl", help="Where the model goes; default: APP.psl.")
+    ] = None,
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Make a model from runs; say how sure it is and what to run next."""
+    check_name(application, "application")
+    file = out or Path(f"{application}.psl")
+    _check_ours(file)
+    chosen = hardware_class or (Path(hardware).stem if hardware else "")
+    machine = named_hardware(hardware or hardware_class, file.parent)
+    if hardware and machine is None:
+        raise UserError(f"there is no hardware {hardware}: `cosched hardware measure {chosen} --here` measures it")
+    source = RunSource(table, tasks, numbers, parameters, chosen, server)
+    runs = gathered_runs(application, source, machine)
+    if machine is None and runs[0].hardware:
+        machine = named_hardware(runs[0].hardware, file.parent)
+    fitted = fit_runs(application, runs, () if machine is None or machine.memory is None else machine.memory.sizes)
+    write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d")))
+    load(file, model_folders())  # what was written can be read
+    print_answer(json, {"file": str(file), **_figures(fitted)}, lambda: _lines(fitted, file, machine))
+
+
+def _check_ours(file: Path) -> None:
+    """Refuse to write over a model that somebody wrote by hand."""
+    if file.suffix != ".psl":
+        raise UserError(f"--out {file}: a model's file ends in .psl")
+    if not file.parent.is_dir():
+        raise UserError(f"--out {file}: there is no folder {file.parent}: make it first")
+    if file.exists() and f'tool = "{TOOL}"' not in read_text(file):
+        raise UserError(f"{file} was not written by `{TOOL}`: choose another file with --out")
+
+
+def _figures(fitted: Fitted) -> dict[str, Any]:
+    return {
+        "application": fitted.application,
+        "hardware": fitted.hardware,
+        "runs": fitted.runs,
+        "sizes": len(set(fitted.points.sizes.tolist())),
+        "processors": list(fitted.seen.processors),
+        "law": fitted.chosen.name,
+        "formula": fitted.chosen.law.formula.psl(fitted.points.names),
+        "tried": fitted.chosen.errors,
+        "mean_error": fitted.mean_error,
+        "worst_error": fitted.worst_error,
+        "repeats": fitted.noise,
+        "error": fitted.error,
+        "error_beyond": fitted.error_beyond,
+        "next": fitted.wishes(),
+    }
+
+
+def _lines(fitted: Fitted, file: Path, machine: Hardware | None) -> list[str]:
+    seen = fitted.seen
+    counts = seen.processors
+    shown = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
+    hosts = f" of {fitted.hardware}" if fitted.hardware else ""
+    repeats = "nothing was run twice" if fitted.noise is None else f"repeating a run: {fitted.noise:.1%}"
+    lines = [
+        f"{fitted.runs} runs, {len(set(fitted.points.sizes.tolist()))} sizes, {shown} processors{hosts}",
+        f"{fitted.chosen.name}: {fitted.chosen.law.formula.psl(fitted.points.names)}",
+        f"leave-one-size-out: mean {fitted.mean_error:.1%}, worst {fitted.worst_error:.1%}; {repeats}",
+        *fitted.wishes(),
+    ]
+    if fitted.hardware and machine is None:
+        lines.append(
+            f"There is no {fitted.hardware}.hmcl here: `cosched hardware measure {fitted.hardware} --here` writes it, "
+            "else give `cosched model predict` another --hardware"
+        )
+    if not fitted.hardware:
+        lines.append("The runs name no class of hosts: give --hardware here, or to `cosched model predict`")
+    lines.append(f"wrote {file} (error {fitted.error:g}; {fitted.error_beyond:g} beyond what was seen)")
+    return lines

@@ -1,0 +1,164 @@
+"""Runs that `cosched model fit` and `validate` are given: a table, or finished tasks."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cosched.cli.connection import connect
+from cosched.cli.model.arguments import model_folders
+from cosched.errors import UserError
+from cosched.evaluation import Hardware, load_hardware
+from cosched.language.library import find
+from cosched.modelling.points import TimedRun
+from cosched.modelling.tables import checked_seconds, read_table
+from cosched.modelling.writing import check_name, check_text
+
+__all__ = [
+    "ClassOption",
+    "NumbersOption",
+    "ParametersOption",
+    "RunSource",
+    "TableOption",
+    "TasksOption",
+    "gathered_runs",
+    "named_hardware",
+    "read_text",
+]
+
+TableOption = Annotated[
+    Path | None, typer.Option("--table", metavar="RUNS.csv", help="Runs, a line each: nx,ny,hosts,seconds.")
+]
+TasksOption = Annotated[bool, typer.Option("--tasks", help="Your finished tasks of this application.")]
+NumbersOption = Annotated[
+    str, typer.Option(metavar="NAMES", help="What the numbers in the tasks' commands are: nx,ny,steps.")
+]
+ParametersOption = Annotated[str, typer.Option(metavar="NAMES", help="Only these parameters count; default: all.")]
+ClassOption = Annotated[str, typer.Option("--class", metavar="CLASS", help="Only runs on this class of hosts.")]
+
+_MOST_TASKS = 1000
+_MOST_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunSource:
+    """The source of runs, as typed.
+
+    Attributes:
+        table: a CSV file.
+        tasks: whether finished tasks are asked for.
+        numbers: names of the numbers in their commands.
+        parameters: names of those that count; empty for all.
+        hardware: class of the hosts; empty for any.
+        server: the daemon.
+    """
+
+    table: Path | None = None
+    tasks: bool = False
+    numbers: str = ""
+    parameters: str = ""
+    hardware: str = ""
+    server: str = ""
+
+
+def gathered_runs(application: str, source: RunSource, machine: Hardware | None) -> list[TimedRun]:
+    """Return the runs of an application from all that was named.
+
+    Args:
+        application: its name.
+        source: where they are.
+        machine: the hosts, for how many processors each has; one where that is not known.
+
+    Raises:
+        UserError: what is wrong with a file, or with what was typed.
+    """
+    per_host = 1 if machine is None else machine.processors
+    found: list[TimedRun] = []
+    if source.table is not None:
+        found += read_table(read_text(source.table), str(source.table), per_host)
+    if source.tasks:
+        found += _task_runs(application, source, per_host)
+    if source.table is None and not source.tasks:
+        raise UserError("name runs: --table RUNS.csv, or --tasks for finished ones")
+    if source.hardware:
+        found = [run for run in found if run.hardware in ("", source.hardware)]
+        found = [replace(run, hardware=source.hardware) for run in found]
+        if not found:
+            raise UserError(f"no run is on hosts of class {source.hardware}")
+    return _restricted(found, source.parameters) if source.parameters else found
+
+
+def _restricted(runs: list[TimedRun], text: str) -> list[TimedRun]:
+    names = _names(text, "--parameters")
+    for run in runs:
+        for name in names:
+            if name not in run.parameters:
+                raise UserError(f"--parameters: a run has no {name}: it has {', '.join(run.parameters) or 'none'}")
+    return [replace(run, parameters={name: run.parameters[name] for name in names}) for run in runs]
+
+
+def _names(text: str, option: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        check_name(name, f"{option}:")
+        if names.count(name) > 1:
+            raise UserError(f"{option}: {name} is named twice")
+    return names
+
+
+def _task_runs(application: str, source: RunSource, per_host: int) -> list[TimedRun]:
+    names = _names(source.numbers, "--numbers") if source.numbers else []
+    with connect(source.server) as client:
+        found = client.learnt_runs(application, _MOST_TASKS)
+    if not found:
+        raise UserError(f"no task of {application} has completed: `cosched model history {application}` lists them")
+    newest = found[0]
+    kind = (len(newest.numbers), newest.program_digest)
+    alike = [run for run in found if (len(run.numbers), run.program_digest) == kind]
+    if len(names) != len(newest.numbers):
+        shown = " ".join(f"{number:g}" for number in newest.numbers)
+        raise UserError(
+            f"the commands of {application} have {len(newest.numbers)} numbers ({shown}): name them in this order: "
+            "--numbers nx,ny,steps"
+        )
+    return [
+        TimedRun(
+            dict(zip(names, run.numbers, strict=True)),
+            run.hosts * per_host,
+            checked_seconds(run.seconds, f"task {run.task}"),
+            run.hosts,
+            run.hardware,
+        )
+        for run in alike
+    ]
+
+
+def named_hardware(name: str, beside: Path) -> Hardware | None:
+    """Return the hardware of that name or path; without a name, or where a name is not found, None.
+
+    Raises:
+        UserError: its file has faults.
+    """
+    if not name:
+        return None
+    folders = model_folders()
+    path = Path(name) if name.endswith(".hmcl") else find(name, ".hmcl", folders, beside)
+    return None if path is None else load_hardware(path, folders)
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a file with runs.
+
+    Raises:
+        UserError: it cannot be read, or is too long.
+    """
+    check_text(str(file), "file")
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise UserError(f"{file} has more than {_MOST_BYTES >> 20} MiB: keep the newest runs")
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{file} cannot be read ({error}): give a file with runs") from error

@@ -1,0 +1,258 @@
+"""Runs of a program become a model of its run time.
+
+Start at `fit_runs` and `Fitted`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.errors import UserError
+from cosched.language.vocabulary import PROCESSORS
+from cosched.modelling.laws import Chosen, chosen_law, error_of
+from cosched.modelling.points import check_design, points_of, repeat_noise
+from cosched.prediction.history import t_quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.modelling.points import Points, TimedRun
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["BEYOND", "Fitted", "Seen", "fit_runs", "samples_digest"]
+
+BEYOND = 4.0
+"""Times the greatest value seen of a parameter, up to which a model may be asked; likewise below the least."""
+
+_LEAST_ERROR = 0.01
+_LEAST_BEYOND = 0.25  # stated error outside of what was seen
+_WIDER_BEYOND = 1.3
+_FEWEST_HALVED = 6  # sizes, of which the smaller half may foretell the larger
+_GAP = 4.0  # times as large a value as the next smaller one that was run, from which one between is wished for
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Sizes and numbers of processors that runs had.
+
+    Attributes:
+        values: by parameter the values, ascending.
+        processors: the numbers of processors, ascending.
+    """
+
+    values: Mapping[str, tuple[float, ...]]
+    processors: tuple[int, ...]
+
+    def limits(self, name: str) -> tuple[float, float]:
+        """Return between what values a model may be asked: those seen and `BEYOND` times as far, if several were."""
+        values = self.values[name]
+        low, high = values[0], values[-1]
+        if low == high:
+            return low, high
+        whole = all(value == int(value) for value in values)
+        least = max(low / BEYOND, 1.0) if low >= 1 else low / BEYOND
+        return (float(math.floor(least)) if whole else least), high * BEYOND
+
+    def text(self) -> str:
+        """Return it as models keep it: `nx 64 1024, Nproc 1 2 4`."""
+        parts = [f"{name} {values[0]:.12g} {values[-1]:.12g}" for name, values in self.values.items()]
+        return ", ".join([*parts, " ".join([PROCESSORS, *map(str, self.processors)])])
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted law foretells run times, and says how sure it is.
+
+    Attributes:
+        application: name of the program.
+        hardware: class of the hosts; empty where nobody says.
+        runs: how many it comes from.
+        digest: of these runs.
+        points: where they were.
+        chosen: the law, and how it foretold sizes without them.
+        noise: mean part by which repeats differ; None where nothing was repeated.
+        error: part of the run time within which nine runs in ten stay, inside of what was seen: above; below it is
+            `error / (1 + error)`.
+        error_beyond: likewise outside.
+    """
+
+    application: str
+    hardware: str
+    runs: int
+    digest: str
+    points: Points
+    chosen: Chosen
+    noise: float | None
+    error: float
+    error_beyond: float
+
+    @property
+    def seen(self) -> Seen:
+        """Return the sizes and numbers of processors of its runs."""
+        return seen_of(self.points)
+
+    @property
+    def mean_error(self) -> float:
+        """Return the mean error of sizes, each foretold by the others."""
+        return error_of(self.chosen.off)
+
+    @property
+    def worst_error(self) -> float:
+        """Return the worst of these errors."""
+        return max(error_of(off) for off in self.chosen.off[:, None])
+
+    def predict(self, parameters: Mapping[str, float], processors: int) -> float:
+        """Return seconds.
+
+        Args:
+            parameters: those of the runs; what never varied may be left out.
+            processors: how many in all.
+
+        Raises:
+            UserError: a parameter is missing.
+        """
+        return float(self.chosen.law.seconds(self._place(parameters), np.array([float(processors)]))[0])
+
+    def interval(self, parameters: Mapping[str, float], processors: int) -> tuple[float, float]:
+        """Return the range of seconds that nine runs in ten stay in; see `predict`."""
+        error = self.error if self.inside(parameters, processors) else self.error_beyond
+        seconds = self.predict(parameters, processors)
+        return seconds / (1 + error), seconds * (1 + error)
+
+    def inside(self, parameters: Mapping[str, float], processors: int) -> bool:
+        """Return whether a run lies within those seen."""
+        return bool(_inside(self.points, self._place(parameters), np.array([float(processors)]))[0])
+
+    def _place(self, parameters: Mapping[str, float]) -> Floats:
+        given = dict(zip(self.points.names, self.points.values[0].tolist(), strict=True))
+        missing = [name for place, name in enumerate(self.points.names) if place in self.points.varying]
+        missing = [name for name in missing if name not in parameters]
+        if missing:
+            raise UserError(f"{self.application} has no value of {missing[0]}: set it")
+        return np.array([[float({**given, **parameters}[name]) for name in self.points.names]])
+
+    def wishes(self) -> list[str]:
+        """Return hints what to run next, the most important first."""
+        return list(_wishes(self))
+
+
+def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float] = ()) -> Fitted:
+    """Return the law that the runs of a program follow.
+
+    Args:
+        application: its name.
+        runs: all with the same parameters and of one class of hosts.
+        levels: bytes of each cache of the hosts.
+
+    Raises:
+        UserError: what runs are missing or cannot be used.
+    """
+    if not runs:
+        raise UserError(f"there are no runs of {application}: `cosched model observe` makes records of some")
+    classes = sorted({run.hardware for run in runs})
+    if len(classes) > 1:
+        raise UserError(
+            f"the runs are of several classes of hosts ({', '.join(name or 'unnamed' for name in classes)}): "
+            "choose one with --class"
+        )
+    points = points_of(runs)
+    check_design(points)
+    chosen, noise = chosen_law(points, levels), repeat_noise(runs)
+    error = max(_LEAST_ERROR, _stated(chosen.off, noise or 0.0, len(np.unique(points.sizes))))
+    beyond = max(_LEAST_BEYOND, _WIDER_BEYOND * error, _extrapolated(points, chosen))
+    return Fitted(
+        application,
+        classes[0],
+        len(runs),
+        samples_digest(runs),
+        points,
+        chosen,
+        noise,
+        _rounded_up(error),
+        _rounded_up(beyond),
+    )
+
+
+def samples_digest(runs: Sequence[TimedRun]) -> str:
+    """Return the digest of runs in any order."""
+    lines = sorted(
+        json.dumps([sorted(run.parameters.items()), run.processors, run.hosts, run.hardware, run.seconds])
+        for run in runs
+    )
+    return "sha256:" + hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def seen_of(points: Points) -> Seen:
+    """Return the sizes and numbers of processors of points."""
+    values = {name: tuple(np.unique(points.values[:, place]).tolist()) for place, name in enumerate(points.names)}
+    return Seen(values, tuple(int(count) for count in np.unique(points.processors)))
+
+
+def _stated(off: Floats, noise: float, sizes: int) -> float:
+    """Return the error to state: repeats are off by `noise` beside what the law is."""
+    deviation = math.hypot(float(np.sqrt(np.mean(off**2))), noise * math.sqrt(math.pi / 2))
+    return math.expm1(min(t_quantile(sizes - 1) * deviation, 20.0))
+
+
+def _extrapolated(points: Points, chosen: Chosen) -> float:
+    """Return the error of larger sizes as the smaller half foretells them.
+
+    0 where the sizes are too few.
+    """
+    sizes = points.sizes
+    several = int(sizes.max()) + 1
+    if several < _FEWEST_HALVED:
+        return 0.0
+    work = np.array([np.median((points.seconds * points.processors)[sizes == size]) for size in range(several)])
+    small = work[sizes] <= np.median(work)
+    law = chosen.learn(points.where(small))
+    if law is None:
+        return 0.0
+    rest = points.where(~small)
+    off = np.abs(np.log(rest.seconds / law.at(rest)))
+    return math.expm1(min(float(np.quantile(off, 0.9)), 20.0))
+
+
+def _inside(points: Points, values: Floats, processors: Floats) -> NDArray[np.bool_]:
+    within = (values >= points.values.min(axis=0)) & (values <= points.values.max(axis=0))
+    between = (processors >= points.processors.min()) & (processors <= points.processors.max())
+    return np.asarray(within.all(axis=1) & between)
+
+
+def _rounded_up(error: float) -> float:
+    """Return an error with two digits."""
+    step = 10.0 ** (math.floor(math.log10(error)) - 1)
+    return float(f"{math.ceil(error / step - 1e-9) * step:.2g}")
+
+
+def _wishes(fitted: Fitted) -> list[str]:
+    seen, found = fitted.seen, []
+    if fitted.noise is None:
+        found.append("No size was run twice, so that it is not known how far repeats differ: run one again")
+    for name, values in seen.values.items():
+        gaps = [(high / low, low, high) for low, high in pairwise(values) if low > 0]
+        widest = max(gaps, default=(1.0, 0.0, 0.0))
+        if widest[0] > _GAP:
+            middle = math.sqrt(widest[1] * widest[2])
+            shown = f"{round(middle)}" if all(value == int(value) for value in values) else f"{middle:.3g}"
+            found.append(f"Nothing between {name} = {widest[1]:g} and {widest[2]:g} has been seen: run {name}={shown}")
+    if len(seen.processors) == 1:
+        found.append(
+            f"Only {PROCESSORS} = {seen.processors[0]} has been seen, and the model says nothing of others: "
+            f"run on {2 * seen.processors[0]}"
+        )
+    largest = [name for place, name in enumerate(fitted.points.names) if place in fitted.points.varying]
+    ends = ", ".join(f"{name} = {seen.values[name][-1]:g}" for name in largest)
+    more = " ".join(f"{name}={2 * seen.values[name][-1]:g}" for name in largest[:1])
+    found.append(f"Sizes above {ends} have not been seen: run {more} next")
+    return found

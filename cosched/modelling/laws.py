@@ -1,0 +1,156 @@
+"""Laws of the run time that runs may follow, and the choice between them.
+
+Start at `chosen_law`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.modelling.curve import Curve, correction_curve
+from cosched.modelling.formula_search import (
+    MOST_TERMS,
+    best_formulas,
+    cached_formula,
+    possible_terms,
+    power_law,
+    working_set,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.modelling.formula import Formula
+    from cosched.modelling.points import Points
+
+    Floats = NDArray[np.float64]
+    Learner = Callable[[Points], dict[str, "Law"]]
+
+__all__ = ["Chosen", "Law", "chosen_law", "error_of"]
+
+_BETTER = 0.9  # of the error of a simpler law, to be chosen before it
+_FARTHEST = 20.0  # logarithm of how far off a prediction counts at most
+_CURVED = "with a curve"
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A formula of the run time in seconds, and a curve that corrects it."""
+
+    formula: Formula
+    curve: Curve | None = None
+
+    def at(self, points: Points) -> Floats:
+        """Return seconds at points."""
+        return self.seconds(points.values, points.processors)
+
+    def seconds(self, values: Floats, processors: Floats) -> Floats:
+        """Return seconds; shapes as of `Term.at`."""
+        found = self.formula.at(values, processors)
+        return found if self.curve is None else found * self.curve.at(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The law that foretells sizes best which it has not seen.
+
+    Attributes:
+        name: what kind of law.
+        law: learnt from all points.
+        off: by point the logarithm of measured over foretold time, foretold without any run of that size.
+        errors: of each kind of law that was tried, the mean part by which it was off, simplest first.
+        learn: how to learn a law of that kind from other points; None where they are too few for it.
+    """
+
+    name: str
+    law: Law
+    off: Floats
+    errors: dict[str, float]
+    learn: Callable[[Points], Law | None]
+
+
+def error_of(off: Floats) -> float:
+    """Return the mean part of the run time by which predictions are off."""
+    return float(np.mean(np.abs(1 / np.exp(np.clip(off, -_FARTHEST, _FARTHEST)) - 1)))
+
+
+def chosen_law(points: Points, levels: Sequence[float] = ()) -> Chosen:
+    """Return the simplest law that no more complex one beats by a tenth.
+
+    Each size is foretold by the others.
+
+    Args:
+        points: where the runs were.
+        levels: bytes of each cache of the hosts, for runs whose memory is known.
+    """
+    possible, sizes = possible_terms(points), int(points.sizes.max()) + 1
+    inside = working_set(points, possible) if levels else None
+    most = max(1, min(MOST_TERMS, sizes - 2 - len(points.varying) // 2))
+
+    def formulas(part: Points) -> dict[str, Law]:
+        found = {
+            f"{place} term{'s' if place > 1 else ''}": Law(formula)
+            for place, formula in enumerate(best_formulas(part, part.seconds, possible, most), 1)
+        }
+        if inside is not None:
+            for name, law in list(found.items()):
+                cached = cached_formula(law.formula, part, inside, levels)
+                if cached is not None:
+                    found[f"{name} and caches"] = Law(cached)
+        found["power law"] = Law(power_law(part))
+        return found
+
+    name, off, errors = _best(points, formulas)
+
+    def curved(part: Points) -> dict[str, Law]:
+        found = formulas(part)
+        law = found.get(name)
+        curve = None if law is None else correction_curve(law.at(part), part.seconds)
+        return {} if law is None or curve is None else {_CURVED: Law(law.formula, curve)}
+
+    bent = _left_out(points, curved)
+    if _CURVED in bent:
+        errors[f"{name} {_CURVED}"] = error_of(bent[_CURVED])
+        if error_of(bent[_CURVED]) < _BETTER * error_of(off) and curved(points):
+            law = curved(points)[_CURVED]
+            return Chosen(f"{name} {_CURVED}", law, bent[_CURVED], errors, lambda part: curved(part).get(_CURVED))
+    return Chosen(name, formulas(points)[name], off, errors, lambda part: formulas(part).get(name))
+
+
+def _best(points: Points, learner: Learner) -> tuple[str, Floats, dict[str, float]]:
+    off = _left_out(points, learner)
+    known = learner(points)
+    errors = {name: error_of(off[name]) for name in sorted(off, key=_complexity) if name in known}
+    best = ""
+    for name, error in errors.items():
+        if not best or error < _BETTER * errors[best]:
+            best = name
+    return best, off[best], errors
+
+
+def _complexity(name: str) -> tuple[bool, bool, str]:
+    return "power" in name, "caches" in name, name
+
+
+def _left_out(points: Points, learner: Learner) -> dict[str, Floats]:
+    """Return by kind of law how far off unseen points are.
+
+    A kind that cannot be learnt without some size is left out.
+    """
+    off: dict[str, Floats] = {}
+    sizes = points.sizes
+    several = sizes.max() + 1
+    for size in range(several):
+        out = sizes == size
+        laws = learner(points.where(~out))
+        if size == 0:
+            off = {name: np.zeros(len(points)) for name in laws}
+        off = {name: values for name, values in off.items() if name in laws}
+        for name, values in off.items():
+            values[out] = np.log(points.seconds[out] / laws[name].at(points.where(out)))
+    return off

@@ -1,0 +1,145 @@
+"""A fitted model is written as PSL.
+
+Start at `model_text`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+from cosched.language import format_source
+from cosched.language.diagnostics import Source
+from cosched.language.vocabulary import FUNCTION_ARITIES, HARDWARE_OBJECT, KEYWORDS, PROCESSORS
+from cosched.modelling.formula import number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from cosched.modelling.fitting import Fitted
+
+__all__ = ["TOOL", "check_name", "check_text", "model_text"]
+
+TOOL = "cosched model fit"
+"""The setting `tool` of a fitted model."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}", re.ASCII)
+_OWN = ("init", "run", "base")
+_SYMMETRIC = 0.5  # error from which both sides are stated
+
+
+def check_name(name: str, what: str) -> None:
+    """Refuse a word that cannot be a name in PSL.
+
+    Raises:
+        UserError: says why.
+    """
+    if not _NAME.fullmatch(name):
+        raise UserError(f"{what} {name[:80]!r} is no name of PSL: use letters, digits and '_'")
+    if name in (*KEYWORDS, *FUNCTION_ARITIES, PROCESSORS, HARDWARE_OBJECT, *_OWN):
+        raise UserError(f"{what} {name} means something else in PSL: call it {name}_")
+
+
+def check_text(text: str, what: str) -> None:
+    """Refuse a text that would end a comment or a text of PSL.
+
+    Raises:
+        UserError: says why.
+    """
+    if not text.isprintable() or "*)" in text or "(*" in text or '"' in text or len(text) > 200:
+        raise UserError(
+            f"{what} {text[:80]!r} cannot stand in a model: leave out '(*', '*)', quotes and control characters"
+        )
+
+
+def model_text(fitted: Fitted, day: str) -> str:
+    """Return a model in its canonical layout.
+
+    Args:
+        fitted: what the runs taught.
+        day: when, as people write it.
+
+    Raises:
+        UserError: a name that PSL does not take.
+    """
+    check_name(fitted.application, "application")
+    check_text(fitted.hardware, "class")
+    for name in fitted.points.names:
+        check_name(name, "parameter")
+    text = "".join(f"{line}\n" for line in _lines(fitted, day))
+    return format_source(Source(f"{fitted.application}.psl", text))
+
+
+def _lines(fitted: Fitted, day: str) -> Iterator[str]:
+    seen, law = fitted.seen, fitted.chosen.law
+    counts = ", ".join(map(str, seen.processors))
+    yield f"(* {fitted.application}, fitted by `{TOOL}` on {day} to {fitted.runs} runs{_of_class(fitted.hardware)}"
+    yield f"   on {counts} processors ({fitted.chosen.name}). A size foretold by the others is off by"
+    yield f"   {fitted.mean_error:.1%} in the mean, {fitted.worst_error:.1%} at worst{_repeats(fitted.noise)}. *)"
+    yield ""
+    yield f"application {fitted.application} {{"
+    declared = []
+    for name, values in seen.values.items():
+        least, most = seen.limits(name)
+        middle = values[len(values) // 2]
+        declared.append(f"{name} = {_exact(middle)} in ({_exact(least)}, {_exact(most)})")
+    if declared:
+        yield f"    var numeric: {', '.join(declared)};"
+    yield f"    option {{ {', '.join(_options(fitted, day))}; }}"
+    yield "    proc exec init {"
+    if law.curve is None:
+        yield "        step cpu { confdev run(); }"
+    else:
+        yield "        var numeric: base;"
+        yield "        base = run();"
+        yield f"        step cpu {{ confdev base * {law.curve.psl('base')}; }}"
+    yield "    }"
+    yield "    proc cflow run {"
+    formula = law.formula.psl(fitted.points.names)
+    if len(seen.processors) == 1:
+        yield "        (* Runs on other numbers of processors teach what those take. *)"
+        yield f"        measured ({PROCESSORS}) {{ {seen.processors[0]}: {formula} }}"
+    else:
+        yield f"        compute <is measured, {formula}>;"
+    yield "    }"
+    yield "}"
+
+
+def _exact(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def _of_class(hardware: str) -> str:
+    return f" on {hardware}" if hardware else ""
+
+
+def _repeats(noise: float | None) -> str:
+    return "; nothing was run twice" if noise is None else f"; repeats differ by {noise:.1%}"
+
+
+def _options(fitted: Fitted, day: str) -> Iterable[str]:
+    if fitted.hardware:
+        yield f'hrduse = "{fitted.hardware}"'
+    if fitted.error_beyond < _SYMMETRIC:
+        yield f"error = {_stated(fitted, fitted.error, fitted.error_beyond)}"
+    else:
+        below = [error / (1 + error) for error in (fitted.error, fitted.error_beyond)]
+        yield f"error_below = {_stated(fitted, *below)}"
+        yield f"error_above = {_stated(fitted, fitted.error, fitted.error_beyond)}"
+    yield f'fitted = "{day}"'
+    yield f'tool = "{TOOL}"'
+    yield f'samples = "{fitted.digest}"'
+    yield f'seen = "{fitted.seen.text()}"'
+
+
+def _stated(fitted: Fitted, inside: float, beyond: float) -> str:
+    seen = fitted.seen
+    outside = [
+        f"{name} < {_exact(values[0])} || {name} > {_exact(values[-1])}"
+        for name, values in seen.values.items()
+        if len(values) > 1
+    ]
+    if len(seen.processors) > 1:
+        outside.append(f"{PROCESSORS} < {seen.processors[0]} || {PROCESSORS} > {seen.processors[-1]}")
+    return f"{number(inside)} + {number(round(beyond - inside, 6))} * ({' || '.join(outside)})"

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from cosched.cli.model import app
+from cosched.errors import UserError
+from tests.modelling.makers import stencil_runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    lines = [
+        f"{run.parameters['nx']},{run.parameters['ny']},{run.processors},{run.seconds * 1e3}" for run in stencil_runs()
+    ]
+    (tmp_path / "runs.csv").write_text("\n".join(["nx,ny,hosts,wall ms", *lines]))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(app, list(words))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_a_table_becomes_a_model(folder: Path) -> None:
+    said = run("fit", "heat", "--table", "runs.csv", "--hardware", "x86_64_gigabit").splitlines()
+    assert said[0] == "90 runs, 15 sizes, 1-4 processors of x86_64_gigabit"
+    assert said[1].startswith("3 terms: ")
+    assert said[2].startswith("leave-one-size-out: mean ")
+    assert said[-1].startswith("wrote heat.psl (error 0.0")
+    assert run("check", "heat.psl") == "1 file checked: no faults\n"
+    assert "4 hosts" in run("predict", "heat.psl", "--hosts", "1-4", "--set", "nx=512")
+    run("format", "--check", "heat.psl")
+    run("fit", "heat", "--table", "runs.csv")  # its own file is written again
+    assert "hrduse" not in (folder / "heat.psl").read_text()
+
+
+def test_json_has_all_figures(folder: Path) -> None:
+    found = json.loads(run("fit", "heat", "--table", "runs.csv", "--out", "other.psl", "--json"))
+    assert (found["file"], found["runs"], found["sizes"], found["processors"]) == ("other.psl", 90, 15, [1, 2, 4])
+    assert found["mean_error"] == found["tried"][found["law"]]
+    assert 0 < found["repeats"] < found["error"] < found["error_beyond"]
+    assert not (folder / "heat.psl").exists()
+
+
+def test_parameters_may_be_left_out(folder: Path) -> None:
+    del folder
+    assert "15 sizes" in run("fit", "heat", "--table", "runs.csv")
+    assert "5 sizes" in run("fit", "heat", "--table", "runs.csv", "--parameters", "nx")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["heat"], "name runs: --table RUNS.csv, or --tasks"),
+        (["2d", "--table", "runs.csv"], "application '2d' is no name of PSL"),
+        (["heat", "--table", "none.csv"], "none.csv cannot be read"),
+        (["heat", "--table", "runs.csv", "--out", "mine.psl"], "mine.psl was not written by `cosched model fit`"),
+        (["heat", "--table", "runs.csv", "--out", "no/heat.psl"], "there is no folder no"),
+        (["heat", "--table", "runs.csv", "--out", "heat.txt"], "a model's file ends in .psl"),
+        (["heat", "--table", "runs.csv", "--hardware", "node_x"], "there is no hardware node_x: `cosched hardware"),
+        (["heat", "--table", "runs.csv", "--parameters", "nz"], "a run has no nz: it has nx, ny"),
+        (["heat", "--table", "runs.csv", "--parameters", "nx,nx"], "nx is named twice"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(words: list[str], said: str, folder: Path) -> None:
+    (folder / "mine.psl").write_text("application mine { proc exec init { step cpu { confdev 1 s; } } }")
+    with pytest.raises(UserError, match=said) as caught:
+        run("fit", *words)
+    assert "\n" not in str(caught.value)
+    assert not (folder / "heat.psl").exists()

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from cosched.errors import UserError
+from cosched.evaluation import Hardware, error, load, profile
+from cosched.language import Source, check_files, format_source
+from cosched.modelling.fitting import fit_runs
+from cosched.modelling.points import TimedRun
+from cosched.modelling.writing import check_name, check_text, model_text
+from tests.modelling.makers import stencil_runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cosched.modelling.fitting import Fitted
+
+HOSTS = Hardware("any", {}, {})
+
+
+def cached_runs() -> list[TimedRun]:
+    return [
+        TimedRun({"n": n}, 1, 1e-9 * n**2 * (1 + 2 * max(0.0, 1 - 65536 / (8 * n**2))), memory=4e6 + 8 * n**2)
+        for n in (16, 32, 48, 64, 80, 100, 128, 180, 256, 400)
+    ]
+
+
+def curved_runs() -> list[TimedRun]:
+    return [
+        TimedRun({"n": n}, 1, 1e-4 * n * (1.6 + 0.6 * float(np.tanh(2 * np.log(n / 900)))))
+        for n in np.geomspace(30, 30000, 40).round().tolist()
+    ]
+
+
+FITTED = {
+    "sum": fit_runs("heat", stencil_runs()),
+    "one count": fit_runs("heat", stencil_runs(counts=(2,))),
+    "caches": fit_runs("heat", cached_runs(), [65536.0]),
+    "curve": fit_runs("heat", curved_runs()),
+    "wide": fit_runs("heat", stencil_runs(noise=0.6)),
+}
+
+
+@pytest.fixture(params=FITTED)
+def fitted(request: pytest.FixtureRequest) -> Fitted:
+    return FITTED[str(request.param)]
+
+
+def test_each_kind_of_law_is_there() -> None:
+    assert FITTED["caches"].chosen.name == "1 term and caches"
+    assert "curve" in FITTED["curve"].chosen.name
+    assert FITTED["wide"].error > 0.5
+
+
+def test_cosched_gives_the_fitted_numbers(fitted: Fitted, tmp_path: Path) -> None:
+    file = tmp_path / "heat.psl"
+    file.write_text(model_text(fitted, "2026-11-23"))
+    assert check_files([file]) == []
+    model, drawn = load(file), np.random.default_rng(1)
+    for _ in range(20):
+        given = {}
+        for name in fitted.points.names:
+            least, most = fitted.seen.limits(name)
+            given[name] = min(most, max(least, float(np.exp(drawn.uniform(np.log(least), np.log(most))))))
+        for count in {*fitted.seen.processors, *([3, 16] if fitted.points.processors_vary else [])}:
+            expected = fitted.predict(given, count)
+            assert profile(model, HOSTS, [count], given)[0] == pytest.approx(expected, rel=1e-6)
+            stated = error(model, HOSTS, [count], given)
+            assert stated is not None
+            wanted = fitted.error if fitted.inside(given, count) else fitted.error_beyond
+            assert stated.above[0] == pytest.approx(wanted)
+
+
+def test_the_layout_is_canonical(fitted: Fitted) -> None:
+    text = model_text(fitted, "2026-11-23")
+    assert format_source(Source("heat.psl", text)) == text
+    assert f'samples = "{fitted.digest}"' in text
+    assert 'fitted = "2026-11-23"' in text
+
+
+def test_other_numbers_of_hosts_are_not_covered_by_runs_on_one(tmp_path: Path) -> None:
+    file = tmp_path / "heat.psl"
+    file.write_text(model_text(FITTED["one count"], "2026-11-23"))
+    assert np.isfinite(profile(load(file), HOSTS, [1, 2, 3])).tolist() == [False, True, False]
+
+
+def test_a_value_that_never_varied_is_kept_exactly(tmp_path: Path) -> None:
+    runs = [TimedRun({"n": n, "x": 0.1 + 0.2, "y": 1e300}, 1, n) for n in (1, 2, 3, 4)]
+    file = tmp_path / "p.psl"
+    file.write_text(model_text(fit_runs("p", runs), "2026-11-23"))
+    assert profile(load(file), HOSTS, [1], {"n": 3, "x": 0.1 + 0.2, "y": 1e300})[0] == pytest.approx(3)
+
+
+def test_names_and_texts_that_would_break_a_model_are_refused() -> None:
+    for name in ("", "1a", "a-b", "loop", "max", "Nproc", "hardware", "run", "a" * 81, "é"):
+        with pytest.raises(UserError, match="PSL"):
+            check_name(name, "parameter")
+    for text in ("a *) b", "(* a", 'a"b', "a\nb", "\x1b[2J", "a" * 201):
+        with pytest.raises(UserError, match="cannot stand in a model"):
+            check_text(text, "class")
+    check_name("nx", "parameter")
+    check_text("node_a, rack 3", "class")
