@@ -167,7 +167,7 @@ def accuracy(
     """Show the accuracy of predictions, by application and hardware.
 
     With --sources: errors of your newest runs, of all users' for operators, by what model or user said alone and by
-    what was predicted in the end.
+    what was predicted in the end, and how many of them were within the range that was shown.
     """
     with connect(server) as client:
         found = client.accuracy()
@@ -178,10 +178,17 @@ def accuracy(
                 emit_json(errors)
                 return
             said = [
-                (row["application"], row["source"], str(row["runs"]), f"{row['median']:.1%}", f"{row['mean']:.1%}")
+                (
+                    row["application"],
+                    row["source"],
+                    str(row["runs"]),
+                    f"{row['median']:.1%}",
+                    f"{row['mean']:.1%}",
+                    "" if row["within"] is None else f"{row['within']:.0%}",
+                )
                 for row in errors
             ]
-            print_table(("APPLICATION", "SAID BY", "RUNS", "MEDIAN ERROR", "MEAN ERROR"), said)
+            print_table(("APPLICATION", "SAID BY", "RUNS", "MEDIAN ERROR", "MEAN ERROR", "90 % RANGE HELD"), said)
             return
     if json:
         emit_json([asdict(entry) for entry in found])
@@ -208,13 +215,22 @@ def _source_errors(application: str, runs: Sequence[LearntRunView]) -> list[dict
         "model or user alone": [(run.stated, run.seconds) for run in runs],
         "as predicted": [(run.predicted, run.seconds) for run in runs],
     }
+    ranged = [run.low <= run.seconds <= run.high for run in runs if run.low is not None and run.high is not None]
+    within = {"as predicted": statistics.fmean(ranged)} if ranged else {}
     found = []
     for source, pairs in said.items():
         errors = [abs(foretold / seconds - 1) for foretold, seconds in pairs if foretold]
         if errors:
             median, mean = statistics.median(errors), statistics.fmean(errors)
             found.append(
-                {"application": application, "source": source, "runs": len(errors), "median": median, "mean": mean}
+                {
+                    "application": application,
+                    "source": source,
+                    "runs": len(errors),
+                    "median": median,
+                    "mean": mean,
+                    "within": within.get(source),
+                }
             )
     return found
 

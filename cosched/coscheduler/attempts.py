@@ -394,7 +394,8 @@ class AttemptLifecycle:
         self._state.decide(CancelAttempt(attempt.uuid, adopted), LocateAttempt(attempt.uuid, fence=not adopted))
 
     def _close(self, attempt: Attempt) -> None:
-        self._state.close_attempt(attempt)
+        task, count = self._state.tasks[attempt.task], len(attempt.hosts) or attempt.count
+        self._state.close_attempt(attempt, self._corrections.ends(task, count))
         self.unstarted.forget(attempt.uuid)
         self._cancel_requests.pop(attempt.uuid, None)
 

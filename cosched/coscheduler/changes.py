@@ -89,6 +89,8 @@ class RunRecord:
         finished: when it ended, seconds since the epoch.
         program_digest: see `TaskSpec`.
         stated: seconds that its model or its user foretold, before runs corrected them; None where neither did.
+        low: seconds that one run in twenty was expected to stay below; None without a prediction, or without a range.
+        high: those that one in twenty was expected to exceed, likewise.
     """
 
     task: str
@@ -103,6 +105,8 @@ class RunRecord:
     finished: float
     program_digest: str = ""
     stated: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

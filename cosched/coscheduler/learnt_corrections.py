@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.task import TaskState
@@ -62,6 +63,12 @@ class LearntCorrections:
         """Learn from an attempt that has just begun on the hosts chosen for it."""
         if attempt.hosts and attempt.started is not None:
             self.dispatch_latency = self.dispatch_latency.learn(attempt.started - attempt.created)
+
+    def ends(self, task: Task, count: int) -> tuple[float, float] | None:
+        """Return the seconds that one run in twenty stays below, and exceeds; None where no range is known."""
+        if task.profile is None or task.profile.on(count) == math.inf:
+            return None
+        return self.corrections.get(task.correction, Correction()).ends(task.profile, count)
 
     def expected_run_time(self, task: Task, count: int) -> float:
         """Return a task's corrected run time in seconds on `count` hosts."""

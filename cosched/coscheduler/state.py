@@ -271,18 +271,23 @@ class CoreState:
             self._live[attempt.task] = attempt.uuid
             self._changed_attempts[attempt.uuid] = attempt
 
-    def close_attempt(self, attempt: Attempt) -> None:
-        """Write an attempt's end down and forget it."""
+    def close_attempt(self, attempt: Attempt, ends: tuple[float, float] | None = None) -> None:
+        """Write an attempt's end down and forget it.
+
+        Args:
+            attempt: with its end.
+            ends: seconds that one run in twenty was expected to stay below, and to exceed.
+        """
         self._changed_attempts[attempt.uuid] = attempt
         del self.attempts[attempt.uuid]
         self.put_usage(self.shares.charge(attempt, share_user(self.tasks[attempt.task]), self._time))
-        self._note_run(attempt)
+        self._note_run(attempt, ends)
         self.unmodelled_submitting.discard(attempt.uuid)
         self.live_by_owner[self.tasks[attempt.task].owner] -= 1
         del self._live[attempt.task]
         self.replan()
 
-    def _note_run(self, attempt: Attempt) -> None:
+    def _note_run(self, attempt: Attempt, ends: tuple[float, float] | None) -> None:
         """Write down what an attempt that completed tells of the next ones.
 
         What failed or was cut off tells nothing, nor a run on hosts of several classes: the slowest of them decided.
@@ -307,6 +312,7 @@ class CoreState:
                     attempt.finished,
                     task.spec.program_digest,
                     _stated_seconds(task, attempt, hardware),
+                    *(ends or (None, None)),
                 )
             )
 

@@ -151,6 +151,15 @@ class Profile:
             return None
         return _logarithms(self.low, self.seconds), _logarithms(self.seconds, self.high)
 
+    def widened(self, factor: float) -> Profile:
+        """Return the profile with all deviations multiplied by `factor` (> 0); without a range it stays as it is."""
+        known = self.spread()
+        classes = tuple(each.widened(factor) for each in self.classes)
+        if known is None:
+            return replace(self, classes=classes)
+        below, above = ([factor * one for one in side] for side in known)
+        return replace(self, classes=classes).with_spread(below, above)
+
     def at_quantile(self, share: float) -> Profile:
         """Return the times that a share of runs stays below.
 

@@ -52,6 +52,25 @@ class RunTable:
         query = select(table).where(table.c.key == key, table.c.id > newest).order_by(table.c.id.desc()).limit(most)
         return records_of(RunRecord, self._store.read(query))[::-1]
 
+    def held(self, newest: int, most: int) -> Sequence[tuple[int, bool]]:
+        """Return whether the runs of a domain were within their ranges, the newest last.
+
+        Args:
+            newest: number of the run after which to begin.
+            most: how many runs at most, the newest ones.
+
+        Returns:
+            The number of each run that had a range, and whether it was within.
+        """
+        runs = tables.runs.c
+        query = (
+            select(runs.id, runs.seconds, runs.low, runs.high)
+            .where(runs.id > newest, runs.high.is_not(None))
+            .order_by(runs.id.desc())
+            .limit(most)
+        )
+        return [(row["id"], row["low"] <= row["seconds"] <= row["high"]) for row in self._store.read(query)][::-1]
+
     def of_application(self, name: str, owner: str | None, most: int) -> Sequence[RunRecord]:
         """Return the newest runs of an application, the newest first; with an owner his alone."""
         query = select(tables.runs).where(*_selected(name, owner)).order_by(tables.runs.c.id.desc()).limit(most)

@@ -303,6 +303,8 @@ runs = Table(
     Column("finished", Double, nullable=False),
     Column("program_digest", String(64), nullable=False, server_default=text("''")),
     Column("stated", Double),
+    Column("low", Double),
+    Column("high", Double),
     Index("runs_by_key", "key", "id"),
     Index("runs_by_application", "application", "id"),
     Index("runs_by_end", "finished"),

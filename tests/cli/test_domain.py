@@ -68,6 +68,8 @@ def test_what_was_said_alone_is_beside_what_runs_made_of_it(
             seconds=10.0,
             finished=1.0,
             stated=5.0,
+            low=None if predicted is None else predicted - 1,
+            high=None if predicted is None else predicted + 0.5,
         )
         for predicted in (9.0, 10.5, None)
     ]
@@ -75,7 +77,7 @@ def test_what_was_said_alone_is_beside_what_runs_made_of_it(
     monkeypatch.setattr(Client, "learnt_runs", lambda *_: runs)
     _, alone, predicted = said(capsys, "accuracy", "--sources").splitlines()
     assert alone.split() == ["heat", "model", "or", "user", "alone", "3", "50.0%", "50.0%"]
-    assert predicted.split() == ["heat", "as", "predicted", "2", "7.5%", "7.5%"]
+    assert predicted.split() == ["heat", "as", "predicted", "2", "7.5%", "7.5%", "50%"]
     assert len(json.loads(said(capsys, "accuracy", "--sources", "--json"))) == 2
 
 

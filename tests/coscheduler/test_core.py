@@ -88,6 +88,14 @@ def test_a_run_that_completes_is_kept_for_predictions_and_no_other() -> None:
     assert (run.hosts, run.predicted, run.seconds) == (2, None, 5.0)
 
 
+def test_a_run_is_kept_with_the_range_that_was_expected_of_it() -> None:
+    core, task = a_core(), a_task(1, [10.0])
+    assert task.profile is not None
+    (attempt,) = dispatched(submit(core, replace(task, profile=replace(task.profile, low=(8.0,), high=(13.0,)))))
+    (run,) = complete(core, attempt, 1.0, 12.0).changes.runs
+    assert (run.low, run.high) == pytest.approx((8.0, 13.0))
+
+
 def test_a_run_on_hosts_of_several_classes_tells_nothing() -> None:
     core = Coscheduler(settings())
     core.handle(HostsObserved(0.0, mixed_hosts()))

@@ -111,3 +111,13 @@ def test_what_holds_on_some_classes_is_kept_and_changed_with_the_whole() -> None
     assert both.scaled(2.0).among(["fast"]).seconds == (8.0, 6.0)
     assert both.limited(1).among(["slow"]).low == (8.0,)
     assert both.at_quantile(0.95).among(["slow"]).seconds == pytest.approx((9.5, 9.0))
+
+
+def test_a_wider_range_has_the_same_middle() -> None:
+    narrow = Profile((10.0, math.inf), PredictionSource.MODEL, low=(8.0, math.inf), high=(15.0, math.inf))
+    wide = narrow.widened(2.0)
+    assert wide.seconds == narrow.seconds
+    assert wide.low is not None
+    assert wide.high is not None
+    assert (wide.low[0], wide.high[0]) == pytest.approx((6.4, 22.5))
+    assert Profile((1.0,), PredictionSource.MODEL).widened(2.0).high is None

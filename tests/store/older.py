@@ -35,6 +35,8 @@ _ADDED = (
     ("0028", "tasks", "program_digest"),
     ("0028", "runs", "program_digest"),
     ("0029", "runs", "stated"),
+    ("0030", "runs", "low"),
+    ("0030", "runs", "high"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))

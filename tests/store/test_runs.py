@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import Changes, RunRecord
@@ -39,4 +40,18 @@ def test_an_owners_runs_are_forgotten_and_no_others(tmp_path: Path) -> None:
     assert [run.owner for run in runs.of_application("heat", None, 10)] == ["bob"]
     runs.forget("heat", None)
     assert list(runs.of_application("heat", None, 10)) == []
+    store.close()
+
+
+def test_runs_after_one_are_found_with_whether_they_stayed_within_their_range(tmp_path: Path) -> None:
+    store = Store(new_database(tmp_path))
+    runs = RunTable(store)
+    ranges = [(9.0, 11.0), (11.0, 12.0), (None, None), (5.0, 9.5), (5.0, 10.0)]
+    kept = [replace(_run("k", float(place)), low=low, high=high) for place, (low, high) in enumerate(ranges)]
+    store.commit(Changes(runs=tuple(kept)))
+    assert list(runs.since("k", 0, 9)) == kept
+    assert [run.finished for run in runs.since("k", 2, 2)] == [3.0, 4.0]
+    assert list(runs.held(0, 10)) == [(1, True), (2, False), (4, False), (5, True)]
+    assert list(runs.held(4, 10)) == [(5, True)]
+    assert list(runs.held(0, 1)) == [(5, True)]
     store.close()

@@ -224,6 +224,8 @@ class LearntRunView:
         finished: when it ended.
         program_digest: the digest of its program; empty where nobody looked.
         stated: seconds that its model or its user foretold alone; null where neither did.
+        low: seconds that one run in twenty was expected to stay below; null where no range was known.
+        high: those that one in twenty was expected to exceed, likewise.
     """
 
     task: str
@@ -236,6 +238,8 @@ class LearntRunView:
     finished: float
     program_digest: str = ""
     stated: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ Start at `RunHistory.profile`.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -12,6 +13,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cosched.prediction.coverage import Width
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History, Run, history_profile
 from cosched.prediction.pooling import Pool
 from cosched.prediction.profile import slowest_profile
@@ -29,6 +31,7 @@ __all__ = ["RunHistory"]
 _MOST_REMEMBERED = 1024  # programs
 _ANEW = 1.1  # times as many runs as when all was learnt last, and it is learnt anew: it takes some 40 ms of 100 runs
 _SURPRISING = 3.0  # deviations; what is as far off may be a stray run, or a change
+_MOST_JUDGED = 2000  # runs of all programs, by which the width of ranges is learnt
 _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
 
 
@@ -77,6 +80,7 @@ class RunHistory:
         self._explore = explore
         self._guard = threading.Lock()
         self._known: OrderedDict[str, _Learnt] = OrderedDict()
+        self._width, self._judged, self._looked = Width(), 0, -math.inf
 
     def profile(
         self, features: RunFeatures, counts: range, classes: Sequence[str], program: str = ""
@@ -110,6 +114,8 @@ class RunHistory:
         found = [history_profile(history, features.numbers, usable, name, program) for name in classes or ("",)]
         known = [profile for profile in found if profile is not None]
         profile = slowest_profile(known, "+".join(classes)) if len(known) == len(found) else None
+        if profile is not None:
+            profile = profile.widened(self._width_now().factor)
         self._keep(features.key, replace(learnt, asked=place, profile=profile))
         return profile
 
@@ -143,6 +149,8 @@ class RunHistory:
         found = slowest_profile(known, stated.hardware) if len(known) == len(made) else stated
         if not stated.classes:
             found = replace(found, classes=())
+        if found is not stated:
+            found = found.widened(self._width_now().factor)
         self._keep(features.key, replace(learnt, corrected=(place, found)))
         return found
 
@@ -185,6 +193,16 @@ class RunHistory:
             StoreFault: the runs cannot be read.
         """
         return max(FEWEST_RUNS - self._learnt(features).count, 0)
+
+    def _width_now(self) -> Width:
+        """Return how wide ranges must be, from how often those of all programs held."""
+        with self._guard:
+            now = time.monotonic()
+            if now >= self._looked + self._look:
+                self._looked = now
+                for number, within in self._runs.held(self._judged, _MOST_JUDGED):
+                    self._judged, self._width = number, self._width.learn(within=within)
+            return self._width
 
     def _learnt(self, features: RunFeatures) -> _Learnt:
         with self._guard:

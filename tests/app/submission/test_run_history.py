@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -245,3 +246,22 @@ def test_runs_that_come_one_by_one_teach_as_much_as_all_at_once(here: Daemon, st
         assert found.runs == anew.runs
         assert found.seconds == pytest.approx(anew.seconds, rel=0.02)
     assert found.seconds[0] > 55
+
+
+def test_ranges_are_wider_where_those_of_earlier_runs_did_not_hold(here: Daemon) -> None:
+    ran(here, (20.0, 21.0, 20.5, 19.5))
+    before = predicted(here)
+    runs = RunTable(here.store).of(TaskSpec("heat", "heat", ("/opt/heat", "1000")).features("ann").key, 4)
+    other = [replace(run, key="other", low=1.0, high=2.0) for run in runs]  # of another program: too narrow
+    here.store.commit(Changes(runs=tuple(other * 5)))
+    fresh = RunHistory(RunTable(here.store)).profile(
+        TaskSpec("heat", "heat", ("/opt/heat", "1000")).features("ann"), range(1, 2), []
+    )
+    assert fresh is not None
+    assert before is not None
+    assert fresh.seconds[0] == before.seconds[0]
+    assert fresh.high is not None
+    assert before.high is not None
+    assert before.high[0] is not None
+    widths = [math.log(high / fresh.seconds[0]) for high in (before.high[0], fresh.high[0])]
+    assert widths[1] / widths[0] == pytest.approx(math.exp(20 * 0.05 * 0.9), rel=0.01)
