@@ -1,4 +1,4 @@
-"""A C compiler, on a machine that has none: Debian's.
+"""Compilers of C and Fortran, on a machine that has none: Debian's.
 
 `python -m tests.testbed.compiler` unpacks it.
 """
@@ -16,40 +16,45 @@ from tests.testbed.relink import relink
 __all__ = ["compiler", "coverage_reader"]
 
 _SUITE = "bookworm"
-_RECIPE = "gcc-bookworm-1"
+_COMMANDS = {"c": "cc", "fortran": "gfortran"}
+_RECIPES = {"c": "gcc-bookworm-1", "fortran": "gfortran-bookworm-1"}
 _LIBRARY = "usr/lib/x86_64-linux-gnu"
 _LOADER = "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
 _COMPILER = "usr/lib/gcc/x86_64-linux-gnu/12"
-_PATCHED = ("usr/bin/x86_64-linux-gnu-*", f"{_COMPILER}/cc1", f"{_COMPILER}/collect2")
+_PATCHED = ("usr/bin/x86_64-linux-gnu-*", *(f"{_COMPILER}/{part}" for part in ("cc1", "f951", "collect2")))
 
 
-def compiler() -> str:
-    """Return the command of a C compiler: the machine's own, or one that is unpacked on the first call.
+def compiler(language: str = "c") -> str:
+    """Return the command of a compiler: the machine's own, or one that is unpacked on the first call.
+
+    Args:
+        language: c or fortran.
 
     Raises:
         PackageError: the packages cannot be had.
     """
-    if own := shutil.which("cc"):
+    if own := shutil.which(_COMMANDS[language]):
         return own
-    root = cached(_RECIPE, _install)
-    return f"{root}/usr/bin/gcc --sysroot={root} -B{root}/usr/bin/ -static"
+    root = cached(_RECIPES[language], lambda target: _install(target, language))
+    name = "gcc" if language == "c" else "gfortran"
+    return f"{root}/usr/bin/{name} --sysroot={root} -B{root}/usr/bin/ -static"
 
 
-def coverage_reader() -> str:
-    """Return the command that reads what programs of this compiler count, of the same version."""
-    if shutil.which("cc"):
+def coverage_reader(language: str = "c") -> str:
+    """Return the command that reads the counts of a compiler's programs; of the same version."""
+    if shutil.which(_COMMANDS[language]):
         return "gcov"
-    return f"{cached(_RECIPE, _install)}/usr/bin/gcov"
+    return f"{cached(_RECIPES[language], lambda target: _install(target, language))}/usr/bin/gcov"
 
 
-def _install(target: Path) -> None:
+def _install(target: Path, language: str) -> None:
     work = Path(tempfile.mkdtemp(prefix="cosched-testbed-"))
     try:
-        unpack(_SUITE, ["gcc", "libc6-dev", "patchelf"], target, work)
+        unpack(_SUITE, ["gcc", *(["gfortran"] if language == "fortran" else []), "libc6-dev", "patchelf"], target, work)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     relink(target, _PATCHED, ("lib/x86_64-linux-gnu", _LIBRARY), _LOADER)
 
 
 if __name__ == "__main__":
-    print(compiler())
+    print(compiler(), compiler("fortran"), sep="\n")

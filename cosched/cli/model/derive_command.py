@@ -39,7 +39,7 @@ def derive(
     The program is compiled and run here, with your rights, in a temporary folder.
 
     With --json: {"application", "file", "sizes", "seconds", "constant", "blocks": [{"name", "lines", "source",
-    "formula", "exact", "error", "share", "calls", "note"}]}.
+    "formula", "exact", "error", "share", "calls", "note", "like", "stated"}]}.
     """
     found = derived(
         Request(sources, sizes, application, build, run, gcov, runs, limit, seed), _say_nothing if json else _say
@@ -72,9 +72,8 @@ def _shortened(solved: SolvedBlock) -> str:
 
 
 def _how(solved: SolvedBlock) -> str:
-    if solved.formula.exact:
-        return "exact, left out" if solved.small else "exact"
-    return f"approx ±{solved.formula.error:.0%}: {solved.note}{', left out' if solved.small else ''}"
+    place = f", grows as {solved.like}" if solved.like else ", left out" if solved.small else ""
+    return f"exact{place}" if solved.formula.exact else f"approx ±{solved.formula.error:.0%}{place}: {solved.note}"
 
 
 def _summary(found: Derivation, file: Path) -> list[str]:
@@ -109,6 +108,8 @@ def _document(found: Derivation, file: Path) -> dict[str, Any]:
                 "share": round(each.share, 6),
                 "calls": list(each.calls),
                 "note": each.note,
+                "like": each.like,
+                "stated": not each.small and not each.like,
             }
             for each in found.blocks
         ],

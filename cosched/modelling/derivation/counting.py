@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter as Tally
 from dataclasses import dataclass
 from importlib.resources import as_file, files
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.errors import UserError
+from cosched.language.vocabulary import PROCESSORS
 from cosched.modelling.derivation.programs import build, language_of, run_once, source_text, words_of
 
 if TYPE_CHECKING:
@@ -29,9 +31,7 @@ __all__ = ["Counter", "Counts", "Place"]
 
 _GCOV_LIMIT = 120.0  # seconds
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
-_ONLY_TEST = re.compile(
-    r"\s*(?:\d+\s+)?(?:else\s*)?if\b[^:]*$", re.IGNORECASE
-)  # Fortran loops over arrays without a word
+_TEST = re.compile(r"\s*(?:\d+\s+)?(?:else\s*)?if\b", re.IGNORECASE)
 _DEFINED = re.compile(r"(?:__\w+?_MOD_)?(?P<name>\w+?)_*")
 
 
@@ -79,10 +79,10 @@ class Counter:
         self.sources = [path.resolve() for path in sources]
         self.language = language_of(self.sources)
         self.texts = [source_text(path).splitlines() for path in self.sources]
+        self._fortran = self.language.name == "Fortran"
         self.functions: dict[tuple[int, str], tuple[int, int]] = {}
         self._folder = folder
         self._gcov = gcov
-        self._runs = 0
 
     def build(self, template: str) -> None:
         """Compile the program, unless it is in Python; see `programs.build`."""
@@ -97,13 +97,10 @@ class Counter:
 
     def command(self, template: str, parameters: Sequence[Parameter], size: Mapping[str, int]) -> list[str]:
         """Return the words that run the program at a size."""
-        program = str(self._folder / "program")
+        program = str(self._folder / "program" if self.language.compilers else self.sources[0])
         values = {each.name: str(size[each.name]) for each in parameters}
-        if self.language.compilers:
-            default = "{program} " + " ".join(f"{{{name}}}" for name in values)
-        else:
-            default = "{python} {program} " + " ".join(f"{{{name}}}" for name in values)
-            program = str(self.sources[0])
+        parts = ["mpirun -np {Nproc}" if PROCESSORS in values else "", "" if self.language.compilers else "{python}"]
+        default = " ".join([*parts, "{program}", *(f"{{{name}}}" for name in values if name != PROCESSORS)])
         return words_of(
             template or default,
             "--run",
@@ -122,9 +119,7 @@ class Counter:
         Raises:
             UserError: it fails, lasts too long, or writes no counts.
         """
-        self._runs += 1
-        folder = self._folder / f"run{self._runs}"
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(prefix="run", dir=self._folder))
         try:
             if self.language.compilers:
                 run_once(words, folder, {"GCOV_PREFIX": str(folder), "GCOV_PREFIX_STRIP": "0"}, limit, what)
@@ -214,9 +209,10 @@ class Counter:
             text = self.texts[file][number - 1] if number <= len(self.texts[file]) else ""
             branches = [branch["count"] for branch in line["branches"] if not branch["throw"]]
             yield Place(file, number, 0, function), line["count"]
-            if not _ONLY_TEST.match(text) if self.language.name == "Fortran" else _LOOP.search(text):
-                for part, count in enumerate(branches, 1):
-                    yield Place(file, number, part, function), count
+            # Fortran loops over arrays without a word.
+            loops = len(branches) > 2 or not _TEST.match(text) if self._fortran else _LOOP.search(text)
+            for part, count in enumerate(branches if loops else (), 1):
+                yield Place(file, number, part, function), count
 
 
 def _plain(function: str) -> str:

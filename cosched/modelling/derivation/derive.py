@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import tempfile
 import time
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,17 @@ if TYPE_CHECKING:
 __all__ = ["Request", "derive"]
 
 _MOST_RUNS = 100
+_AT_ONCE = 4  # runs; those of MPI mostly wait
+_ALIKE = 1.1  # greatest ratio of two counts to their least one, at larger sizes, of blocks that grow alike
+_LARGER = 8
 _CALL = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
+_FORTRAN_CALL = re.compile(r"(?i)\b(?:call\s+(?=\w)|(?=matmul\b|dot_product\b))(\w+)")
 _TEXT_OR_COMMENT = re.compile(r"\"[^\"]*\"|'[^']*'|//.*|/\*.*?\*/")
 _NO_CALLS = frozenset(
     """
     if for while switch return sizeof do case defined static void char int long double float real main
     abs fabs min max sqrt mod range len program subroutine function call write print allocate dimension
+    enumerate zip append items isinstance
     """.split()  # noqa: SIM905  a list of as many quoted words would be read less easily
 )
 _Lines = frozenset[tuple[int, int]]
@@ -94,10 +100,17 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
         counter.build(request.build)
         if counter.language.compilers:
             tell(f"{name} is built: {time.monotonic() - begun:.1f} s")
-        runs = []
-        for size in (*sizes, sizes[0]):
+
+        def counted(size: Mapping[str, int]) -> Counts:
             what = f"{name} at " + " ".join(f"{key}={value}" for key, value in size.items())
-            runs.append(counter.count(counter.command(request.run, parameters, size), request.limit, what))
+            return counter.count(counter.command(request.run, parameters, size), request.limit, what)
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            try:
+                runs = [*pool.map(counted, [*sizes, sizes[0]])]
+            except UserError:
+                pool.shutdown(cancel_futures=True)
+                raise
         tell(f"{len(runs)} runs: {time.monotonic() - begun:.1f} s")
     unsteady = _unsteady(runs[0], runs.pop())
     blocks = blocks_of(runs)
@@ -140,6 +153,8 @@ class _Solving:
         self, counter: Counter, parameters: Sequence[Parameter], sizes: Sequence[Mapping[str, int]], unsteady: _Lines
     ) -> None:
         self._texts = counter.texts
+        self._sizes = sizes
+        self._call = _FORTRAN_CALL if counter.language.name == "Fortran" else _CALL
         self._functions = counter.functions
         self._unsteady = unsteady
         everything = "\n".join(line for text in counter.texts for line in text)
@@ -149,7 +164,16 @@ class _Solving:
         """Return the blocks that depend on the size, with formulas."""
         totals = [sum(several) for several in zip(*(each.counts for each in blocks), strict=True)]
         largest = totals.index(max(totals))
-        return [self._one(each, each.counts[largest] / max(totals)) for each in blocks if len(set(each.counts)) > 1]
+        groups: list[list[SolvedBlock]] = []
+        for each in blocks:
+            if len(set(each.counts)) > 1:
+                one = self._one(each, each.counts[largest] / max(totals))
+                alike = next((group for group in groups if self._alike(one, group[0])), None)
+                if alike is None:
+                    groups.append([one])
+                else:
+                    alike.append(replace(one, like=alike[0].block.name))
+        return [solved for group in groups for solved in _with_head(group)]
 
     def _one(self, block: Block, share: float) -> SolvedBlock:
         calls = self._calls(block)
@@ -162,13 +186,19 @@ class _Solving:
         why = f"{recursive[0]} calls itself" if recursive else "depends on data, or on more than these sizes show"
         return SolvedBlock(block, formula, share, calls, "" if formula.exact else why)
 
+    def _alike(self, one: SolvedBlock, head: SolvedBlock) -> bool:
+        """Return whether two counts differ by a factor only, but for what does not matter at larger sizes."""
+        larger = [{name: value * _LARGER for name, value in size.items()} for size in self._sizes]
+        try:
+            ratios = [float(one.formula.value(size) / head.formula.value(size)) for size in larger]
+        except (ValueError, ZeroDivisionError):
+            return False
+        return 0 < max(ratios) <= _ALIKE * min(ratios)
+
     def _calls(self, block: Block) -> list[str]:
         """Return the functions of others that its lines name."""
-        names = {
-            name
-            for file, line in block.numbers()
-            for name in _CALL.findall(_TEXT_OR_COMMENT.sub("", self._texts[file][line - 1]))
-        }
+        lines = [_TEXT_OR_COMMENT.sub("", self._texts[file][line - 1]) for file, line in block.numbers()]
+        names = {name for line in lines for name in self._call.findall(line)}
         own = {name for _file, name in self._functions}
         return sorted(names - own - _NO_CALLS)
 
@@ -177,3 +207,10 @@ class _Solving:
         first, last = self._functions.get((place.file, place.function), (0, 0))
         call = re.compile(rf"\b{re.escape(place.function)}\s*\(")
         return any(call.search(line) for line in self._texts[place.file][first:last])
+
+
+def _with_head(group: Sequence[SolvedBlock]) -> list[SolvedBlock]:
+    """Return blocks that grow alike, the first one with the share and the calls of all."""
+    head, *others = group
+    calls = sorted({name for each in group for name in each.calls})
+    return [replace(head, share=sum(each.share for each in group), calls=calls), *others]

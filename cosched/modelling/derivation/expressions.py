@@ -23,6 +23,8 @@ _MOST_BOUNDS = 20
 _LONGEST = 60
 _DEEPEST = 6
 _LARGEST = 10**15
+_LARGEST_DIVISOR = 10**6
+_MOST_DIVISORS = 6
 _NUMBER = re.compile(r"(?:\d+(?:[uUlL]*)|(?P<name>[A-Za-z_]\w*))")
 _ASSIGNED = re.compile(r"\b([A-Za-z_]\w*)\s*=(?!=)\s*([^=;,!#\n]+?)\s*(?=[;,!#\n]|$)", re.MULTILINE)
 _DEFINED = re.compile(r"^\s*#\s*define\s+([A-Za-z_]\w*)\s+(\(?[\w\s()+*/-]+?\)?)\s*(?:/[/*].*)?$", re.MULTILINE)
@@ -32,7 +34,7 @@ _PYTHON_RANGE = re.compile(r"\brange\(([^\n:]*)\)")
 _ARGUMENT = re.compile(
     r"\b([A-Za-z_]\w*)\s*=\s*(?:int\s*\(|ato[il]+\s*\(|strto\w+\s*\()\s*(?:sys\.)?argv\s*\[\s*(\d)\s*\]"
 )
-_DIVISORS = re.compile(r"[/%]\s*(\d{1,6})\b|\b([A-Za-z_]\w*)\s*[/%]\s*\(?\s*([A-Za-z_]\w*)")
+_DIVISORS = re.compile(r"[/%]\s*(\d{1,6})\b|\bmod\s*\([^(),]*,\s*(\d{1,6})\s*\)", re.IGNORECASE)
 
 
 def evaluate(text: str, values: Mapping[str, int]) -> Value:
@@ -137,11 +139,9 @@ def source_bounds(text: str, parameters: Sequence[str]) -> list[str]:
 def _quotients(text: str, known: Mapping[str, str]) -> Iterable[str]:
     """Yield quotients and remainders of parameters by the divisors that the source has."""
     names = [name for name, same in known.items() if name == same]
-    divisors = {int(number) for number, _left, _right in _DIVISORS.findall(text) if number and int(number) > 1}
-    for value in known.values():
-        if value.isdigit() and 1 < int(value) < 10**6:
-            divisors.add(int(value))
-    for divisor in sorted(divisors)[:6]:
+    numbers = [*(one or other for one, other in _DIVISORS.findall(text)), *known.values()]
+    divisors = {int(number) for number in numbers if number.isdigit() and 1 < int(number) < _LARGEST_DIVISOR}
+    for divisor in sorted(divisors)[:_MOST_DIVISORS]:
         for name in names:
             yield f"floor({name} / {divisor})"
             yield f"ceil({name} / {divisor})"

@@ -25,6 +25,14 @@ _MOST_SOURCES = 200
 _MOST_BYTES = 4 << 20
 _FLAGS = "-O0 -g --coverage"
 _KEPT_OUTPUT = 64 << 10
+# Counts do not depend on how many processors there are: more ranks than those, also for root.
+_MANY_RANKS = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +161,8 @@ def build(sources: Sequence[Path], language: Language, template: str, folder: Pa
         words = words_of(template, "--build", {"sources": quoted, "flags": _FLAGS, "program": str(folder / "program")})
     else:
         words = [*_usual_compiler(language, texts), *map(str, sources), "-o", str(folder / "program"), "-lm"]
+        # gcov does not see what OpenMP makes functions of its own: without its pragmas one thread does all the work.
+        words += ["-lgomp"] if _uses(language.threads, texts) else []
     try:
         done = subprocess.run(
             words,
@@ -192,10 +202,11 @@ _PACKAGES = {
 def _usual_compiler(language: Language, texts: Sequence[str]) -> list[str]:
     assert language.compilers, "what is not compiled is not built"
     plain, mpi = language.compilers
-    uses_mpi = any(re.search(language.mpi, text, re.MULTILINE) for text in texts)
-    uses_threads = any(re.search(language.threads, text, re.MULTILINE) for text in texts)
-    threads = ["-fopenmp", "-fprofile-update=atomic"] if uses_threads else []
-    return [mpi if uses_mpi else plain, *_FLAGS.split(), *threads]
+    return [mpi if _uses(language.mpi, texts) else plain, *_FLAGS.split()]
+
+
+def _uses(pattern: str, texts: Sequence[str]) -> bool:
+    return any(re.search(pattern, text, re.MULTILINE) for text in texts)
 
 
 def run_once(words: Sequence[str], folder: Path, environment: Mapping[str, str], limit: float, what: str) -> None:
@@ -218,7 +229,7 @@ def run_once(words: Sequence[str], folder: Path, environment: Mapping[str, str],
             process = subprocess.Popen(
                 words,
                 cwd=folder,
-                env={**os.environ, **environment},
+                env={**_MANY_RANKS, **os.environ, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -16,11 +16,12 @@ __all__ = ["FEWEST_RUNS", "Parameter", "draw_sizes", "parse_sizes"]
 FEWEST_RUNS = 5
 _MOST_VALUES = 100_000
 _MOST_PARAMETERS = 8
+_MOST_PROCESSES = 64
 _LARGEST = 10**9
 _TRIES = 60  # of one size; a size whose parameters have a common factor does for the last
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}", re.ASCII)
 _RANGE = re.compile(r"(\d{1,10})\.\.(\d{1,10})(?::(\*?)(\d{1,10}))?", re.ASCII)
-_RESERVED = {*KEYWORDS, *FUNCTION_ARITIES, PROCESSORS, HARDWARE_OBJECT}
+_RESERVED = {*KEYWORDS, *FUNCTION_ARITIES, HARDWARE_OBJECT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Parameter:
     """A parameter of a program, with the values it may take in toy runs.
 
     Attributes:
-        name: as in the model.
+        name: as in the model; `Nproc` is the number of processes.
         values: ascending; a single one is kept constant.
         dense: whether all whole numbers between the least and the greatest are there.
     """
@@ -56,6 +57,8 @@ def parse_sizes(text: str) -> tuple[Parameter, ...]:
         if any(each.name == name for each in found):
             raise UserError(f"--sizes: {name} is there twice: list its values behind one another, as in {name}=16,24")
         numbers = sorted({number for part in values.split(",") for number in _numbers(part, setting)})
+        if name == PROCESSORS and not 1 <= numbers[0] <= numbers[-1] <= _MOST_PROCESSES:
+            raise UserError(f"--sizes: {setting[:80]!r}: a run has 1 to {_MOST_PROCESSES} processes")
         found.append(Parameter(name, tuple(numbers), len(numbers) == numbers[-1] - numbers[0] + 1 > 1))
     if not found:
         raise UserError(

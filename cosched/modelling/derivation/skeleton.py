@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from cosched.language import Source, format_source
+from cosched.language.vocabulary import PROCESSORS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,9 +36,10 @@ class SolvedBlock:
     Attributes:
         block: its lines and counts.
         formula: its count.
-        share: of all counts at the largest size that was run.
-        calls: functions that it calls and whose lines are not counted.
+        share: of all counts at the largest size that was run, with blocks that grow alike.
+        calls: functions that it or those call and whose lines are not counted.
         note: why it is approximate; empty for an exact one.
+        like: the block that it grows alike, whose cost holds its own; empty for none.
     """
 
     block: Block
@@ -44,11 +47,12 @@ class SolvedBlock:
     share: float
     calls: Sequence[str]
     note: str = ""
+    like: str = ""
 
     @property
     def small(self) -> bool:
         """Return whether the model does without it."""
-        return self.share < _SMALL and not self.calls
+        return self.share < _SMALL and not self.calls and not self.like
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,10 @@ class Derivation:
         lines = [self.texts[file][line - 1].strip() for file, line in block.numbers()]
         return max(lines, key=len, default="")[:_QUOTED].strip()
 
+    def stated(self) -> list[SolvedBlock]:
+        """Return the blocks that the model states."""
+        return [each for each in self.blocks if not each.small and not each.like]
+
     def psl(self) -> str:
         """Return the model, in the canonical layout."""
         text = "".join(f"{line}\n" for line in self._psl_lines())
@@ -106,37 +114,55 @@ class Derivation:
         yield f"application {self.application} {{"
         yield "include hardware;"
         for each in self.parameters:
-            middle, varies = each.values[len(each.values) // 2], len(each.values) > 1
-            least = min(each.values[0], 1) if varies else middle
-            yield f"var numeric: {each.name} = {middle} in ({least}, {_MOST if varies else middle});"
+            if each.name != PROCESSORS:
+                yield self._declared(each)
         yield "option { error_below = 0.75, error_above = 4; }"
-        yield "link { hardware: Nproc = 1; }"
+        processes = next((each.values for each in self.parameters if each.name == PROCESSORS), (1,))
+        if len(processes) == 1:
+            yield f"link {{ hardware: Nproc = {processes[0]}; }}"
         yield "proc exec init { step cpu { confdev work(); } }"
         yield "proc cflow work {"
-        for solved in self.blocks:
-            if not solved.small:
-                yield from self._statement(solved)
-        if any(solved.small for solved in self.blocks):
+        for solved in self.stated():
+            yield from self._statement(solved)
+        if small := [solved for solved in self.blocks if solved.small]:
             yield f"(* Less than {_SMALL:.0%} of the counts, and left out:"
-            yield from (
-                f"   {self._described(solved)}: {solved.formula.text()}" for solved in self.blocks if solved.small
-            )
-            yield "*)"
+            yield from (f"   {self._counted(solved)}" for solved in small[:-1])
+            yield f"   {self._counted(small[-1])} *)"
         yield "}"
         yield "}"
 
     def _statement(self, solved: SolvedBlock) -> Iterator[str]:
-        yield f"(* {self._described(solved)} *)"
-        yield f"compute <is measured, 1 ns * {_factor(solved.formula.text())}>;"
+        alike = [each for each in self.blocks if each.like == solved.block.name]
+        lines = [f"(* {self._described(solved)}", *(f"   alike {self._counted(each)}" for each in alike)]
+        yield from lines[:-1]
+        yield f"{lines[-1]} *)"
+        count = f"({solved.formula.text()})" if len(solved.formula.terms) > 1 else solved.formula.text()
+        if any(each.name == PROCESSORS for each in self.parameters):
+            count = f"{count} / {PROCESSORS}"
+        yield f"compute <is measured, 1 ns * {count}>;"
+
+    def _declared(self, parameter: Parameter) -> str:
+        """Return the declaration of a parameter: from 1, or from the least one seen where a count would be negative."""
+        values = parameter.values
+        middle = values[len(values) // 2]
+        if len(values) == 1:
+            return f"var numeric: {parameter.name} = {middle} in ({middle}, {middle});"
+        least = min(1, values[0]) if self._never_negative() else values[0]
+        return f"var numeric: {parameter.name} = {middle} in ({least}, {_MOST});"
+
+    def _never_negative(self) -> bool:
+        """Return whether no count is negative where some parameters are 1 and the others large."""
+        ends = [(1, each.values[-1]) if len(each.values) > 1 else each.values for each in self.parameters]
+        names = [each.name for each in self.parameters]
+        corners = [dict(zip(names, corner, strict=True)) for corner in product(*ends)]
+        return all(each.formula.value(corner) >= 0 for each in self.stated() for corner in corners)
 
     def _described(self, solved: SolvedBlock) -> str:
         how = "exact" if solved.formula.exact else f"approx, {solved.formula.error:.0%} off at worst"
         return _comment(f"{self.lines(solved.block)}: {how}: {self.quoted(solved.block)}")
 
-
-def _factor(text: str) -> str:
-    """Return a formula that can be multiplied."""
-    return f"({text})" if re.search(r" [+-] ", text) else text
+    def _counted(self, solved: SolvedBlock) -> str:
+        return f"{solved.formula.text()}: {self._described(solved)}"
 
 
 def _comment(text: str) -> str:

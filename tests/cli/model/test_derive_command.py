@@ -41,10 +41,10 @@ def test_json_has_every_block(folder: Path, capsys: pytest.CaptureFixture[str]) 
     found, progress = capsys.readouterr()
     document = json.loads(found)
     assert (document["application"], document["file"], len(document["sizes"])) == ("mine", "my.psl", 8)
-    assert {"name", "lines", "source", "formula", "exact", "error", "share", "calls", "note"} == set(
+    assert {"name", "lines", "source", "formula", "exact", "error", "share", "calls", "note", "like", "stated"} == set(
         document["blocks"][0]
     )
-    assert sum(block["share"] for block in document["blocks"]) <= 1
+    assert sum(block["share"] for block in document["blocks"] if block["stated"]) <= 1
     assert progress == ""
     assert "application mine {" in (folder / "my.psl").read_text()
 

@@ -9,7 +9,7 @@ from tests.testbed.compiler import compiler, coverage_reader
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FILTER", "POLYNOMIAL", "build_command", "coverage_reader", "written"]
+__all__ = ["FILTER", "LAPLACE", "POLYNOMIAL", "SHARE", "THREADS", "build_command", "coverage_reader", "written"]
 
 POLYNOMIAL = """#include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +63,75 @@ if __name__ == "__main__":
     main()
 """
 
+LAPLACE = """module grid
+  implicit none
+contains
+  subroutine relax(u, v, nx, ny)
+    integer, intent(in) :: nx, ny
+    real(8), intent(inout) :: u(nx, ny), v(nx, ny)
+    integer :: i, j
+    do j = 2, ny - 1
+      do i = 2, nx - 1
+        v(i, j) = 0.25d0 * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1))
+      end do
+    end do
+    u(2:nx-1, 2:ny-1) = v(2:nx-1, 2:ny-1)
+  end subroutine relax
+end module grid
+
+program laplace
+  use grid
+  implicit none
+  integer :: nx, ny, steps, s
+  character(len=32) :: word
+  real(8), allocatable :: u(:, :), v(:, :)
+  call get_command_argument(1, word)
+  read (word, *) nx
+  call get_command_argument(2, word)
+  read (word, *) ny
+  call get_command_argument(3, word)
+  read (word, *) steps
+  allocate (u(nx, ny), v(nx, ny))
+  u = 0
+  v = 1
+  do s = 1, steps
+    call relax(u, v, nx, ny)
+    if (mod(s, 4) == 0) print *, sum(u)
+  end do
+end program laplace
+"""
+
+THREADS = """#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+  int n = atoi(argv[1]), m = atoi(argv[2]), seen = omp_get_max_threads();
+  double sum = 0;
+#pragma omp parallel for reduction(+ : sum) schedule(dynamic)
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < i; j++)
+      for (int k = 0; k < m; k++)
+        sum += k % 3;
+  printf("%g %d\\n", sum, seen);
+  return 0;
+}
+"""
+
+SHARE = """#include <stdlib.h>
+
+int main(int argc, char **argv) {
+  int rank = atoi(argv[1]), ranks = atoi(argv[2]), n = atoi(argv[3]), steps = atoi(argv[4]), sum = 0;
+  int local = n / ranks + (rank < n % ranks);
+  for (int s = 0; s < steps; s++) {
+    for (int i = 0; i < local; i++) {
+      sum += i % 3;
+    }
+  }
+  return sum < 0;
+}
+"""
+
 
 def written(folder: Path, name: str, text: str) -> Path:
     """Write a source."""
@@ -71,6 +140,6 @@ def written(folder: Path, name: str, text: str) -> Path:
     return path
 
 
-def build_command() -> str:
-    """Return the template by which this machine compiles C."""
-    return f"{compiler()} {{flags}} {{sources}} -o {{program}} -lm"
+def build_command(language: str = "c", *more: str) -> str:
+    """Return the template by which this machine compiles."""
+    return " ".join([compiler(language), "{flags} {sources} -o {program} -lm", *more])

@@ -13,7 +13,16 @@ from cosched.language import check_files, default_library, format_source, read
 from cosched.language.library import locate
 from cosched.modelling.derivation import Derivation, Request, derive
 from cosched.modelling.derivation.expressions import evaluate
-from tests.modelling.derivation.programs import FILTER, POLYNOMIAL, build_command, coverage_reader, written
+from tests.modelling.derivation.programs import (
+    FILTER,
+    LAPLACE,
+    POLYNOMIAL,
+    SHARE,
+    THREADS,
+    build_command,
+    coverage_reader,
+    written,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,11 +79,56 @@ def test_the_model_stands_and_counts(polynomial: Derivation, tmp_path: Path) -> 
 def test_blocks_of_python_are_solved(tmp_path: Path) -> None:
     found = derived(written(tmp_path, "filter.py", FILTER), "n=5..30 turns=2..9")
     assert all(each.formula.exact for each in found.blocks)
-    turned = next(each for each in found.blocks if each.block.places[0].function == "squares")
-    assert found.lines(turned.block) == "filter.py:6"  # the head of a loop, once more for its end
-    assert turned.formula.value({"n": 100, "turns": 3}) == 3 * 101
-    called = [each for each in found.blocks if each.calls == ["sum"]]
-    assert {found.lines(each.block) for each in called} == {"filter.py:7"}
+    counts = {found.lines(each.block): each for each in found.blocks}
+    assert counts["filter.py:6"].formula.value({"n": 100, "turns": 3}) == 3 * 101  # once more for the loop's end
+    assert [each.calls for each in counts.values() if not each.like and each.calls] == [["sum"]]
+
+
+def test_blocks_of_fortran_are_solved_with_loops_over_arrays(tmp_path: Path) -> None:
+    source = written(tmp_path, "laplace.f90", LAPLACE)
+    build, gcov = build_command("fortran"), coverage_reader("fortran")
+    found = derived(source, "nx=8..40 ny=8..40 steps=3..20", build=build, gcov=gcov)
+    assert all(each.formula.exact for each in found.blocks)
+    size = {"nx": 100, "ny": 50, "steps": 10}
+    totals = [each for each in found.blocks if "sum(u)" in found.quoted(each.block)]
+    inner = next(each for each in found.blocks if "v(i, j) = " in found.quoted(each.block))
+    assert inner.formula.value(size) in (98 * 48 * 10, 99 * 48 * 10)
+    assert 100 * 50 * 2 in [each.formula.value(size) for each in totals]
+    assert {each.block.places[0].function for each in found.blocks} == {"relax", "MAIN"}
+
+
+def test_work_of_threads_is_counted_as_that_of_one(tmp_path: Path) -> None:
+    source = written(tmp_path, "threads.c", THREADS)
+    found = derived(source, "n=8..40 m=8..40", build=build_command("c", "-lgomp"))
+    assert found.blocks[0].formula.value({"n": 100, "m": 7}) == 100 * 99 // 2 * 7
+
+
+def test_processes_share_the_work_evenly_in_the_model(tmp_path: Path) -> None:
+    source = written(tmp_path, "share.c", SHARE)
+    start = written(
+        tmp_path,
+        "start",
+        "#!/bin/sh\nranks=$1 program=$2; shift 2\nfor rank in $(seq 0 $((ranks - 1))); do\n"
+        '  $program $rank $ranks "$@" &\ndone\nwait\n',
+    )
+    start.chmod(0o755)
+    found = derived(source, "Nproc=1..4 n=10..60 steps=3..20", run=f"{start} {{Nproc}} {{program}} {{n}} {{steps}}")
+    assert [each.formula.text() for each in found.blocks] == ["n * steps", "Nproc * steps", "Nproc"]
+    model = written(tmp_path, "share.psl", found.psl())
+    assert check_files([model], default_library()) == []
+    hardware = load_hardware(locate("x86_64_gigabit", ".hmcl", "hardware", default_library()))
+    one, four = profile(load(model), hardware, [1, 4], parameters={"n": 1e6, "steps": 100.0})
+    assert one / four == pytest.approx(4, rel=1e-3)
+
+
+def test_blocks_that_grow_alike_have_one_cost(tmp_path: Path) -> None:
+    text = POLYNOMIAL.replace("u[j] += 1;", "u[j] += 1;\n for (int k = 0; k < 3; k++)\n  u[j] -= k;\n")
+    found = derived(written(tmp_path, "alike.c", text), "nx=10..40 ny=10..40 steps=3..20")
+    (head, other) = [each for each in found.blocks if "ceil(steps / 4)" in each.formula.text()]
+    assert (head.like, other.like) == ("", head.block.name)
+    assert head.formula.text().startswith("3 * ")
+    assert f"alike {other.formula.text()}: alike.c:" in found.psl()
+    assert other not in found.stated()
 
 
 def test_counts_that_depend_on_data_are_marked(tmp_path: Path) -> None:

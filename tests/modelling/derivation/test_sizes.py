@@ -32,7 +32,7 @@ def test_values_are_ranges_steps_factors_and_lists() -> None:
         ("nx=1..999999999", "has more than 100000 values: give it a :STEP"),
         ("nx=1..9 nx=3..4", "nx is there twice"),
         ("loop=1..9", "'loop' cannot name a parameter"),
-        ("Nproc=1..9", "'Nproc' cannot name a parameter"),
+        ("Nproc=0..9", "a run has 1 to 64 processes"),
         ("n-x=1..9", "'n-x' cannot name a parameter"),
         (" ".join(f"n{place}=1..9" for place in range(9)), "9 parameters are more than 8"),
     ],
