@@ -31,6 +31,7 @@ __all__ = ["read"]
 
 _SECONDS = 30.0  # for a file whose commands take their time
 _LARGEST_ANSWER = 64 << 20
+_MOST_DIGITS = 9
 _COSCHED_REQUESTS = {
     "after": "after",
     "application": "application",
@@ -91,7 +92,7 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
         UserError: the file is at fault, or asks for what cosched cannot keep.
     """
     _check_text(text, origin)
-    jobs = [_job(commands, origin) for commands in _interpreted(text, origin)]
+    jobs = [_job(commands, place, origin) for place, commands in enumerate(_interpreted(text, origin))]
     for job in jobs:
         check_native_description(job.native)
         for name, value in job.native.settings.items():
@@ -173,7 +174,7 @@ def _without_network() -> tuple[str, ...]:
     return words if done.returncode == 0 else ()
 
 
-def _job(commands: Mapping[str, str], origin: UserFileOrigin) -> UserJob:
+def _job(commands: Mapping[str, str], place: int, origin: UserFileOrigin) -> UserJob:
     lower = {key.lower(): value.strip() for key, value in commands.items()}
     folder = origin.folder / lower.get("initialdir", lower.get("initial_dir", ""))
     settings = {key: value for key, value in lower.items() if is_known_command(key) and not _is_taken(key)}
@@ -190,8 +191,19 @@ def _job(commands: Mapping[str, str], origin: UserFileOrigin) -> UserJob:
         hosts=_hosts(lower, universe, origin),
         directory=str(folder.absolute()),
         environment=_environment(lower.get("getenv", ""), origin),
+        array=(place, _at_most(lower.get("max_materialize", ""), origin)),
         requests=tuple(_cosched_requests(commands, origin)),
     )
+
+
+def _at_most(text: str, origin: UserFileOrigin) -> int:
+    """Return how many jobs of a file may run at once; 0: all.
+
+    HTCondor bounds how many are in the queue: as many may run.
+    """
+    if text and (not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS or not int(text)):
+        raise UserError(f"{origin.name}: max_materialize is {text[:40]!r}: give a number from 1, or leave it out")
+    return int(text or 0)
 
 
 def _is_taken(key: str) -> bool:

@@ -13,7 +13,6 @@ __all__ = [
     "USER_OPTIONS",
     "check_user_option",
     "long_name",
-    "parse_array_indices",
     "parse_begin",
     "parse_time_limit",
     "takes_value",
@@ -151,9 +150,6 @@ _TIME_LIMIT = re.compile(
 _BEGIN_OFFSET = re.compile(r"now(?:\+(\d{1,9})([smhdw])?[a-z]*)?", re.ASCII)
 _BEGIN_UNITS = {None: "s", "s": "s", "m": "m", "h": "h", "d": "d", "w": "d"}
 _NICE = re.compile(r"\d{1,9}", re.ASCII)  # only an operator may ask for less than 0
-_INDEX_RANGE = re.compile(r"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?", re.ASCII)
-_MOST_TASKS = 10_000
-_LARGEST_INDEX = 4_000_000  # Slurm's own limit (MaxArraySize) is at most this
 
 
 def long_name(word: str) -> tuple[str, str | None]:
@@ -229,31 +225,3 @@ def parse_begin(text: str) -> str:
     if match is None:
         raise UserError(f"--begin={text} is not understood: write now+2hours, 16:00 or 2030-01-31T18:00")
     return "" if match[1] is None else f"now+{int(match[1]) * (7 if match[2] == 'w' else 1)}{_BEGIN_UNITS[match[2]]}"
-
-
-def parse_array_indices(text: str) -> list[int]:
-    """Return the indices of an array of jobs.
-
-    Raises:
-        UserError: not an array, an empty or reversed range, or more than cosched takes at once.
-    """
-    written, percent, most = text.partition("%")
-    if percent:
-        raise UserError(f"--array={text}: cosched decides how many run at once: leave out %{most}")
-    found: set[int] = set()
-    for part in written.split(","):
-        match = _INDEX_RANGE.fullmatch(part)
-        if match is None:
-            raise UserError(f"--array={text} is not a list of indices: write 0-9, 1,3,5 or 0-20:5")
-        first, last = int(match[1]), int(match[2] or match[1])
-        step = int(match[3] or 1)
-        if last < first or step < 1:
-            raise UserError(f"--array={text}: {part} is no range: write the smaller index first, and a step from 1 on")
-        if last > _LARGEST_INDEX or (last - first) // step >= _MOST_TASKS:
-            raise UserError(
-                f"--array={text}: {part} is too large: at most {_MOST_TASKS} tasks, with indices up to {_LARGEST_INDEX}"
-            )
-        found.update(range(first, last + 1, step))
-    if len(found) > _MOST_TASKS:
-        raise UserError(f"--array={text} has {len(found)} tasks: at most {_MOST_TASKS} are taken at once")
-    return sorted(found)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.connector.array_indices import parse_array
 from cosched.connector.userfiles import UserFileOrigin, UserJob
 from cosched.connector.values import NativeDescription, check_native_description, safe
 from cosched.errors import UserError
@@ -18,7 +19,6 @@ from cosched_slurm.sbatch_options import (
     USER_OPTIONS,
     check_user_option,
     long_name,
-    parse_array_indices,
     parse_begin,
     parse_time_limit,
     takes_value,
@@ -89,7 +89,7 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
         begin=parse_begin(options["begin"]) if "begin" in options else "",
         requests=tuple(requests),
     )
-    jobs = [job] if "array" not in options else list(_array_tasks(job, parse_array_indices(options["array"])))
+    jobs = [job] if "array" not in options else list(_array_tasks(job, *parse_array(options["array"])))
     for each in jobs[:1]:
         check_native_description(each.native)
     return jobs
@@ -192,7 +192,7 @@ def _variable(name: str) -> str:
     return name
 
 
-def _array_tasks(job: UserJob, numbers: list[int]) -> Iterator[UserJob]:
+def _array_tasks(job: UserJob, numbers: list[int], at_most: int) -> Iterator[UserJob]:
     common = {
         "SLURM_ARRAY_TASK_COUNT": str(len(numbers)),
         "SLURM_ARRAY_TASK_MIN": str(numbers[0]),
@@ -208,4 +208,5 @@ def _array_tasks(job: UserJob, numbers: list[int]) -> Iterator[UserJob]:
             native=NativeDescription("slurm", settings, job.native.script),
             name=f"{job.name}-{number}",
             environment={**job.environment, **common, "SLURM_ARRAY_TASK_ID": str(number)},
+            array=(number, at_most),
         )

@@ -87,7 +87,7 @@ class DomainView:
         """Return the waiting tasks that have deadlines, in the plan's order.
 
         What comes after tasks of ours stays with them until they have completed, and what may not begin yet or
-        was adopted stays, too.
+        was adopted stays, too, as does a task of an array of which not all may run at once.
         """
         waiting = [self._core.tasks[name] for name in self._core.plan.tasks]
         asked = [
@@ -95,6 +95,7 @@ class DomainView:
             for task in waiting
             if task.spec.deadline is not None
             and not task.spec.adopted
+            and not task.spec.array_at_most
             and (task.spec.begin or 0.0) <= time
             and self._core.staged(task, time)
             and not self._core.predecessors(task.id)

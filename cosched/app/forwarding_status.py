@@ -22,6 +22,8 @@ def forwarding_obstacle(task: Task) -> str:
     """Return why a task is not offered to neighbours; empty where it is."""
     if task.spec.adopted:
         return "it was submitted to the resource manager itself, and its job stays there"
+    if task.spec.array_at_most:
+        return "how many of its array run at once is watched here"
     if task.spec.deadline is None:
         return "it has no deadline: only what would be late here is offered to other domains"
     if task.profile is None:

@@ -7,7 +7,7 @@ It runs with the submitter's rights, on the command line's side.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -25,6 +25,7 @@ __all__ = [
     "UserFileOrigin",
     "UserFileReader",
     "UserJob",
+    "array_places",
     "decode_user_file",
     "load_user_file_reader",
     "manager_of_user_file",
@@ -66,6 +67,7 @@ class UserJob:
         environment: additions to its environment.
         time_limit: seconds after which the manager may end it.
         begin: time before which it may not start, as `cosched task submit --begin` takes it; empty: at once.
+        array: its index, and how many jobs of its array may run at once (0: all); None for a job by itself.
         requests: to cosched, by the names of the options of `cosched task submit`, in order.
     """
 
@@ -77,6 +79,7 @@ class UserJob:
     environment: Mapping[str, str] = field(default_factory=dict)
     time_limit: float | None = None
     begin: str = ""
+    array: tuple[int, int] | None = None
     requests: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -85,6 +88,16 @@ class UserJob:
         return tuple(
             task for name, value in self.requests if name == "after" for task in re.split(r"[\s,]+", value) if task
         )
+
+
+def array_places(jobs: Sequence[UserJob]) -> list[tuple[int | None, int]]:
+    """Return each job's index in its file's array, and the array's limit.
+
+    A single job is of no array: its index is None. 0 stands for no limit.
+    """
+    if len(jobs) == 1:
+        return [(None, 0)]
+    return [job.array or (place, 0) for place, job in enumerate(jobs)]
 
 
 UserFileReader = Callable[[str, UserFileOrigin], list[UserJob]]

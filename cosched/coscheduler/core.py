@@ -51,6 +51,7 @@ from cosched.coscheduler.planning_view import PlanningView
 from cosched.coscheduler.problem_builder import run_times
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import without_distant_reservations
+from cosched.coscheduler.sharing.array_limits import array_obstacle, array_room
 from cosched.coscheduler.sharing.claims import claimed, given_back, granted_claim, needed_host_seconds
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
 from cosched.coscheduler.sharing.host_limits import HostRoom
@@ -233,6 +234,14 @@ class Coscheduler:
     def owner_limit(self, task: str) -> OwnerLimit | None:
         """Return the known limit of the task's owner, None without a sign of any."""
         return self._lifecycle.limits.by_owner.get(self.tasks[task].owner)
+
+    def array_is_full(self, task: str) -> bool:
+        """Return whether as many tasks of a live task's array run as may."""
+        return array_room(self.tasks[task], self._state.live_by_array) < 1
+
+    def array_obstacle(self, task: str) -> str:
+        """Say that as many tasks of a live task's array run as may; empty where not."""
+        return array_obstacle(self.tasks[task], self._state.live_by_array)
 
     def attempt_of(self, task: str) -> Attempt | None:
         """Return the live attempt of a task, if there is one."""
@@ -481,6 +490,7 @@ class Coscheduler:
         for departure in self._departures(time):
             user, count = share_user(self.tasks[departure.task]), len(departure.hosts)
             shut = self.owner_is_limited(departure.task, time) or self._room.left(user) < count
+            shut = shut or self.array_is_full(departure.task)
             if not shut and not self._stays(departure, time):
                 self._room.take(user, count)
                 seconds = departure.seconds - self._corrections.dispatch_latency.seconds
@@ -493,14 +503,18 @@ class Coscheduler:
         task = self.tasks[name]
         count = task.spec.count if task.profile is None else max(self._queue.planned_count(name), 1)
         user = share_user(task)
-        return min(count, self._room.most(user)) > self._room.left(user)
+        return self.array_is_full(name) or min(count, self._room.most(user)) > self._room.left(user)
 
     def _stays(self, departure: ImmediateStart, time: float) -> bool:
         """Return whether another domain must be asked before this task leaves, and ask it."""
         task = self.tasks[departure.task]
         end = time + departure.seconds
         early = self._neighbours.offer_on_time and not task.origin
-        asked = not task.spec.adopted and task.spec.deadline is not None and (end > task.spec.deadline or early)
+        asked = (
+            not (task.spec.adopted or task.spec.array_at_most)
+            and task.spec.deadline is not None
+            and (end > task.spec.deadline or early)
+        )
         if self._neighbours.available and asked and self._forwarding.ask_peers(task.id, end, time):
             return True
         if task.status.held:
@@ -534,13 +548,15 @@ class Coscheduler:
     def _arrivals(self, problem: Problem, policy: UserCountPolicy) -> list[tuple[str, int]]:
         """Return the queue of a first-come-first-served policy; a host count is chosen once and kept.
 
-        Who comes after others arrives with the end of the last of them, else it would block the queue.
+        Who comes after others arrives with the end of the last of them, else it would block the queue; so does who is
+        one too many of an array.
         """
         queue, counts = [], dict(zip(self.plan.tasks, self.plan.counts, strict=True))
-        best = best_seconds(problem)
+        best, live = best_seconds(problem), self._state.live_by_array.copy()
         for place, name in sorted(enumerate(problem.tasks), key=lambda item: self.tasks[item[1]].number):
-            if self.predecessors(name):
+            if self.predecessors(name) or array_room(self.tasks[name], live) < 1:
                 continue
+            live[self.tasks[name].spec.array] += 1
             row = best[place]
             if not 1 <= counts[name] <= len(row):
                 counts[name] = policy.host_count(row, f"{self.settings.seed}/{self.tasks[name].number}")

@@ -195,6 +195,8 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
     if limit is not None and core.owner_is_limited(task.id, time):
         pause = max(limit.until - time, 0.0)
         found.append(f"{limit.why}; tried again when a task of its owner ends, or in {pause:.0f} s")
+    if full := core.array_obstacle(task.id):
+        found.append(full)
     if shares := share_obstacle(core, task):
         found.append(shares)
     held_back, failed = core.held_back_until(task.id), bool(task.status.failures and task.status.reason)

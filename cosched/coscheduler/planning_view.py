@@ -15,6 +15,7 @@ import numpy as np
 
 from cosched.coscheduler.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
+from cosched.coscheduler.sharing.array_limits import with_array_limits
 from cosched.coscheduler.sharing.fair_shares import fair_plan, with_turns, with_weights
 from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.priorities import priority_plan, with_priorities
@@ -201,7 +202,18 @@ class PlanningView:
             problem = with_priorities(problem, self._state.tasks)
         if problem is not None and self._state.linked:
             problem = with_dependencies(problem, self._state.tasks, partial(self.expected_end, time=time), time)
+        if problem is not None and self._state.bounded:
+            problem = with_array_limits(problem, self._state.tasks, self._array_ends(time))
         return with_reservations(problem, self._reservations, time) if problem is not None and reserved else problem
+
+    def _array_ends(self, time: float) -> dict[str, list[float]]:
+        """Return the seconds until the live attempts of each array should have ended, ascending."""
+        ends: dict[str, list[float]] = {}
+        for attempt in self._state.attempts.values():
+            if array := self._state.tasks[attempt.task].spec.array:
+                end = expected_end(attempt, time, self._corrections.dispatch_latency.seconds)
+                ends.setdefault(array, []).append(end - time)
+        return {array: sorted(each) for array, each in ends.items()}
 
     def plan(self, problem: Problem, time: float) -> Plan:
         """Return the plan in force of a problem of what waits, made at a time."""

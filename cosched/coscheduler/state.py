@@ -152,6 +152,7 @@ class CoreState:
         tasks_by_owner: number of live tasks by owner.
         bytes_by_owner: text of live tasks in bytes, by owner.
         live_by_owner: number of live attempts by owner.
+        live_by_array: number of live attempts by array.
         unmodelled_submitting: attempts without hosts that are on their way to the manager.
     """
 
@@ -165,10 +166,12 @@ class CoreState:
         self.tasks_by_owner: Counter[str] = Counter()
         self.bytes_by_owner: Counter[str] = Counter()
         self.live_by_owner: Counter[str] = Counter()
+        self.live_by_array: Counter[str] = Counter()
         self.unmodelled_submitting: set[str] = set()
         self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         self._prioritised: set[str] = set()
         self._demanding: set[str] = set()
+        self._bounded: set[str] = set()
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin(0.0)
 
@@ -233,6 +236,11 @@ class CoreState:
         """Return whether any live task says what it needs on each host."""
         return bool(self._demanding)
 
+    @property
+    def bounded(self) -> bool:
+        """Return whether any live task is of an array with a limit."""
+        return bool(self._bounded)
+
     def predecessors(self, task: Task) -> tuple[str, ...]:
         """Return a task's predecessors that have not completed yet."""
         return tuple(name for name in task.spec.after if name in self.tasks)
@@ -257,6 +265,7 @@ class CoreState:
         del self.tasks[task.id]
         self._prioritised.discard(task.id)
         self._demanding.discard(task.id)
+        self._bounded.discard(task.id)
         self._unlink(task)
         self.tasks_by_owner[task.owner] -= 1
         self.bytes_by_owner[task.owner] -= task.spec.text_bytes
@@ -283,7 +292,10 @@ class CoreState:
         self.put_usage(self.shares.charge(attempt, share_user(self.tasks[attempt.task]), self._time))
         self._note_run(attempt, ends)
         self.unmodelled_submitting.discard(attempt.uuid)
-        self.live_by_owner[self.tasks[attempt.task].owner] -= 1
+        task = self.tasks[attempt.task]
+        self.live_by_owner[task.owner] -= 1
+        if task.spec.array:
+            self.live_by_array[task.spec.array] -= 1
         del self._live[attempt.task]
         self.replan()
 
@@ -339,7 +351,10 @@ class CoreState:
 
     def _keep_attempt(self, attempt: Attempt) -> None:
         if attempt.uuid not in self.attempts:
-            self.live_by_owner[self.tasks[attempt.task].owner] += 1
+            task = self.tasks[attempt.task]
+            self.live_by_owner[task.owner] += 1
+            if task.spec.array:
+                self.live_by_array[task.spec.array] += 1
         self.attempts[attempt.uuid] = attempt
         if attempt.state is AttemptState.SUBMITTING and not attempt.hosts:
             self.unmodelled_submitting.add(attempt.uuid)
@@ -356,6 +371,7 @@ class CoreState:
         if before is None or before.spec is not task.spec:
             (self._prioritised.add if task.spec.priority else self._prioritised.discard)(task.id)
             (self._demanding.add if any(task.spec.needs) else self._demanding.discard)(task.id)
+            (self._bounded.add if task.spec.array_at_most else self._bounded.discard)(task.id)
         self.tasks[task.id] = task
 
 

@@ -93,6 +93,7 @@ class TaskSpec:
         priority: orders the tasks of its owner, the higher first.
         array: identifier of the first task of its array; empty for a task by itself.
         array_index: its place in the array; None for a task by itself.
+        array_at_most: how many tasks of its array may run at once; 0: all.
         memory: MiB that it needs on each host; 0: as the connector's settings say, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
@@ -124,6 +125,7 @@ class TaskSpec:
     priority: int = 0
     array: str = ""
     array_index: int | None = None
+    array_at_most: int = 0
     memory: int = 0
     cores: int = 0
     gpus: int = 0

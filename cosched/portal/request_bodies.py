@@ -184,6 +184,7 @@ _LATER_FIELDS = (
     "retries",
     "priority",
     "array_index",
+    "array_at_most",
     "memory",
     "cores",
     "gpus",

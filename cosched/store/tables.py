@@ -96,6 +96,7 @@ tasks = Table(
     Column("priority", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("array", String(64), nullable=False, server_default=text("''")),
     Column("array_index", Integer),
+    Column("array_at_most", Integer, nullable=False, server_default=text("0")),
     Column("memory", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("cores", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("gpus", Integer, nullable=False, server_default=text("0"), info=_DETAIL),

@@ -110,7 +110,10 @@ PY""",
         submit --count 3 --begin now+1h --runtime 1m -- /bin/true > ids; array=$(head -1 ids)
         cosched task edit --array $array --priority 1
         cosched task cancel ${array}_1 | has "task $((array + 1)) is cancelled"
-        cosched task cancel --array $array | has "task $((array + 2)) is cancelled" """,
+        cosched task cancel --array $array | has "task $((array + 2)) is cancelled"
+        alone='touch $TASK_INDEX; ls [1-3]; sleep 0.3; rm $TASK_INDEX'
+        ids=$(submit --array 1-3%1 --runtime 1s -- /bin/sh -c "$alone")
+        cosched task wait $ids; for id in $ids; do test $(cosched task out $id | wc -l) -eq 1; done """,
     "cancel many": """
         submit --count 5 --begin now+1h --name crowd --runtime 1m -- /bin/true
         cosched task cancel --name 'crowd*' | has cancelled

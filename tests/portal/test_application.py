@@ -65,6 +65,7 @@ VIEW: dict[str, Any] = {
     "failures": 0,
     "array": "",
     "array_index": None,
+    "array_at_most": 0,
     "notice": "",
 }
 DETAIL: dict[str, Any] = VIEW | {

@@ -37,6 +37,7 @@ _ADDED = (
     ("0029", "runs", "stated"),
     ("0030", "runs", "low"),
     ("0030", "runs", "high"),
+    ("0031", "tasks", "array_at_most"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))

@@ -60,6 +60,7 @@ class TaskRequest:
         retries: how many more times it is run where its program fails, that is, ends with a code other than 0.
         priority: orders its owner's own tasks, the higher first.
         array_index: its place in an array; those of one submission that have one are an array, named after the first.
+        array_at_most: how many tasks of the array may run at once; 0: all.
         memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
@@ -90,6 +91,7 @@ class TaskRequest:
     retries: int = 0
     priority: int = 0
     array_index: int | None = None
+    array_at_most: int = 0
     memory: int | str = 0
     cores: int = 0
     gpus: int = 0
@@ -260,6 +262,7 @@ class TaskView:
         failures: attempts whose program failed.
         array: identifier of the first task of its array; empty for a task by itself.
         array_index: its place in the array; null for a task by itself.
+        array_at_most: how many tasks of the array may run at once; 0: all.
     """
 
     id: str
@@ -288,6 +291,7 @@ class TaskView:
     failures: int = 0
     array: str = ""
     array_index: int | None = None
+    array_at_most: int = 0
     notice: str = ""
 
 

@@ -58,6 +58,9 @@ def check_fields(request: TaskRequest, connector: str) -> None:
     checked_priority(request.priority)
     if request.array_index is not None and not 0 <= request.array_index <= _LARGEST_INDEX:
         raise UserError(f"the index is {request.array_index}: give a number from 0 to {_LARGEST_INDEX}")
+    checked_array_limit(request.array_at_most)
+    if request.array_at_most and request.array_index is None:
+        raise UserError("array_at_most goes with array_index: only of an array a part may run at once")
 
 
 def _check_native(request: TaskRequest, connector: str) -> None:
@@ -114,6 +117,17 @@ def checked_priority(priority: int) -> int:
     if abs(priority) > _LARGEST_PRIORITY:
         raise UserError(f"the priority is {priority}: give a number from -{_LARGEST_PRIORITY} to {_LARGEST_PRIORITY}")
     return priority
+
+
+def checked_array_limit(most: int) -> int:
+    """Return how many tasks of an array may run at once, 0 for all.
+
+    Raises:
+        UserError: it is out of bounds.
+    """
+    if not 0 <= most <= _LARGEST_INDEX:
+        raise UserError(f"array_at_most is {most}: give how many of the array may run at once, or 0 for all")
+    return most
 
 
 def check_length(spec: TaskSpec) -> None:

@@ -56,6 +56,7 @@ def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> Task
         "launch": LaunchMode(task.launch),
         "begin": None,
         "array_index": None,  # of its array it is no part
+        "array_at_most": 0,
         "after": (),  # it waits for nothing that the first one waited for
     }
     return TaskRequest(**(shared_values(task, TaskRequest) | again))

@@ -19,6 +19,7 @@ from typer.core import TyperCommand
 from cosched.api.times import format_optional_time, parse_duration
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_answer, print_table
+from cosched.cli.task.arrays import array_indices, read_lines, task_array
 from cosched.cli.task.changes import changes
 from cosched.cli.task.inputs import with_files
 from cosched.cli.task.outputs import output_command
@@ -32,7 +33,7 @@ from cosched.cli.task.selection import (
     StateOption,
     UserOption,
 )
-from cosched.cli.task.submission import SubmitOptions, read_lines, request_of, requests_of_file, task_array
+from cosched.cli.task.submission import SubmitOptions, request_of, requests_of_file
 from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
 from cosched.errors import CoschedError, UserError
 
@@ -98,6 +99,8 @@ def submit(
     time_limit: Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended.")] = "",
     count: Annotated[int, typer.Option(metavar="N", min=1, help="So many tasks; each finds TASK_INDEX.")] = 1,
     lines: Annotated[str, typer.Option("--from", metavar="FILE", help="A task for each line: its arguments.")] = "",
+    array: Annotated[str, typer.Option(metavar="0-9|1-100%5", help="A task for each index, 5 at once.")] = "",
+    at_most: Annotated[str, typer.Option(metavar="N", help="So many tasks of --count or --from at once.")] = "",
     launch: Annotated[str, typer.Option(metavar="each|once", help="On each host, or on the first alone.")] = "",
     mpi: Annotated[str, typer.Option(metavar="openmpi|mpich|intel", help="Its mpirun starts ranks on all hosts.")] = "",
     processes_per_host: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks on each host.")] = 1,
@@ -149,9 +152,11 @@ def submit(
         raise UserError("give a file or a command, not both")
     if file is None:
         request, note = request_of(options, command, time.time())
-        requests = task_array(request, count, read_lines(lines, application=bool(application)) if lines else None)
-    elif count > 1 or lines:
-        raise UserError("a file says itself how many tasks there are: leave --count and --from out")
+        indices, most = array_indices(array, count, at_most, lines=bool(lines))
+        given = read_lines(lines, application=bool(application)) if lines else None
+        requests = task_array(request, indices, most, given)
+    elif count > 1 or lines or array or at_most:
+        raise UserError("a file says itself how many tasks there are: leave --array, --count, --from and --at-most out")
     else:
         requests, note = requests_of_file(file, options, time.time())
     if note:

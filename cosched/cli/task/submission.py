@@ -5,11 +5,9 @@ What the command line says wins over the file.
 
 from __future__ import annotations
 
-import csv
 import os
 import shlex
 import shutil
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +18,13 @@ from cosched.api.runtimes import parse_runtime
 from cosched.api.sizes import parse_memory
 from cosched.api.times import parse_duration
 from cosched.connector.interface import LaunchMode
-from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file, read_user_file
+from cosched.connector.userfiles import (
+    UserFileOrigin,
+    array_places,
+    load_user_file_reader,
+    manager_of_user_file,
+    read_user_file,
+)
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,10 +35,9 @@ if TYPE_CHECKING:
 __all__ = [
     "SubmitOptions",
     "name_and_value",
-    "read_lines",
     "request_of",
     "requests_of_file",
-    "task_array",
+    "whole_number",
     "whole_priority",
 ]
 
@@ -139,16 +142,21 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         time_limit=parse_duration(options.time_limit) if options.time_limit else None,
         launch=_launch_mode(options.launch, options.mpi),
         processes_per_host=options.processes_per_host,
-        retries=_whole_number(options.retries, "--retries") if options.retries else 0,
+        retries=whole_number(options.retries, "--retries") if options.retries else 0,
         priority=whole_priority(options.priority) or 0,
         memory=parse_memory(options.memory) if options.memory else 0,
-        cores=_whole_number(options.cores, "--cores") if options.cores else 0,
-        gpus=_whole_number(options.gpus, "--gpus") if options.gpus else 0,
+        cores=whole_number(options.cores, "--cores") if options.cores else 0,
+        gpus=whole_number(options.gpus, "--gpus") if options.gpus else 0,
     )
     return request, "; ".join(filter(None, (begins, note)))
 
 
-def _whole_number(text: str, option: str) -> int:
+def whole_number(text: str, option: str) -> int:
+    """Return a number from 0 as it was typed for an option.
+
+    Raises:
+        UserError: it is none.
+    """
     if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise UserError(f"{option} is {text[:80]!r}: write a number")
     return int(text)
@@ -162,7 +170,7 @@ def whole_priority(text: str) -> int | None:
     """
     if not text:
         return None
-    return _whole_number(text.removeprefix("-"), "--priority") * (-1 if text.startswith("-") else 1)
+    return whole_number(text.removeprefix("-"), "--priority") * (-1 if text.startswith("-") else 1)
 
 
 def _launch_mode(launch: str, mpi: str) -> LaunchMode:
@@ -245,90 +253,7 @@ def _input_file(options: SubmitOptions) -> str:
 
 _LAUNCHES = (LaunchMode.EACH, LaunchMode.ONCE)
 _MPIS = (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL)
-_INDEX = "TASK_INDEX"
 _MOST_DIGITS = 9
-
-
-def task_array(request: TaskRequest, count: int, lines: Sequence[Sequence[str]] | None) -> list[TaskRequest]:
-    """Return the tasks of one request, each with its place in TASK_INDEX, from 0.
-
-    Args:
-        request: their common fields.
-        count: how many of each.
-        lines: words of each task, arguments after a command's or NAME=VALUE for an application; None for no words.
-
-    Raises:
-        UserError: a word cannot be read.
-    """
-    given = [_with_words(request, words, number) for number, words in enumerate(lines or [()], 1)]
-    if lines is None and count == 1:
-        return given
-    tasks = [task for task in given for _ in range(count)]
-    return [
-        replace(
-            task,
-            name=f"{task.name}.{index}" if task.name else "",
-            environment={**task.environment, _INDEX: str(index)},
-            array_index=index,
-        )
-        for index, task in enumerate(tasks)
-    ]
-
-
-def read_lines(file: str, *, application: bool = False) -> list[list[str]]:
-    """Return the words of each line, or the cells of each row.
-
-    Empty lines and comments (#) are left out, and the first line of a table, which names its columns.
-
-    Args:
-        file: its name; "-" for standard input.
-        application: a table's cells are parameters of an application, named as their columns.
-
-    Raises:
-        UserError: the file cannot be read, or has no line.
-    """
-    try:
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--from {file}: cannot be read ({error}): give a text file, or - for the input") from error
-    if file.lower().endswith(".csv"):
-        return _table_lines(file, text, application=application)
-    found = [_line_words(file, number, line) for number, line in enumerate(text.splitlines(), 1)]
-    lines = [words for words in found if words]
-    if not lines:
-        raise UserError(f"--from {file}: has no line: write one for each task")
-    return lines
-
-
-def _table_lines(file: str, text: str, *, application: bool) -> list[list[str]]:
-    names, *rows = [row for row in csv.reader(text.splitlines()) if any(row)] or [[]]
-    if not rows:
-        raise UserError(f"--from {file}: has no row: write the columns' names first, then a row for each task")
-    if application and not all(name.strip() for name in names):
-        raise UserError(f"--from {file}: a column has no name: each is a parameter of the application")
-    for number, row in enumerate(rows, 2):
-        if len(row) != len(names):
-            raise UserError(f"--from {file}: row {number} has {len(row)} cells, and there are {len(names)} columns")
-    if not application:
-        return rows
-    return [[f"{name.strip()}={cell.strip()}" for name, cell in zip(names, row, strict=True)] for row in rows]
-
-
-def _line_words(file: str, number: int, line: str) -> list[str]:
-    try:
-        return shlex.split(line, comments=True)
-    except ValueError as error:
-        raise UserError(f"{file}:{number}: cannot be split into words ({error}): close its quotes") from error
-
-
-def _with_words(request: TaskRequest, words: Sequence[str], number: int) -> TaskRequest:
-    if not words:
-        return request
-    if request.command:
-        return replace(request, command=(*request.command, *words))
-    return replace(
-        request, parameters={**request.parameters, **dict(name_and_value(word, f"line {number}:") for word in words)}
-    )
 
 
 def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[list[TaskRequest], str]:
@@ -355,8 +280,8 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
     if len(made) == 1:
         return [made[0][0]], made[0][1]
     requests = [
-        replace(request, array_index=int(job.environment.get("SLURM_ARRAY_TASK_ID", place)))
-        for place, (job, (request, _)) in enumerate(zip(jobs, made, strict=True))
+        replace(request, array_index=index, array_at_most=at_most)
+        for (request, _), (index, at_most) in zip(made, array_places(jobs), strict=True)
     ]
     return requests, made[0][1]
 

@@ -66,7 +66,9 @@ def _note(task: TaskView, place: PlacementView | None) -> str:
     """Tell a task's origin and destination, what it lacks, and its reason."""
     ways = ((f"from {task.origin}", task.origin), (f"in {task.peer}", task.peer))
     held = f"held by {task.held_by}" if task.held_by else ""
-    where = ", ".join([*(text for text, known in ways if known), *([held] if held else [])])
+    waits = task.state == "queued" and task.array_at_most
+    array = f"{task.array}_{task.array_index}{_at_once(task)}" if waits else ""
+    where = ", ".join([*(text for text, known in ways if known), *filter(None, (held, array))])
     return ": ".join(text for text in (where, _trouble(place), task.reason) if text)
 
 
@@ -77,6 +79,16 @@ def _trouble(place: PlacementView | None) -> str:
     if place is not None and place.overrun:
         return f"{format_duration(place.overrun)} longer than predicted"
     return "" if place is None or place.certain or place.running else "no end is promised"
+
+
+def _array_text(task: TaskView) -> str:
+    if not task.array:
+        return ""
+    return f"{task.array}, index {task.array_index}{_at_once(task)}"
+
+
+def _at_once(task: TaskView) -> str:
+    return f", at most {task.array_at_most} at once" if task.array_at_most else ""
 
 
 def _claim_text(task: TaskDetail | Forecast) -> str:
@@ -93,7 +105,7 @@ def task_lines(task: TaskDetail) -> list[str]:
     pairs = [
         ("task", f"{task.id} {task.name}"),
         ("owner", task.owner),
-        ("array", f"{task.array}, index {task.array_index}" if task.array else ""),
+        ("array", _array_text(task)),
         ("application", task.application),
         ("command", shlex.join(task.command)),
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),

@@ -12,7 +12,7 @@ from cosched.api.deadlines import parse_deadline_field
 from cosched.api.documents import TaskChange, TaskRequest
 from cosched.app.submission.task_requests import request_like_task
 from cosched.connector import LaunchMode
-from cosched.connector.userfiles import UserFileOrigin, load_user_file_reader, manager_of_user_file
+from cosched.connector.userfiles import UserFileOrigin, array_places, load_user_file_reader, manager_of_user_file
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -232,9 +232,10 @@ def requests_of_upload(text: str, name: str, fields: Mapping[str, str], zone: tz
     """
     place = UserFileOrigin(_NOWHERE, {}, Path(name or "the file").name, trusted=False)
     form = read_request({**fields, "application": "", "command": ""}, zone)
+    jobs = load_user_file_reader(manager_of_user_file(text, place.name))(text, place)
     return [
-        _uploaded_request(job, form)
-        for job in load_user_file_reader(manager_of_user_file(text, place.name))(text, place)
+        replace(_uploaded_request(job, form), array_index=index, array_at_most=at_most)
+        for job, (index, at_most) in zip(jobs, array_places(jobs), strict=True)
     ]
 
 

@@ -42,6 +42,7 @@ FULL = TaskRequest(
     retries=3,
     priority=-4,
     array_index=3,
+    array_at_most=2,
     memory="4G",
     cores=8,
     gpus=1,

@@ -188,6 +188,16 @@ def test_an_array_is_named_after_its_first_task(cosched: Cosched) -> None:
     assert cosched.json("task", "show", "7")["array"] == ""
 
 
+def test_a_part_of_an_array_runs_at_once(cosched: Cosched) -> None:
+    cosched("task", "submit", "--profile", "5", "--array", "1-9:4%2", "--", "/bin/true")
+    shown = cosched.json("task", "show", "1_5")
+    assert (shown["id"], shown["array_index"], shown["array_at_most"]) == ("2", 5, 2)
+    assert "array:       1, index 9, at most 2 at once" in cosched("task", "show", "3")[1]
+    assert "1_9, at most 2 at once" in cosched("task", "list")[1]
+    assert cosched("task", "submit", "--profile", "5", "--count", "3", "--at-most", "0", "--", "/bin/true")[0] == 0
+    assert "--array=1-2%0" in cosched("task", "submit", "--array", "1-2%0", "--", "/bin/true")[2]
+
+
 def test_waiting_tasks_are_edited_held_and_released(cosched: Cosched) -> None:
     for _ in range(2):
         cosched("task", "submit", "halving")

@@ -1,94 +1,16 @@
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.api.documents import TaskRequest
 from cosched.cli.main import run
-from cosched.cli.task.submission import SubmitOptions, read_lines, request_of, requests_of_file, task_array
+from cosched.cli.task.submission import SubmitOptions, request_of, requests_of_file
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-COMMAND = TaskRequest(command=("/bin/echo", "a"), name="n", environment={"A": "1"})
-
-
-def test_one_task_is_as_it_was_asked_for() -> None:
-    assert task_array(COMMAND, 1, None) == [COMMAND]
-
-
-def test_each_of_many_finds_its_place() -> None:
-    made = task_array(COMMAND, 3, None)
-    assert [task.name for task in made] == ["n.0", "n.1", "n.2"]
-    assert [task.environment for task in made] == [{"A": "1", "TASK_INDEX": str(index)} for index in range(3)]
-    assert {task.command for task in made} == {COMMAND.command}
-    assert not task_array(TaskRequest(command=("/bin/echo",)), 2, None)[1].name  # the daemon names it
-
-
-def test_a_line_is_a_task_with_these_arguments(tmp_path: Path) -> None:
-    file = tmp_path / "tasks"
-    file.write_text("one 'two words'\n\n# a comment\nthree # here too\n")
-    made = task_array(COMMAND, 2, read_lines(str(file)))
-    assert [task.command[2:] for task in made] == [("one", "two words")] * 2 + [("three",)] * 2
-    assert [task.environment["TASK_INDEX"] for task in made] == ["0", "1", "2", "3"]
-
-
-def test_a_line_of_an_application_sets_its_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("Scale=2\nScale=3 Width=4\n"))
-    made = task_array(TaskRequest(application="sweep3d", parameters={"Scale": "1"}), 1, read_lines("-"))
-    assert [task.parameters for task in made] == [{"Scale": "2"}, {"Scale": "3", "Width": "4"}]
-
-
-def test_a_line_that_is_no_parameter_is_named() -> None:
-    with pytest.raises(UserError, match="line 2: 'Scale' is not NAME=VALUE"):
-        task_array(TaskRequest(application="sweep3d"), 1, [["Scale=1"], ["Scale"]])
-
-
-@pytest.mark.parametrize(
-    ("text", "says"), [("a 'b\n", ":1: cannot be split"), ("", "has no line"), ("# nothing\n", "has no line")]
-)
-def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, text: str, says: str) -> None:
-    file = tmp_path / "tasks"
-    file.write_text(text)
-    with pytest.raises(UserError, match=f"{file}.*{says}"):
-        read_lines(str(file))
-
-
-@pytest.mark.parametrize("content", [None, b"\xff\xfe"])
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
-    file = tmp_path / "tasks"
-    if content is not None:
-        file.write_bytes(content)
-    with pytest.raises(UserError, match=f"--from {file}: cannot be read"):
-        read_lines(str(file))
-
-
-def test_a_row_of_a_table_is_a_task(tmp_path: Path) -> None:
-    """A CSV file's heading became a task, and the commas stayed in the words."""
-    file = tmp_path / "runs.csv"
-    file.write_text('Scale,Label\n1,"a, b"\n\n2,c\n')
-    assert read_lines(str(file)) == [["1", "a, b"], ["2", "c"]]
-    assert read_lines(str(file), application=True) == [["Scale=1", "Label=a, b"], ["Scale=2", "Label=c"]]
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "has no row"),
-        ("Scale\n", "has no row"),
-        ("a,b\n1\n", "row 2 has 1 cells, and there are 2"),
-        (",b\n1,2\n", "no name"),
-    ],
-)
-def test_a_table_that_cannot_be_used_is_named(tmp_path: Path, text: str, says: str) -> None:
-    file = tmp_path / "runs.csv"
-    file.write_text(text)
-    with pytest.raises(UserError, match=f"--from {file}: .*{says}"):
-        read_lines(str(file), application=True)
-
 
 NOW = 1_750_000_000.0
 
@@ -302,6 +224,7 @@ def test_a_file_and_a_command_are_too_much(script: Path, capsys: pytest.CaptureF
 
 def test_an_array_of_a_script_keeps_its_indices(tmp_path: Path) -> None:
     script = tmp_path / "job.sh"
-    script.write_text("#!/bin/sh\n#SBATCH --array=3-7:2\n#COSCHED --retries=2 --priority=-1\ntrue\n")
+    script.write_text("#!/bin/sh\n#SBATCH --array=3-7:2%2\n#COSCHED --retries=2 --priority=-1\ntrue\n")
     requests, _ = requests_of_file(script, SubmitOptions(priority="4"), NOW)
     assert [(each.array_index, each.retries, each.priority) for each in requests] == [(3, 2, 4), (5, 2, 4), (7, 2, 4)]
+    assert {each.array_at_most for each in requests} == {2}

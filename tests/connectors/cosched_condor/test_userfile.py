@@ -36,6 +36,13 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     assert (job.environment, job.directory, job.hosts) == ({"A": "1", "AC": "3"}, str(tmp_path / "run"), "")
 
 
+def test_jobs_that_are_made_late_are_an_array_of_which_so_many_run_at_once(tmp_path: Path) -> None:
+    jobs = _read(tmp_path, "executable = /bin/true\nmax_materialize = 2\nmax_idle = 5\nqueue 3\n")
+    assert [job.array for job in jobs] == [(0, 2), (1, 2), (2, 2)]
+    with pytest.raises(UserError, match="max_materialize is 'none'"):
+        _read(tmp_path, "executable = /bin/true\nmax_materialize = none\nqueue 3\n")
+
+
 @pytest.mark.parametrize(("value", "after"), [('"1, 2"', ("1", "2")), ("17", ("17",))])
 def test_those_it_comes_after_are_named(tmp_path: Path, value: str, after: tuple[str, ...]) -> None:
     (job,) = _read(tmp_path, f"executable = /bin/true\n+CoschedAfter = {value}\nqueue\n")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cosched.errors import UserError
 from cosched_slurm.sbatch_options import (
     check_user_option,
     long_name,
-    parse_array_indices,
     parse_begin,
     parse_time_limit,
 )
@@ -37,40 +34,6 @@ def test_times_are_read_as_slurm_reads_them(text: str, expected: float | None) -
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="is not a time"):
         parse_time_limit(text)
-
-
-@given(st.lists(st.integers(0, 5000), min_size=1, max_size=20))
-def test_an_array_is_its_indices(numbers: list[int]) -> None:
-    assert parse_array_indices(",".join(map(str, numbers))) == sorted(set(numbers))
-
-
-def test_ranges_have_steps() -> None:
-    assert parse_array_indices("0-9:3,20") == [0, 3, 6, 9, 20]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "1-4294967295",
-        "5-1",
-        "1-10%0",
-        "1-10%4",
-        "",
-        "a",
-        "1-",
-        "1-10:0",
-        "-1",
-        "0-10000",
-        "1,,2",
-        "0-4000000:1",
-        "0-9999,10000-19999",
-        "99999999999",
-        "1-2-3",
-    ],
-)
-def test_arrays_that_make_no_sense_or_too_many_tasks_are_refused(text: str) -> None:
-    with pytest.raises(UserError, match="--array="):
-        parse_array_indices(text)
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,8 @@ def test_a_file_names_those_it_comes_after() -> None:
 
 
 def test_an_array_is_many_tasks() -> None:
-    assert len(requests_of_upload(BATCH.replace("--mem", "--array=1-5 --mem"), "job.sh", {}, None)) == 5
+    made = requests_of_upload(BATCH.replace("--mem", "--array=1-5%2 --mem"), "job.sh", {}, None)
+    assert [(each.array_index, each.array_at_most) for each in made] == [(index, 2) for index in range(1, 6)]
 
 
 @pytest.mark.parametrize("line", ["include command : touch /tmp/x", "queue a from ls |", "x = $ENV(PATH)"])
