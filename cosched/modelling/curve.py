@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.modelling.formula import number
-from cosched.prediction.history import MOST_RUNS, History, Run
+from cosched.prediction.history import History, Run
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Curve", "correction_curve"]
 
 MOST_KNOTS = 12
+_MOST_RUNS = 24  # evenly from all; more teach so few knots little
 _SCALE = 1e3  # the shortest run's number: a history takes logarithms of numbers well above 1
 
 
@@ -64,7 +65,7 @@ def correction_curve(stated: Floats, measured: Floats) -> Curve | None:
     if len(np.unique(stated)) < 4:
         return None
     order = np.argsort(stated)
-    chosen = order[np.linspace(0, len(order) - 1, min(len(order), MOST_RUNS)).round().astype(int)]
+    chosen = order[np.linspace(0, len(order) - 1, min(len(order), _MOST_RUNS)).round().astype(int)]
     least = float(stated.min())
     history = History(
         Run((_SCALE * float(stated[place]) / least,), 1, "", float(measured[place]), stated=float(stated[place]))

@@ -167,7 +167,8 @@ def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float]
         )
     points = points_of(runs)
     check_design(points)
-    chosen, noise = chosen_law(points, levels), repeat_noise(runs)
+    noise = repeat_noise(runs)
+    chosen = chosen_law(points, levels, noise or 0.0)
     error = max(_LEAST_ERROR, _stated(chosen.off, noise or 0.0, len(np.unique(points.sizes))))
     beyond = max(_LEAST_BEYOND, _WIDER_BEYOND * error, _extrapolated(points, chosen))
     return Fitted(

@@ -79,7 +79,7 @@ def error_of(off: Floats) -> float:
     return float(np.mean(np.abs(1 / np.exp(np.clip(off, -_FARTHEST, _FARTHEST)) - 1)))
 
 
-def chosen_law(points: Points, levels: Sequence[float] = ()) -> Chosen:
+def chosen_law(points: Points, levels: Sequence[float] = (), noise: float = 0.0) -> Chosen:
     """Return the simplest law that no more complex one beats by a tenth.
 
     Each size is foretold by the others.
@@ -87,6 +87,7 @@ def chosen_law(points: Points, levels: Sequence[float] = ()) -> Chosen:
     Args:
         points: where the runs were.
         levels: bytes of each cache of the hosts, for runs whose memory is known.
+        noise: part of the run time by which repeats differ; a law that is nearer is not corrected by a curve.
     """
     possible, sizes = possible_terms(points), int(points.sizes.max()) + 1
     inside = working_set(points, possible) if levels else None
@@ -107,6 +108,10 @@ def chosen_law(points: Points, levels: Sequence[float] = ()) -> Chosen:
 
     name, off, errors = _best(points, formulas)
 
+    plain = Chosen(name, formulas(points)[name], off, errors, lambda part: formulas(part).get(name))
+    if error_of(off) <= noise:
+        return plain
+
     def curved(part: Points) -> dict[str, Law]:
         found = formulas(part)
         law = found.get(name)
@@ -119,7 +124,7 @@ def chosen_law(points: Points, levels: Sequence[float] = ()) -> Chosen:
         if error_of(bent[_CURVED]) < _BETTER * error_of(off) and curved(points):
             law = curved(points)[_CURVED]
             return Chosen(f"{name} {_CURVED}", law, bent[_CURVED], errors, lambda part: curved(part).get(_CURVED))
-    return Chosen(name, formulas(points)[name], off, errors, lambda part: formulas(part).get(name))
+    return plain
 
 
 def _best(points: Points, learner: Learner) -> tuple[str, Floats, dict[str, float]]:

@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
+from cosched.cli.model import app
 from cosched.evaluation import explain, load, load_hardware, profile
 from cosched.language import parse_psl, read
 from cosched.language.arithmetic import constant
@@ -58,9 +60,10 @@ def test_caches_make_shares_that_fit_quicker_as_the_page_says(tmp_path: Path) ->
 
 
 def test_the_python_examples_print_what_their_comments_say(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(ROOT)
+    (tmp_path / "models").symlink_to(ROOT / "models")
+    monkeypatch.chdir(tmp_path)
     for example in PAGE:
         if example.words[:1] == ("python",):
             exec(compile(example.text, example.place, "exec"), {})
@@ -68,6 +71,9 @@ def test_the_python_examples_print_what_their_comments_say(
     assert printed.startswith("(3, 16)\n[16 16 16]\n")
     assert "'kt'" in printed
     assert "16: 'compute'" in printed
+    shown = next(example.text for example in PAGE if "leave-one-size-out" in example.text)
+    command = ["fit", "stencil", "--table", "runs.csv", "--hardware", "x86_64_gigabit"]
+    assert CliRunner().invoke(app, command).output == shown
 
 
 def test_the_cluster_of_two_kinds_serves_the_ring(tmp_path: Path) -> None:

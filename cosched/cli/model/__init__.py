@@ -14,6 +14,7 @@ from cosched.cli.model.explain_command import explain
 from cosched.cli.model.fit_command import fit
 from cosched.cli.model.history_command import history
 from cosched.cli.model.predict_command import predict
+from cosched.cli.model.validate_command import validate
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
 from cosched.evaluation import load, parameters
 from cosched.language import check_files, format_source, read
@@ -93,6 +94,7 @@ app.command()(explain)
 app.command()(history)
 app.command()(derive)
 app.command()(fit)
+app.command()(validate)
 
 
 @app.command("parameters")

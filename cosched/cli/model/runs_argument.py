@@ -36,7 +36,9 @@ TasksOption = Annotated[bool, typer.Option("--tasks", help="Your finished tasks 
 NumbersOption = Annotated[
     str, typer.Option(metavar="NAMES", help="What the numbers in the tasks' commands are: nx,ny,steps.")
 ]
-ParametersOption = Annotated[str, typer.Option(metavar="NAMES", help="Only these parameters count; default: all.")]
+ParametersOption = Annotated[
+    str, typer.Option("--parameters", metavar="NAMES", help="Only these parameters count; default: all.")
+]
 ClassOption = Annotated[str, typer.Option("--class", metavar="CLASS", help="Only runs on this class of hosts.")]
 
 _MOST_TASKS = 1000
