@@ -16,6 +16,7 @@ from cosched.modelling.derivation import derive as derived
 __all__ = ["derive"]
 
 _LONGEST_FORMULA = 100
+_SURELY = 0.1
 
 
 def derive(
@@ -73,7 +74,10 @@ def _shortened(solved: SolvedBlock) -> str:
 
 def _how(solved: SolvedBlock) -> str:
     place = f", grows as {solved.like}" if solved.like else ", left out" if solved.small else ""
-    return f"exact{place}" if solved.formula.exact else f"approx ±{solved.formula.error:.0%}{place}: {solved.note}"
+    if solved.formula.exact:
+        return f"exact{place}"
+    digits = 0 if solved.formula.error > _SURELY else 1
+    return f"approx ±{solved.formula.error:.{digits}%}{place}: {solved.note}"
 
 
 def _summary(found: Derivation, file: Path) -> list[str]:
@@ -87,7 +91,8 @@ def _summary(found: Derivation, file: Path) -> list[str]:
         lines.append(f"not counted within: {', '.join(calls)}")
     if small := sum(each.small for each in found.blocks):
         lines.append(f"left out: {small} with less than 1 % of the counts each at the largest size")
-    return [*lines, f"wrote {file}; costs are guesses of 1 ns until `cosched model fit` has learnt them from runs"]
+    head = found.stated()[0].block.name if found.stated() else "BLOCK"
+    return [*lines, f"wrote {file}; each block costs 1 ns, a guess: --set {head}=… or runs tell"]
 
 
 def _document(found: Derivation, file: Path) -> dict[str, Any]:

@@ -187,7 +187,7 @@ class _Solving:
         return SolvedBlock(block, formula, share, calls, "" if formula.exact else why)
 
     def _alike(self, one: SolvedBlock, head: SolvedBlock) -> bool:
-        """Return whether two counts differ by a factor only, but for what does not matter at larger sizes."""
+        """Return whether two counts are nearly proportional at larger sizes."""
         larger = [{name: value * _LARGER for name, value in size.items()} for size in self._sizes]
         try:
             ratios = [float(one.formula.value(size) / head.formula.value(size)) for size in larger]
@@ -210,7 +210,7 @@ class _Solving:
 
 
 def _with_head(group: Sequence[SolvedBlock]) -> list[SolvedBlock]:
-    """Return blocks that grow alike, the first one with the share and the calls of all."""
+    """Give the first of blocks that grow alike the share and the calls of all."""
     head, *others = group
     calls = sorted({name for each in group for name in each.calls})
     return [replace(head, share=sum(each.share for each in group), calls=calls), *others]

@@ -1,4 +1,4 @@
-"""Programs are compiled for counting and run, in a temporary folder, with the rights of their user."""
+"""Programs are compiled for counting and run: in a temporary folder, as their user."""
 
 from __future__ import annotations
 

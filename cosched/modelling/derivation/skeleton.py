@@ -25,7 +25,7 @@ __all__ = ["TOOL", "Derivation", "SolvedBlock"]
 
 TOOL = "cosched model derive"
 _QUOTED = 70
-_MOST = 10**9
+_MOST = "1e9"
 _SMALL = 0.01
 
 
@@ -110,12 +110,14 @@ class Derivation:
         names = ", ".join(path.name for path in self.sources)
         yield f"(* {_comment(self.application)}: the blocks of {_comment(names)}, counted by `{TOOL}`"
         yield f"   in {len(self.sizes)} runs: {_comment(self.seen())}."
-        yield "   What a block costs is a guess until `cosched model fit` has learnt it from runs. *)"
+        yield "   What an execution of a block costs is a guess: set it from runs. *)"
         yield f"application {self.application} {{"
         yield "include hardware;"
         for each in self.parameters:
             if each.name != PROCESSORS:
                 yield self._declared(each)
+        for solved in self.stated():
+            yield f"var numeric: {solved.block.name} = 1 ns;"
         yield "option { error_below = 0.75, error_above = 4; }"
         processes = next((each.values for each in self.parameters if each.name == PROCESSORS), (1,))
         if len(processes) == 1:
@@ -139,7 +141,7 @@ class Derivation:
         count = f"({solved.formula.text()})" if len(solved.formula.terms) > 1 else solved.formula.text()
         if any(each.name == PROCESSORS for each in self.parameters):
             count = f"{count} / {PROCESSORS}"
-        yield f"compute <is measured, 1 ns * {count}>;"
+        yield f"compute <is measured, {solved.block.name} * {count}>;"
 
     def _declared(self, parameter: Parameter) -> str:
         """Return the declaration of a parameter: from 1, or from the least one seen where a count would be negative."""
@@ -158,7 +160,7 @@ class Derivation:
         return all(each.formula.value(corner) >= 0 for each in self.stated() for corner in corners)
 
     def _described(self, solved: SolvedBlock) -> str:
-        how = "exact" if solved.formula.exact else f"approx, {solved.formula.error:.0%} off at worst"
+        how = "exact" if solved.formula.exact else f"approx, {solved.formula.error:.1%} off at worst"
         return _comment(f"{self.lines(solved.block)}: {how}: {self.quoted(solved.block)}")
 
     def _counted(self, solved: SolvedBlock) -> str:

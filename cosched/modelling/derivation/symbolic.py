@@ -32,7 +32,10 @@ _NEAR = 1e-5  # of a coefficient and its fraction, before the exact test
 _MOST_DEGREE = 4
 _MOST_MONOMIALS = 4000
 _TRIED = 12  # approximate forms of a number of terms
-_GAIN = 0.8  # error of a form with one term more, as a part of the simpler form's
+_MOST_SMOOTH = 2  # terms of an approximation
+_MOST_PAIRED = 10
+_FACTORS = (1, 2, 20, 2000)  # halves
+_GAIN = 0.6  # error of a form with one term more, as a part of the simpler form's
 _SHIFTS = ("-2", "-1", "+1", "+2")
 
 
@@ -208,10 +211,8 @@ class Solver:
         """Return the form with the least error at sizes left out; a term more must be worth it."""
         pool, least = self._smooth, math.inf
         best: tuple[int, ...] = (0,)
-        for found in _pursued(pool, target, min(3, len(target) - _SPARE)):
-            growing = [
-                chosen for _cost, chosen in found if (_coefficients(pool.columns[list(chosen)], target) >= 0).all()
-            ]
+        for found in _pursued(pool, target, min(_MOST_SMOOTH, len(target) - _SPARE)):
+            growing = [chosen for _cost, chosen in found if self._positive(pool, chosen, target)]
             errors = [(self._left_out(pool, chosen, target), chosen) for chosen in growing[:_TRIED]]
             error, chosen = min(errors, default=(math.inf, best))
             if error < _GAIN * least:
@@ -219,13 +220,29 @@ class Solver:
         numbers: list[Value] = [float(number) for number in _coefficients(pool.columns[list(best)], target)]
         return Formula(_terms(pool, best, numbers), exact=False, error=least)
 
+    def _positive(self, pool: _Pool, chosen: Sequence[int], target: NDArray[np.float64]) -> bool:
+        """Return whether a sum of monomials is a possible count at sizes far above and somewhat below."""
+        numbers = _coefficients(pool.columns[list(chosen)], target)
+        if (numbers >= 0).all():
+            return True
+        terms = _terms(pool, chosen, [float(number) for number in numbers])
+        formula = Formula(terms, exact=False)
+        return all(
+            float(formula.value({name: max(value * factor // 2, 1) for name, value in size.items()})) > 0
+            for size in self._sizes
+            for factor in _FACTORS
+        )
+
     def _left_out(self, pool: _Pool, chosen: Sequence[int], target: NDArray[np.float64]) -> float:
+        """Return the greatest relative error at counts left out: each one, and the greatest third together."""
         columns = pool.columns[list(chosen)]
+        places = np.arange(len(target))
+        parts = [places == place for place in places]
+        parts.append(np.isin(places, np.argsort(target)[-(len(target) // 3) :]))
         worst = 0.0
-        for place in range(len(target)):
-            kept = np.arange(len(target)) != place
-            predicted = float(_coefficients(columns[:, kept], target[kept]) @ columns[:, place])
-            worst = max(worst, abs(predicted - target[place]) / max(target[place], 1.0))
+        for part in parts:
+            predicted = _coefficients(columns[:, ~part], target[~part]) @ columns[:, part]
+            worst = max(worst, float((np.abs(predicted - target[part]) / np.maximum(target[part], 1.0)).max()))
         return worst
 
 
@@ -313,14 +330,13 @@ def _atoms(names: Sequence[str], sizes: Sequence[Mapping[str, int]]) -> Iterator
 
 
 def _two_atoms(names: Sequence[str], atoms: Sequence[str]) -> Iterator[_Monomial]:
-    """Yield squares of atoms and products of two, alone or with one parameter."""
-    few = atoms[:12]
+    """Yield powers of atoms and products of two, with parameters."""
+    few = atoms[:_MOST_PAIRED]
     for place, one in enumerate(few):
-        for other in few[place:]:
-            factors = ((one, 2),) if one == other else ((one, 1), (other, 1))
+        pairs = [((one, 2),), ((one, 3),), *(((one, 1), (other, 1)) for other in few[place + 1 :])]
+        for factors in pairs:
             yield _Monomial(factors, 8)
-            for name in names:
-                yield _Monomial(((name, 1), *factors), 9)
+            yield from (_Monomial(((name, power), *factors), 8.0 + power) for name in names for power in (1, 2))
 
 
 def _logarithms(names: Sequence[str]) -> Iterator[_Monomial]:

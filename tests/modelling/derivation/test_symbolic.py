@@ -105,9 +105,22 @@ def test_counts_that_depend_on_data_are_approximated() -> None:
     found = _SOLVER.solve(counts)
     assert not found.exact
     assert found.error < 0.05
-    assert all(term.coefficient > 0 for term in found.terms)
     big = {"nx": 4000, "ny": 20, "steps": 3}
     assert float(found.value(big)) == pytest.approx(4000 * math.log2(4000) * 1.37, rel=0.2)
+
+
+def test_comparisons_of_a_heapsort_are_approximated() -> None:
+    sizes = draw_sizes(parse_sizes("n=100..3000"), 16)
+    found = Solver(sizes).solve([round(n * math.log2(n) - 1.52 * n + n % 5) for n in (size["n"] for size in sizes)])
+    assert not found.exact
+    assert found.error < 0.01
+    assert float(found.value({"n": 10**6})) == pytest.approx(10**6 * (math.log2(10**6) - 1.52), rel=0.02)
+
+
+def test_approximations_are_never_negative_where_it_matters() -> None:
+    sizes = draw_sizes(parse_sizes("n=20..60"), 12)
+    found = Solver(sizes).solve([max(size["n"] * 100 - size["n"] ** 2 + size["n"] % 3, 1) for size in sizes])
+    assert all(float(found.value({"n": n})) > 0 for n in (16, 60, 600, 60000))
 
 
 def test_coefficients_are_written_as_fractions() -> None:
