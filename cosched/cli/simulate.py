@@ -17,6 +17,7 @@ from cosched.scheduling.policies import PolicyName
 from cosched.simulation.experiment import INTERVAL_SUFFIX, averaged_rows
 from cosched.simulation.experiments import EXPERIMENT_NAMES, load_experiment
 from cosched.simulation.seed_runs import tables_by_seed
+from cosched.simulation.trace_predictions import Predictions
 from cosched.simulation.trace_replay import ONLINE_POLICIES, Moldability, trace_experiment
 
 if TYPE_CHECKING:
@@ -43,16 +44,18 @@ def command(
         ),
     ] = None,
     moldability: Annotated[Moldability, typer.Option(help="Run times on other counts.")] = Moldability.RIGID,
-    requested: Annotated[bool, typer.Option(help="Predict what the trace's users asked for.")] = False,
+    predictions: Annotated[Predictions, typer.Option(help="Of the replay's run times.")] = Predictions.RECORDED,
+    requested: Annotated[bool, typer.Option("--requested", help="The same as --predictions requested.")] = False,
 ) -> None:
     """Run an experiment, or replay a trace, in virtual time by the daemon's own core."""
     if trace is not None:
         if name:
             raise UserError(f"give either {name} or --trace, not both")
         policies = list(dict.fromkeys(policy or [PolicyName.GENETIC]))
-        chosen = trace_experiment(read_swf(trace), trace.name, policies, moldability, requested=requested)
-    elif policy or requested or moldability is not Moldability.RIGID:
-        raise UserError("--policy, --moldability and --requested are for the replay of a trace: give --trace FILE")
+        origin = Predictions.REQUESTED if requested else predictions
+        chosen = trace_experiment(read_swf(trace), trace.name, policies, moldability, origin)
+    elif policy or requested or predictions is not Predictions.RECORDED or moldability is not Moldability.RIGID:
+        raise UserError("--policy, --moldability and --predictions are for the replay of a trace: give --trace FILE")
     elif not name:
         if set_ or plot:
             raise UserError(f"--set and --plot are for an experiment: name one of {', '.join(EXPERIMENT_NAMES)}")

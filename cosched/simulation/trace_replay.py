@@ -11,6 +11,7 @@ import random
 import statistics
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.core_settings import CoreSettings
@@ -23,6 +24,7 @@ from cosched.scheduling.policies import POLICIES, PolicyName
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 from cosched.simulation.kernel_batch import SIMULATED_INSTANCE, run_time_factors
 from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
+from cosched.simulation.trace_predictions import Predictions, trace_predictor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,6 +111,12 @@ MOST_PROCESSORS = 16_384  # each is a host of its own
 ONLINE_POLICIES = frozenset(name for name, policy in POLICIES.items() if policy.online)
 """Policies that can run a domain as tasks come and go."""
 
+_PREDICTED = {
+    Predictions.RECORDED: "predicted as recorded",
+    Predictions.REQUESTED: "predicted as users asked for",
+    Predictions.LAST_TWO: "predicted by users' last two jobs",
+    Predictions.RUNS: "predicted by users' earlier jobs",
+}
 _SHORTEST_COUNTED = 10.0  # bounded slowdown counts shorter jobs as so long (Feitelson, Rudolph: JSSPP 1998), seconds
 
 
@@ -118,8 +126,9 @@ class ReplayConditions:
 
     Attributes:
         moldability: model of run times on other numbers of processors.
-        requested: predictions are the times that users asked for where they did, else the recorded ones.
-        noise: standard deviation of ln(actual ÷ predicted); predictions are then wrong even where not `requested`.
+        predictions: their origin; on other numbers of processors as `moldability` says.
+        noise: standard deviation of ln(actual ÷ predicted); predictions are then wrong even where they are the recorded
+            times.
         least_slack: a deadline is submission + slack · recorded run time (counted as 10 s at least), the slack
             uniform from here…
         most_slack: …to here.
@@ -128,7 +137,7 @@ class ReplayConditions:
     """
 
     moldability: Moldability = Moldability.RIGID
-    requested: bool = False
+    predictions: Predictions = Predictions.RECORDED
     noise: float = 0.0
     least_slack: float = 2.0
     most_slack: float = 20.0
@@ -169,22 +178,59 @@ def replay_trace(
         _refuse_parallel_jobs(records, policy)
     settings = CoreSettings(SIMULATED_INSTANCE, policy=str(policy), seed=conditions.seed, margin=0.0)
     planner = SimulatedPlanner(conditions.generations, conditions.seed) if POLICIES[policy].searched else None
-    tasks = [_task(place, record, processors, conditions) for place, record in enumerate(records, start=1)]
-    actual = run_time_factors(conditions.noise, conditions.seed)
-
-    def seconds(task: Task, count: int) -> float:
-        assert task.profile is not None
-        record = records[task.number - 1]
-        return task.profile.on(count) * (record.seconds / _predicted(record, conditions)) * actual(task)
-
-    domain = SimulatedDomain(settings, processors, seconds, planner)
-    for task in tasks:
-        domain.post(TaskSubmitted(task.submitted, task))
+    domain = _ReplayedDomain(settings, records, processors, conditions, planner)
     domain.run()
-    waits = [0.0] * len(tasks)
+    waits = [0.0] * len(records)
     for run in domain.runs:
-        waits[int(run.task) - 1] = run.started - tasks[int(run.task) - 1].submitted
-    return TraceReplay(_measured_row(policy, domain.runs, tasks, records, processors, waits), tuple(waits))
+        waits[int(run.task) - 1] = run.started - records[int(run.task) - 1].submitted
+    row = _measured_row(policy, domain.runs, domain.tasks, records, processors, waits)
+    return TraceReplay({**row, **_prediction_errors(records, domain.foretold)}, tuple(waits))
+
+
+class _ReplayedDomain(SimulatedDomain):
+    """A domain at which a trace's jobs arrive; each is predicted then.
+
+    Attributes:
+        tasks: those that have arrived, in the trace's order.
+        foretold: low, expected and high seconds of each, on the recorded processors.
+    """
+
+    def __init__(
+        self,
+        settings: CoreSettings,
+        records: Sequence[RecordedJob],
+        processors: int,
+        conditions: ReplayConditions,
+        planner: SimulatedPlanner | None,
+    ) -> None:
+        super().__init__(settings, processors, self._actual_seconds, planner)
+        self.tasks: list[Task] = []
+        self.foretold: list[tuple[float, float, float]] = []
+        self._records = records
+        self._processors = processors
+        self._conditions = conditions
+        self._predictor = trace_predictor(conditions.predictions)
+        self._factor = run_time_factors(conditions.noise, conditions.seed)
+        for place, record in enumerate(records, start=1):
+            self.calendar.at(record.submitted, partial(self._arrive, place, record))
+
+    def completed(self, run: SimulatedRun) -> None:
+        """Note a run that has ended, and learn from it."""
+        super().completed(run)
+        place = int(run.task) - 1
+        self._predictor.learn(self._records[place], self.foretold[place])
+
+    def _arrive(self, place: int, record: RecordedJob) -> None:
+        foretold = self._predictor.predict(record)
+        task = _task(place, record, foretold[1], self._processors, self._conditions)
+        self.foretold.append(foretold)
+        self.tasks.append(task)
+        self.carry_out(self.handle(TaskSubmitted(record.submitted, task)))
+
+    def _actual_seconds(self, task: Task, count: int) -> float:
+        assert task.profile is not None
+        record, (_, expected, _) = self._records[task.number - 1], self.foretold[task.number - 1]
+        return task.profile.on(count) * (record.seconds / expected) * self._factor(task)
 
 
 def wait_charts(replays: Mapping[str, TraceReplay], title: str) -> dict[str, str]:
@@ -202,15 +248,25 @@ def wait_charts(replays: Mapping[str, TraceReplay], title: str) -> dict[str, str
     return {"waits": line_plot(lines, f"{title}: waits", "wait at most (s)", "share of the jobs", log_x=True)}
 
 
-def _predicted(record: RecordedJob, conditions: ReplayConditions) -> float:
-    return record.requested if conditions.requested and record.requested is not None else record.seconds
+def _prediction_errors(
+    records: Sequence[RecordedJob], foretold: Sequence[tuple[float, float, float]]
+) -> dict[str, float | None]:
+    """Return how far predictions were off, and how many of those with a range were within."""
+    expected = [(middle, record.seconds) for (_, middle, _), record in zip(foretold, records, strict=True)]
+    ranged = [
+        low <= record.seconds <= high for (low, _, high), record in zip(foretold, records, strict=True) if low < high
+    ]
+    return {
+        "error": statistics.fmean(abs(middle - seconds) for middle, seconds in expected),
+        "relative_error": statistics.median(abs(middle / seconds - 1) for middle, seconds in expected),
+        "off_by_two": statistics.fmean(max(middle / seconds, seconds / middle) >= 2 for middle, seconds in expected),
+        "within": statistics.fmean(ranged) if ranged else None,
+    }
 
 
-def _task(place: int, record: RecordedJob, processors: int, conditions: ReplayConditions) -> Task:
+def _task(place: int, record: RecordedJob, expected: float, processors: int, conditions: ReplayConditions) -> Task:
     seed = f"{conditions.seed}/{record.number}"
-    predicted = moldable_times(
-        conditions.moldability, _predicted(record, conditions), record.processors, processors, seed
-    )
+    predicted = moldable_times(conditions.moldability, expected, record.processors, processors, seed)
     slack = random.Random(f"{seed}/slack").uniform(conditions.least_slack, conditions.most_slack)  # noqa: S311  repeatable
     deadline = record.submitted + slack * max(record.seconds, _SHORTEST_COUNTED)
     spec = TaskSpec(f"job {record.number}", "job", ("job",), deadline=deadline)
@@ -269,7 +325,7 @@ def _measured_row(
 
 
 def trace_experiment(
-    trace: WorkloadTrace, title: str, policies: Sequence[PolicyName], moldability: Moldability, *, requested: bool
+    trace: WorkloadTrace, title: str, policies: Sequence[PolicyName], moldability: Moldability, predictions: Predictions
 ) -> Experiment:
     """Return an experiment that replays a trace.
 
@@ -278,7 +334,7 @@ def trace_experiment(
         title: for people, the trace's name.
         policies: each is a row.
         moldability: model of run times on other numbers of processors.
-        requested: predictions are the times that users asked for.
+        predictions: their origin.
     """
     done: dict[tuple[float, ...], dict[str, TraceReplay]] = {}  # charts are drawn of the replays that gave the rows
 
@@ -291,7 +347,7 @@ def trace_experiment(
     def replays_anew(seed: int, options: Mapping[str, float]) -> dict[str, TraceReplay]:
         conditions = ReplayConditions(
             moldability,
-            requested,
+            predictions,
             options["noise"],
             options["least_slack"],
             options["most_slack"],
@@ -307,7 +363,7 @@ def trace_experiment(
     def draw(_rows: Sequence[ResultRow], seed: int, options: Mapping[str, float]) -> dict[str, str]:
         return wait_charts(replays(seed, options), title)
 
-    predicted = "predicted as users asked for" if requested else "predicted as recorded"
+    predicted = _PREDICTED[predictions]
     jobs = f"{len(trace.records)} jobs recorded on {trace.processors} processors"
     return Experiment(
         name="trace",

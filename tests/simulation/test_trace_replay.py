@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from cosched.errors import UserError
 from cosched.scheduling.formats.swf import parse_swf
 from cosched.scheduling.policies import POLICIES, PolicyName
+from cosched.simulation.trace_predictions import Predictions
 from cosched.simulation.trace_replay import (
     Moldability,
     ReplayConditions,
@@ -45,7 +46,9 @@ def test_the_figures_of_a_queue_worked_out_by_hand() -> None:
 
 def test_a_job_shorter_than_its_user_said_gives_its_processors_back_early() -> None:
     trace = parse_swf("\n".join([line(1, 0, 100, 2, 1000), line(2, 10, 50, 2, 60)]))
-    assert replay_trace(trace, PolicyName.EASY, ReplayConditions(requested=True)).waits == (0.0, 90.0)
+    found = replay_trace(trace, PolicyName.EASY, ReplayConditions(predictions=Predictions.REQUESTED))
+    assert found.waits == (0.0, 90.0)
+    assert (found.row["error"], found.row["off_by_two"], found.row["within"]) == (455.0, 0.5, None)
 
 
 @pytest.mark.parametrize("policy", ["genetic", "fcfs-arbitrary", "easy", "conservative", "edf", "two-phase", "tunable"])
@@ -147,7 +150,9 @@ def test_downeys_formula(count: int, parallelism: float, variance: float, speed_
 
 def test_a_row_for_each_policy_and_what_is_set_is_used() -> None:
     trace = parse_swf(swf(30))
-    chosen = trace_experiment(trace, "small", [PolicyName.EASY, PolicyName.EDF], Moldability.RIGID, requested=False)
+    chosen = trace_experiment(
+        trace, "small", [PolicyName.EASY, PolicyName.EDF], Moldability.RIGID, Predictions.RECORDED
+    )
     rows = chosen.run(1, chosen.settings({"jobs": "12"}))
     assert [(row["policy"], row["jobs"]) for row in rows] == [("easy", 12), ("edf", 12)]
     larger = chosen.run(1, chosen.settings({"jobs": "12", "processors": "64"}))
@@ -157,5 +162,5 @@ def test_a_row_for_each_policy_and_what_is_set_is_used() -> None:
 
 def test_what_was_assumed_of_the_jobs_is_told() -> None:
     """The JSON of a replay did not say by which model of run times it had come about."""
-    chosen = trace_experiment(parse_swf(swf(3)), "small", [PolicyName.EASY], Moldability.DOWNEY, requested=True)
+    chosen = trace_experiment(parse_swf(swf(3)), "small", [PolicyName.EASY], Moldability.DOWNEY, Predictions.REQUESTED)
     assert chosen.reproduces.endswith("processors, downey, predicted as users asked for")

@@ -9,13 +9,12 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cosched.prediction.coverage import Width
-from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History, Run, history_profile
-from cosched.prediction.pooling import Pool
+from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run, history_profile
+from cosched.prediction.learning import LearntRuns
 from cosched.prediction.profile import slowest_profile
 
 if TYPE_CHECKING:
@@ -29,23 +28,18 @@ if TYPE_CHECKING:
 __all__ = ["RunHistory"]
 
 _MOST_REMEMBERED = 1024  # programs
-_ANEW = 1.1  # times as many runs as when all was learnt last, and it is learnt anew: it takes some 40 ms of 100 runs
-_SURPRISING = 3.0  # deviations; what is as far off may be a stray run, or a change
 _MOST_JUDGED = 2000  # runs of all programs, by which the width of ranges is learnt
 _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
 
 
 @dataclass(frozen=True, slots=True)
-class _Learnt:
+class _Known:
     """What is known of one key.
 
     Attributes:
         newest: its newest run.
-        history: None where there are too few runs.
-        stated: those runs of which something was foretold, to learn how far that is off; None where there are too few.
         looked: when a newer one was looked for, seconds of the monotonic clock.
-        count: how many runs there are.
-        anew: how many there were when all was last learnt anew.
+        learnt: what the runs taught.
         asked: for what a prediction was last asked for; None before.
         profile: the answer.
         corrected: the last answer to what a model or a user says, with the question.
@@ -54,12 +48,9 @@ class _Learnt:
 
     newest: int
     looked: float
-    history: History | None
-    stated: Pool | None
+    learnt: LearntRuns
     asked: tuple[tuple[float, ...], range, tuple[str, ...], str] | None = None
     profile: Profile | None = None
-    count: int = 0
-    anew: int = 0
     corrected: tuple[tuple[tuple[float, ...], Profile, str], Profile] | None = None
     owed: float = 0.0
 
@@ -79,7 +70,7 @@ class RunHistory:
         self._look = look
         self._explore = explore
         self._guard = threading.Lock()
-        self._known: OrderedDict[str, _Learnt] = OrderedDict()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
         self._width, self._judged, self._looked = Width(), 0, -math.inf
 
     def profile(
@@ -101,22 +92,22 @@ class RunHistory:
         Raises:
             StoreFault: the runs cannot be read.
         """
-        learnt = self._learnt(features)
-        if learnt.history is None:
+        known = self._known_of(features)
+        if known.learnt.history is None:
             return None
-        history, place = learnt.history, (features.numbers, counts, tuple(classes), program)
-        if place == learnt.asked:
-            return learnt.profile
+        history, place = known.learnt.history, (features.numbers, counts, tuple(classes), program)
+        if place == known.asked:
+            return known.profile
         low, high = min(history.counts), max(history.counts)
         usable = [count for count in counts if low <= 2 * count and count <= 2 * high]
         if not usable:
             return None
         found = [history_profile(history, features.numbers, usable, name, program) for name in classes or ("",)]
-        known = [profile for profile in found if profile is not None]
-        profile = slowest_profile(known, "+".join(classes)) if len(known) == len(found) else None
+        told = [profile for profile in found if profile is not None]
+        profile = slowest_profile(told, "+".join(classes)) if len(told) == len(found) else None
         if profile is not None:
             profile = profile.widened(self._width_now().factor)
-        self._keep(features.key, replace(learnt, asked=place, profile=profile))
+        self._keep(features.key, replace(known, asked=place, profile=profile))
         return profile
 
     def corrected(self, features: RunFeatures, stated: Profile, classes: Sequence[str], program: str = "") -> Profile:
@@ -134,24 +125,25 @@ class RunHistory:
         Raises:
             StoreFault: the runs cannot be read.
         """
-        learnt = self._learnt(features)
-        if learnt.stated is None:
+        known = self._known_of(features)
+        pool = known.learnt.stated
+        if pool is None:
             return stated
         place = (features.numbers, stated, program)
-        if learnt.corrected is not None and learnt.corrected[0] == place:
-            return learnt.corrected[1]
+        if known.corrected is not None and known.corrected[0] == place:
+            return known.corrected[1]
         if stated.classes:
             parts = [(each, each.hardware) for each in stated.classes]
         else:  # one prediction for all hosts, whatever their classes are
             parts = [(stated, name) for name in classes or ("",)]
-        made = [learnt.stated.corrected(features.numbers, each, name, program) for each, name in parts]
-        known = [part for part in made if part is not None]
-        found = slowest_profile(known, stated.hardware) if len(known) == len(made) else stated
+        made = [pool.corrected(features.numbers, each, name, program) for each, name in parts]
+        told = [part for part in made if part is not None]
+        found = slowest_profile(told, stated.hardware) if len(told) == len(made) else stated
         if not stated.classes:
             found = replace(found, classes=())
         if found is not stated:
             found = found.widened(self._width_now().factor)
-        self._keep(features.key, replace(learnt, corrected=(place, found)))
+        self._keep(features.key, replace(known, corrected=(place, found)))
         return found
 
     def explored(self, features: RunFeatures, profile: Profile, longest: float) -> Profile:
@@ -167,8 +159,8 @@ class RunHistory:
         Raises:
             StoreFault: the runs cannot be read.
         """
-        learnt = self._learnt(features)
-        history = learnt.stated if profile.stated else learnt.history
+        known = self._known_of(features)
+        history = known.learnt.stated if profile.stated else known.learnt.history
         if not self._explore or history is None or profile.low is None or profile.high is None:
             return profile
         few = {count for count in range(1, len(profile.seconds) + 1) if history.tried(count) < FEWEST_RUNS}
@@ -181,8 +173,8 @@ class RunHistory:
         ]
         if not hopes:
             return profile
-        owed = learnt.owed + self._explore
-        self._keep(features.key, replace(learnt, owed=owed % 1.0))
+        owed = known.owed + self._explore
+        self._keep(features.key, replace(known, owed=owed % 1.0))
         count = min(hopes)[1]
         return replace(profile.limited(count, count), explores=True) if owed >= 1.0 else profile
 
@@ -192,7 +184,7 @@ class RunHistory:
         Raises:
             StoreFault: the runs cannot be read.
         """
-        return max(FEWEST_RUNS - self._learnt(features).count, 0)
+        return max(FEWEST_RUNS - self._known_of(features).learnt.count, 0)
 
     def _width_now(self) -> Width:
         """Return how wide ranges must be, from how often those of all programs held."""
@@ -204,7 +196,7 @@ class RunHistory:
                     self._judged, self._width = number, self._width.learn(within=within)
             return self._width
 
-    def _learnt(self, features: RunFeatures) -> _Learnt:
+    def _known_of(self, features: RunFeatures) -> _Known:
         with self._guard:
             known = self._known.get(features.key)
         now = time.monotonic()
@@ -213,42 +205,15 @@ class RunHistory:
         newest = self._runs.newest(features.key)
         if known is not None and known.newest == newest:
             return self._keep(features.key, replace(known, looked=now))
-        found = None if known is None else self._added(features, known, newest, now)
+        found, owed = None, 0.0
+        if known is not None:
+            owed = known.owed
+            if newest > known.newest and known.learnt.room > 0:
+                newer = self._runs.since(features.key, known.newest, known.learnt.room + 1)
+                found = known.learnt.with_runs(self._like(features, newer))
         if found is None:
-            found = self._anew(features, newest, now, 0.0 if known is None else known.owed)
-        return self._keep(features.key, found)
-
-    def _anew(self, features: RunFeatures, newest: int, now: float, owed: float) -> _Learnt:
-        runs = self._like(features, self._runs.of(features.key, MOST_RUNS))
-        stated = [run for run in runs if run.stated is not None]
-        off = Pool(stated) if len(stated) >= FEWEST_RUNS else None
-        history = off.alone if off is not None and len(stated) == len(runs) else None
-        if history is None and len(runs) >= FEWEST_RUNS:
-            history = History(replace(run, stated=None) for run in runs)
-        return _Learnt(newest, now, history, off, count=len(runs), anew=len(runs), owed=owed)
-
-    def _added(self, features: RunFeatures, known: _Learnt, newest: int, now: float) -> _Learnt | None:
-        """Return what is known with newer runs added; None where all is to be learnt anew."""
-        room = int(_ANEW * known.anew) - known.count
-        history, pool = known.history, known.stated
-        if history is None or room <= 0 or newest < known.newest or (pool is not None and pool.alone is not history):
-            return None
-        runs = self._like(features, self._runs.since(features.key, known.newest, room + 1))
-        if not 0 < len(runs) <= room:
-            return None
-        for run in runs:
-            off, deviation = history.off(run)
-            if abs(off) > _SURPRISING * deviation or (run.stated is None) != (pool is None):
-                return None
-            if pool is None:
-                history = copy(history)
-                history.add(run)
-            else:
-                pool = copy(pool)
-                pool.add(run)
-                history = pool.alone
-        count = known.count + len(runs)
-        return _Learnt(newest, now, history, pool, count=count, anew=known.anew, owed=known.owed)
+            found = LearntRuns.of(self._like(features, self._runs.of(features.key, MOST_RUNS)))
+        return self._keep(features.key, _Known(newest, now, found, owed=owed))
 
     @staticmethod
     def _like(features: RunFeatures, kept: Sequence[RunRecord]) -> list[Run]:
@@ -258,10 +223,10 @@ class RunHistory:
             if len(each.numbers) == len(features.numbers)
         ]
 
-    def _keep(self, key: str, learnt: _Learnt) -> _Learnt:
+    def _keep(self, key: str, known: _Known) -> _Known:
         with self._guard:
-            self._known[key] = learnt
+            self._known[key] = known
             self._known.move_to_end(key)
             if len(self._known) > _MOST_REMEMBERED:
                 self._known.popitem(last=False)
-        return learnt
+        return known

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from cosched.scheduling.formats.swf import RecordedJob
+from cosched.simulation.trace_predictions import Predictions, trace_predictor
+
+
+def _job(number: int, seconds: float, user: int = 1, requested: float | None = 1000.0) -> RecordedJob:
+    return RecordedJob(number, 0.0, seconds, 4, requested, user)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "expected"),
+    [(Predictions.RECORDED, 30.0), (Predictions.REQUESTED, 1000.0), (Predictions.LAST_TWO, 35.0)],
+)
+def test_a_jobs_time_is_foretold_from_its_users_earlier_ones(predictions: Predictions, expected: float) -> None:
+    predictor = trace_predictor(predictions)
+    for number, seconds in enumerate((90.0, 20.0, 50.0)):
+        job = _job(number, seconds)
+        predictor.learn(job, predictor.predict(job))
+    assert predictor.predict(_job(4, 30.0)) == (expected,) * 3
+    stranger = _job(5, 30.0, user=2)
+    assert predictor.predict(stranger) == ((30.0 if predictions is Predictions.RECORDED else 1000.0),) * 3
+
+
+def test_no_job_is_foretold_to_take_longer_than_it_may() -> None:
+    for predictions in (Predictions.LAST_TWO, Predictions.RUNS):
+        predictor = trace_predictor(predictions)
+        for number in range(6):
+            predictor.learn(_job(number, 900.0), (900.0,) * 3)
+        assert max(predictor.predict(_job(9, 50.0, requested=60.0))) <= 60.0
+
+
+def test_users_who_ask_for_too_much_are_found_out_and_nine_jobs_in_ten_stay_within_the_range() -> None:
+    draw, predictor, within, off = random.Random(3), trace_predictor(Predictions.RUNS), [], []
+    for number in range(250):
+        asked = draw.choice((600.0, 3600.0, 7200.0))
+        job = _job(number, asked / 5 * math.exp(draw.gauss(0, 0.3)), requested=asked)
+        low, expected, high = foretold = predictor.predict(job)
+        predictor.learn(job, foretold)
+        if number >= 50:
+            within.append(low <= job.seconds <= high)
+            off.append(abs(math.log(expected / job.seconds)))
+    assert sum(off) / len(off) < 0.3
+    assert 0.84 <= sum(within) / len(within) <= 0.96
