@@ -31,11 +31,13 @@ _DENOMINATORS = 24
 _NEAR = 1e-5  # of a coefficient and its fraction, before the exact test
 _MOST_DEGREE = 4
 _MOST_MONOMIALS = 4000
-_TRIED = 12  # approximate forms of a number of terms
+_TRIED = 20  # approximate forms of a number of terms
 _MOST_SMOOTH = 2  # terms of an approximation
 _MOST_PAIRED = 10
 _FACTORS = (1, 2, 20, 2000)  # halves
-_GAIN = 0.6  # error of a form with one term more, as a part of the simpler form's
+_NEARLY, _NEGLIGIBLE = 1.5, 0.002  # errors of approximate forms that count as the same
+_FAR = 1000
+_BREVITY = 0.3  # a form of two terms must err this power of two less
 _SHIFTS = ("-2", "-1", "+1", "+2")
 
 
@@ -208,30 +210,35 @@ class Solver:
         )
 
     def _approximate(self, target: NDArray[np.float64]) -> Formula:
-        """Return the form with the least error at sizes left out; a term more must be worth it."""
-        pool, least = self._smooth, math.inf
-        best: tuple[int, ...] = (0,)
+        """Return the form that grows slowest of those with nearly the least error at sizes left out."""
+        pool = self._smooth
+        forms: list[Formula] = []
         for found in _pursued(pool, target, min(_MOST_SMOOTH, len(target) - _SPARE)):
-            growing = [chosen for _cost, chosen in found if self._positive(pool, chosen, target)]
-            errors = [(self._left_out(pool, chosen, target), chosen) for chosen in growing[:_TRIED]]
-            error, chosen = min(errors, default=(math.inf, best))
-            if error < _GAIN * least:
-                least, best = error, chosen
-        numbers: list[Value] = [float(number) for number in _coefficients(pool.columns[list(best)], target)]
-        return Formula(_terms(pool, best, numbers), exact=False, error=least)
+            for _cost, chosen in found[:_TRIED]:
+                numbers: list[Value] = [float(number) for number in _coefficients(pool.columns[list(chosen)], target)]
+                error = self._left_out(pool, chosen, target)
+                forms.append(Formula(_terms(pool, chosen, numbers), exact=False, error=error))
+        forms = [form for form in forms if self._positive(form)]
+        if not forms:
+            return Formula((Term(float(target.mean()), ()),), exact=False, error=float(np.ptp(target) / target.mean()))
+        bound = _NEARLY * min(form.error for form in forms) + _NEGLIGIBLE
+        near = (form for form in forms if form.error <= bound)
+        return min(near, key=lambda form: (self._growth(form), form.error * len(form.terms) ** _BREVITY))
 
-    def _positive(self, pool: _Pool, chosen: Sequence[int], target: NDArray[np.float64]) -> bool:
-        """Return whether a sum of monomials is a possible count at sizes far above and somewhat below."""
-        numbers = _coefficients(pool.columns[list(chosen)], target)
-        if (numbers >= 0).all():
+    def _positive(self, form: Formula) -> bool:
+        """Return whether a form is a possible count far above the sizes and somewhat below them."""
+        if all(term.coefficient >= 0 for term in form.terms):
             return True
-        terms = _terms(pool, chosen, [float(number) for number in numbers])
-        formula = Formula(terms, exact=False)
         return all(
-            float(formula.value({name: max(value * factor // 2, 1) for name, value in size.items()})) > 0
+            float(form.value({name: max(value * factor // 2, 1) for name, value in size.items()})) > 0
             for size in self._sizes
             for factor in _FACTORS
         )
+
+    def _growth(self, form: Formula) -> int:
+        """Return the logarithm of a form's values far above the sizes, rounded."""
+        far = [{name: value * _FAR for name, value in size.items()} for size in self._sizes]
+        return round(sum(math.log(float(form.value(size))) for size in far) / len(far))
 
     def _left_out(self, pool: _Pool, chosen: Sequence[int], target: NDArray[np.float64]) -> float:
         """Return the greatest relative error at counts left out: each one, and the greatest third together."""

@@ -1,0 +1,1 @@
+"""Programs whose counts are solved, and how well: `python -m benchmarks.derivation`."""
