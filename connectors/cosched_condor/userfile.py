@@ -40,11 +40,13 @@ _COSCHED_REQUESTS = {
     "deadline": "deadline",
     "hosts": "hosts",
     "name": "name",
+    "norequeue": "no-requeue",
     "priority": "priority",
     "profile": "profile",
     "retries": "retries",
     "runtime": "runtime",
 }
+_FLAGS = ("besteffort", "norequeue")
 # Commands of HTCondor's that cosched does itself.
 _REQUESTS_OF_COMMANDS = {"max_retries": "retries", "priority": "priority", "prio": "priority"}
 # Commands that cosched decides: where and when the job runs, and how it is followed.
@@ -254,9 +256,9 @@ def _cosched_requests(commands: Mapping[str, str], origin: UserFileOrigin) -> It
         elif name not in _COSCHED_REQUESTS:
             known = ", ".join(f"+Cosched{request.title()}" for request in _COSCHED_REQUESTS)
             raise UserError(f"{origin.name}: +Cosched{name} is unknown: write one of {known}, +CoschedSet_NAME")
-        elif name == "besteffort":
+        elif name in _FLAGS:
             if text.lower() == "true":
-                yield "best-effort", ""
+                yield _COSCHED_REQUESTS[name], ""
         else:
             yield _COSCHED_REQUESTS[name], text
 

@@ -37,6 +37,7 @@ _COSCHED_REQUESTS = {
     "deadline": True,
     "hosts": True,
     "name": True,
+    "no-requeue": False,
     "priority": True,
     "profile": True,
     "retries": True,
@@ -87,7 +88,7 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
         environment=_environment(options.get("export"), origin.environment),
         time_limit=parse_time_limit(options["time"]) if "time" in options else None,
         begin=parse_begin(options["begin"]) if "begin" in options else "",
-        requests=tuple(requests),
+        requests=(*requests, *((("no-requeue", ""),) if "no-requeue" in options else ())),
     )
     jobs = [job] if "array" not in options else list(_array_tasks(job, *parse_array(options["array"])))
     for each in jobs[:1]:

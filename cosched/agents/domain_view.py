@@ -86,16 +86,15 @@ class DomainView:
     def expected(self, time: float) -> list[ExpectedEnd]:
         """Return the waiting tasks that have deadlines, in the plan's order.
 
-        What comes after tasks of ours stays with them until they have completed, and what may not begin yet or
-        was adopted stays, too, as does a task of an array of which not all may run at once.
+        What comes after tasks of ours stays with them until they have completed. What may not begin yet, or what no
+        other domain may have, stays, too.
         """
         waiting = [self._core.tasks[name] for name in self._core.plan.tasks]
         asked = [
             (task, task.spec.deadline)
             for task in waiting
             if task.spec.deadline is not None
-            and not task.spec.adopted
-            and not task.spec.array_at_most
+            and not task.spec.stays
             and (task.spec.begin or 0.0) <= time
             and self._core.staged(task, time)
             and not self._core.predecessors(task.id)

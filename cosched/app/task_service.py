@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
+from cosched.api.sizes import parse_memory
 from cosched.app.share_service import check_share_of_hosts
-from cosched.app.submission.admission import check_deadline_can_be_met
-from cosched.app.submission.field_checks import checked_name, checked_priority
+from cosched.app.submission.admission import check_deadline_can_be_met, check_needs
+from cosched.app.submission.field_checks import (
+    checked_array_limit,
+    checked_name,
+    checked_priority,
+    checked_retries,
+    checked_time_limit,
+)
 from cosched.app.submission.task_requests import request_like_task, with_other_hosts
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
 from cosched.coscheduler.edits import HostChoice, TaskEdit, edited, why_unchangeable
@@ -150,6 +157,8 @@ class TaskService:
                 check_deadline_can_be_met(task, state)
             if edit.hosts is not None:
                 check_share_of_hosts(core, task)
+            if edit.needs:
+                check_needs(task, state)
 
         self._core.apply(EditRequested(self._core.now(), task_id, edit, principal.name), check)
         return task_view(self._find(principal, task_id))
@@ -210,14 +219,12 @@ class EditChecks:
         """
         if change == TaskChange():
             raise UserError(
-                "nothing is to be changed: give a deadline, a begin, hosts, a run time, a priority, a name or "
-                "best effort"
+                "nothing is to be changed: give a deadline, a begin, hosts, a run time, a priority, a name, best "
+                "effort, memory, cores, gpus, retries, requeue, a time limit or how many of its array run at once"
             )
-        if task.spec.adopted and change.hosts is not None:
-            raise UserError(
-                f"task {task.id} is a job that was submitted to the resource manager itself, which "
-                "says on how many hosts it runs: submit its file with cosched task submit --file"
-            )
+        _check_of_adopted(change, task)
+        if change.array_at_most and not task.spec.array:
+            raise UserError(f"task {task.id} is of no array: how many of one run at once cannot be said of it")
         state = self._state()
         undated = isinstance(change.deadline, str) and change.deadline == "none"
         edit = TaskEdit(
@@ -227,6 +234,13 @@ class EditChecks:
             begin=_checked_begin(change.begin, state.time),
             best_effort=change.best_effort,
             priority=None if change.priority is None else checked_priority(change.priority),
+            memory=None if change.memory is None else parse_memory(change.memory),
+            cores=change.cores,
+            gpus=change.gpus,
+            retries=None if change.retries is None else checked_retries(change.retries),
+            requeue=change.requeue,
+            time_limit=_checked_time_limit(change.time_limit),
+            array_at_most=None if change.array_at_most is None else checked_array_limit(change.array_at_most),
             hosts=None if change.hosts is None is change.runtime else self._hosts(change, task, state),
         )
         return edit, state
@@ -239,6 +253,25 @@ class EditChecks:
         request = replace(with_other_hosts(like, detail, change), deadline=None, notify=())
         made = self._validator.task(request, state, task.owner)
         return HostChoice(made.spec.count, made.profile, made.correction, made.spec.model)
+
+
+# What the resource manager has read in the job's own description and keeps.
+_OF_THE_JOB = ("hosts", "memory", "cores", "gpus", "retries", "requeue", "time_limit")
+
+
+def _check_of_adopted(change: TaskChange, task: Task) -> None:
+    wanted = [name for name in _OF_THE_JOB if getattr(change, name) is not None]
+    if task.spec.adopted and wanted:
+        says = "on how many hosts it runs" if wanted == ["hosts"] else f"its {', '.join(wanted).replace('_', ' ')}"
+        raise UserError(
+            f"task {task.id} is a job that was submitted to the resource manager itself, which says {says}: submit its "
+            "file with cosched task submit --file"
+        )
+
+
+def _checked_time_limit(limit: float | str | None) -> float | None:
+    """Return a new time limit in seconds: 0.0 for none, None for no change."""
+    return 0.0 if limit == "none" else checked_time_limit(limit)
 
 
 def _checked_begin(begin: float | str | None, now: float) -> float | None:

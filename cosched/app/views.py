@@ -195,6 +195,9 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 owner="" if known is None else known.owner,
                 free_at=claims.get(host.name) if attempt is None else expected_end(attempt, time),
                 reserved=reserved.get(host.name, ""),
+                memory=host.memory,
+                cores=host.cores,
+                gpus=host.gpus,
             )
         )
     return views

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cosched.api.deadlines import parse_typed_deadline
+from cosched.api.sizes import format_memory
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, emit_json, print_table
@@ -24,7 +25,7 @@ app = typer.Typer()
 
 @app.command("list")
 def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
-    """List the hosts: up or down, and which task runs there until when."""
+    """List the hosts: what they have, up or down, and which task runs there until when."""
     with connect(server) as client:
         hosts = client.hosts()
     if json:
@@ -34,6 +35,9 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         (
             host.name,
             host.host_class,
+            "" if host.memory is None else format_memory(host.memory),
+            "" if host.cores is None else str(host.cores),
+            "" if host.gpus is None else str(host.gpus),
             _state(host),
             host.task,
             host.owner,
@@ -42,7 +46,7 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         )
         for host in hosts
     ]
-    print_table(("HOST", "CLASS", "STATE", "TASK", "OWNER", "FREE AT", "REASON"), rows)
+    print_table(("HOST", "CLASS", "MEMORY", "CORES", "GPUS", "STATE", "TASK", "OWNER", "FREE AT", "REASON"), rows)
 
 
 @app.command()

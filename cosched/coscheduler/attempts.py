@@ -366,6 +366,10 @@ class AttemptLifecycle:
             self._ended(replace(attempt, state=AttemptState.CANCELLED), task.status.reason, time)
             return
         self._close(replace(attempt, state=state, reason=reason))
+        if attempt.started is not None and not task.spec.requeue:
+            reason = f"{reason}; it had begun, and is not to be run again (--no-requeue)"
+            self.end(task.with_status(state=TaskState.FAILED, reason=reason, finished=time))
+            return
         lost = self._lost.get(task.id, 0)
         if lost >= self._settings.attempts:
             reason = f"its hosts were lost under it {lost} times; last: {reason}"

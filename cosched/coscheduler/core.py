@@ -510,11 +510,7 @@ class Coscheduler:
         task = self.tasks[departure.task]
         end = time + departure.seconds
         early = self._neighbours.offer_on_time and not task.origin
-        asked = (
-            not (task.spec.adopted or task.spec.array_at_most)
-            and task.spec.deadline is not None
-            and (end > task.spec.deadline or early)
-        )
+        asked = not task.spec.stays and task.spec.deadline is not None and (end > task.spec.deadline or early)
         if self._neighbours.available and asked and self._forwarding.ask_peers(task.id, end, time):
             return True
         if task.status.held:

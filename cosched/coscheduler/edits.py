@@ -39,6 +39,13 @@ class TaskEdit:
         best_effort: whether it is welcome although its deadline may not be met.
         hosts: its new hosts and run times.
         priority: among its owner's tasks.
+        memory: MiB on each host; 0: as the connector's settings say, as for cores and GPUs.
+        cores: on each host.
+        gpus: on each host.
+        retries: where its program fails.
+        requeue: whether it is run again where a host is lost.
+        time_limit: seconds; 0: none.
+        array_at_most: tasks of its array at once; 0: all.
     """
 
     name: str | None = None
@@ -48,11 +55,23 @@ class TaskEdit:
     best_effort: bool | None = None
     hosts: HostChoice | None = None
     priority: int | None = None
+    memory: int | None = None
+    cores: int | None = None
+    gpus: int | None = None
+    retries: int | None = None
+    requeue: bool | None = None
+    time_limit: float | None = None
+    array_at_most: int | None = None
 
     @property
     def moves_deadline(self) -> bool:
         """Return whether the task's place in the plan depends on this edit."""
         return self.without_deadline or self.deadline is not None
+
+    @property
+    def needs(self) -> bool:
+        """Return whether the edit changes what the task needs on each host."""
+        return (self.memory, self.cores, self.gpus) != (None, None, None)
 
     @property
     def endangers_deadline(self) -> bool:
@@ -69,8 +88,18 @@ class TaskEdit:
             "name": self.name is not None,
             "priority": self.priority is not None,
             "best effort": self.best_effort is not None,
+            "memory": self.memory is not None,
+            "cores": self.cores is not None,
+            "GPUs": self.gpus is not None,
+            "retries": self.retries is not None,
+            "requeue": self.requeue is not None,
+            "time limit": self.time_limit is not None,
+            "tasks at once": self.array_at_most is not None,
         }
         return ", ".join(name for name, changes in named.items() if changes)
+
+
+_PLAIN = ("name", "best_effort", "priority", "memory", "cores", "gpus", "retries", "requeue", "array_at_most")
 
 
 def edited(task: Task, edit: TaskEdit) -> Task:
@@ -79,11 +108,10 @@ def edited(task: Task, edit: TaskEdit) -> Task:
     deadline = spec.deadline if edit.deadline is None else edit.deadline
     spec = replace(
         spec,
-        name=spec.name if edit.name is None else edit.name,
         deadline=None if edit.without_deadline else deadline,
         begin=spec.begin if edit.begin is None else edit.begin or None,
-        best_effort=spec.best_effort if edit.best_effort is None else edit.best_effort,
-        priority=spec.priority if edit.priority is None else edit.priority,
+        time_limit=spec.time_limit if edit.time_limit is None else edit.time_limit or None,
+        **{name: value for name in _PLAIN if (value := getattr(edit, name)) is not None},
     )
     chosen = edit.hosts
     if chosen is None:

@@ -130,7 +130,7 @@ class PlanningView:
         own = self._domain.occupied(self._state.attempts.values(), time, self._corrections.dispatch_latency.seconds)
         return {**self._domain.claims(time), **self._lifecycle.unstarted.set_aside(time), **own}
 
-    def assumptions(self, time: float) -> PlanningAssumptions:
+    def assumptions(self, time: float, *, by_kind: bool = False) -> PlanningAssumptions:
         """Return what a plan at a time must reckon with beside the tasks' profiles."""
         learnt, settings = self._corrections, self._settings
         return PlanningAssumptions(
@@ -139,12 +139,20 @@ class PlanningView:
             learnt.dispatch_latency.seconds,
             settings.margin,
             self._held_back(time),
-            self.kinds(),
+            self.kinds(by_kind=by_kind),
         )
 
-    def kinds(self) -> Mapping[str, Host]:
-        """Return a host of each kind; none where no task says what it needs."""
-        return self._domain.kinds()[1] if self._state.demanding else {}
+    def kinds(self, *, by_kind: bool = False) -> Mapping[str, Host]:
+        """Return a host of each kind; none where no task says what it needs.
+
+        Args:
+            by_kind: a task that is not there yet says so.
+        """
+        return self._domain.kinds()[1] if by_kind or self._state.demanding else {}
+
+    def classes(self, *, by_kind: bool = False) -> Mapping[str, str]:
+        """Return what problems call the class of each host: its kind, where that matters."""
+        return self._domain.kinds()[0] if by_kind or self._state.demanding else self._domain.classes()
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
         """Return the problem of the waiting tasks and their current plan; None where none waits.
@@ -161,12 +169,18 @@ class PlanningView:
             problem = with_turns(problem, plan, self._state.tasks)
         return without_distant_reservations(problem, plan), plan
 
-    def forecast(self, time: float) -> tuple[Problem, Schedule] | None:
+    def forecast(self, time: float, *, by_kind: bool = False) -> tuple[Problem, Schedule] | None:
         """Return the problem and planned schedule of the waiting tasks; None where none waits.
 
         Times are seconds from `time`. The answer is kept until the next event, as an agent asks many times for one
         instant.
+
+        Args:
+            time: now, epoch seconds.
+            by_kind: tell hosts apart by what they have, too, for a task that is not there yet.
         """
+        if by_kind and not self._state.demanding:
+            return self._decoded(self.problem(time, by_kind=True), time)
         if self._forecast is None or self._forecast[0] != time:
             self._forecast = (time, self._decoded(self.problem(time), time))
         return self._forecast[1]
@@ -189,13 +203,18 @@ class PlanningView:
         counts = plan.counts.tolist()
         return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
 
-    def problem(self, time: float, *, reserved: bool = True) -> Problem | None:
+    def problem(self, time: float, *, reserved: bool = True, by_kind: bool = False) -> Problem | None:
         """Return what waits to be planned, in seconds from `time`; None where nothing is."""
         up = self._domain.up()
-        classes = self._domain.kinds()[0] if self._state.demanding else self._domain.classes()
         taken = self.taken(time) if reserved else self.busy(time)
         problem = self._queue.problems.build(
-            self._plannable(), self._state.tasks, up, taken, time, self.assumptions(time), classes
+            self._plannable(),
+            self._state.tasks,
+            up,
+            taken,
+            time,
+            self.assumptions(time, by_kind=by_kind),
+            self.classes(by_kind=by_kind),
         )
         problem = problem and self._shared(problem, time)
         if problem is not None and self._state.prioritised:

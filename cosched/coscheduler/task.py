@@ -90,6 +90,7 @@ class TaskSpec:
         notify: addresses to tell of its end, or that it will be late: mailto:… and https://….
         processes_per_host: ranks of a parallel program on each host.
         retries: how many more times it is run where its program fails.
+        requeue: whether it is run again where a host is lost under it.
         priority: orders the tasks of its owner, the higher first.
         array: identifier of the first task of its array; empty for a task by itself.
         array_index: its place in the array; None for a task by itself.
@@ -122,6 +123,7 @@ class TaskSpec:
     launch: LaunchMode = LaunchMode.EACH
     processes_per_host: int = 1
     retries: int = 0
+    requeue: bool = True
     priority: int = 0
     array: str = ""
     array_index: int | None = None
@@ -137,6 +139,14 @@ class TaskSpec:
     def needs(self) -> tuple[int, int, int]:
         """Return what it needs on each host: memory, cores, GPUs."""
         return self.memory, self.cores, self.gpus
+
+    @property
+    def stays(self) -> bool:
+        """Return whether no other domain may have it.
+
+        None watches what was promised here: an array's limit, or one run alone.
+        """
+        return bool(self.adopted or self.array_at_most) or not self.requeue
 
     def features(self, owner: str) -> RunFeatures:
         """Return what decides how long it runs, as far as command and files tell.

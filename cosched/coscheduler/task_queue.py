@@ -136,6 +136,8 @@ class TaskQueue:
         domains may be asked about it again.
         """
         moved = (before.due, before.profile) != (after.due, after.profile)
+        if before.spec.needs != after.spec.needs:
+            self.problems.forget(after.id)
         if after.status.held_by:
             self.remove(after.id)
         elif before.status.held_by:

@@ -72,8 +72,9 @@ def predict_placement(
     """
     if not core.domain.up():
         return None
-    problem, plan = _waiting(core, time)
-    rows = _run_times(core, task, problem)
+    by_kind = any(any(each.spec.needs) for each in (task, *booked))
+    problem, plan = _waiting(core, time, by_kind=by_kind)
+    rows = _run_times(core, task, problem, by_kind=by_kind)
     if rows is None:
         return None
     earliest = _earliest(core, task, problem, plan, time)
@@ -81,7 +82,7 @@ def predict_placement(
         return None
     deadline = math.inf if task.spec.deadline is None else task.spec.deadline - time
     for other in booked:
-        problem, plan = _with_booked(problem, plan, _run_times(core, other, problem))
+        problem, plan = _with_booked(problem, plan, _run_times(core, other, problem, by_kind=by_kind))
     extended = _with_one_more(problem, rows, deadline, earliest)
     order = plan.order.tolist()
     new = len(problem.tasks)
@@ -129,14 +130,15 @@ def _queue_delay(problem: Problem, plan: Plan, extended: Problem, changed: Plan)
     )
 
 
-def _run_times(core: Coscheduler, task: Task, problem: Problem) -> NDArray[np.float64] | None:
+def _run_times(core: Coscheduler, task: Task, problem: Problem, *, by_kind: bool) -> NDArray[np.float64] | None:
     """Return run times by class and host count; None where these hosts cannot run it.
 
     They are corrected seconds, without a hand-over.
     """
     if task.profile is None:
         return None
-    assumptions = PlanningAssumptions(core.corrections(), core.settings.quantile, kinds=core.planning_view.kinds())
+    kinds = core.planning_view.kinds(by_kind=by_kind)
+    assumptions = PlanningAssumptions(core.corrections(), core.settings.quantile, kinds=kinds)
     rows = run_times(task, assumptions, problem.classes, len(problem.hosts))
     alone = replace(
         problem, tasks=("",), seconds=rows[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()
@@ -159,12 +161,16 @@ def _with_any_class(plan: Plan) -> NDArray[np.int64] | None:
     return None if plan.classes is None else np.append(plan.classes, -1)
 
 
-def _waiting(core: Coscheduler, time: float) -> tuple[Problem, Plan]:
-    forecast = core.planning_view.forecast(time)
+def _waiting(core: Coscheduler, time: float, *, by_kind: bool) -> tuple[Problem, Plan]:
+    forecast = core.planning_view.forecast(time, by_kind=by_kind)
     if forecast is not None:
         # It may be without reservations that begin behind what waits: one more task could run into them.
         return with_reservations(forecast[0], core.reservations, time), core.planning_view.plan(forecast[0], time)
-    hosts, free, class_of = core.domain.up(), core.planning_view.taken(time), core.domain.classes()
+    hosts, free, class_of = (
+        core.domain.up(),
+        core.planning_view.taken(time),
+        core.planning_view.classes(by_kind=by_kind),
+    )
     classes = tuple(sorted({class_of[host] for host in hosts}))
     problem = Problem(
         tasks=(),

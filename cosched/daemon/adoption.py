@@ -49,7 +49,7 @@ _log = structlog.get_logger("cosched.adoption")
 
 _PAUSE = 1.0  # seconds between two looks
 _RENEWALS = 3.0  # in the time of a lease
-_NOT_FOR_JOBS = ("begin", "after", "retries")
+_NOT_FOR_JOBS = ("begin", "after", "retries", "no-requeue")
 _BY_OWNER = "{} (in the resource manager's queue)"
 
 

@@ -182,6 +182,7 @@ _LATER_FIELDS = (
     "begin",
     "stdin",
     "retries",
+    "requeue",
     "priority",
     "array_index",
     "array_at_most",

@@ -20,6 +20,7 @@ from sqlalchemy import (
     Text,
     false,
     text,
+    true,
 )
 
 from cosched.connector.interface import LaunchMode
@@ -93,6 +94,7 @@ tasks = Table(
     Column("launch", state_type(LaunchMode), nullable=False, server_default="each", info=_DETAIL),
     Column("processes_per_host", Integer, nullable=False, server_default=text("1"), info=_DETAIL),
     Column("retries", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
+    Column("requeue", Boolean, nullable=False, server_default=true(), info=_DETAIL),
     Column("priority", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("array", String(64), nullable=False, server_default=text("''")),
     Column("array_index", Integer),

@@ -117,6 +117,11 @@ def test_a_waiting_task_gets_other_hosts_and_run_times(
         (TaskChange(), "nothing is to be changed"),
         (TaskChange(deadline="soon"), "is not a time"),
         (TaskChange(deadline="now+1s"), "cannot be met"),
+        (TaskChange(retries=-1), "retries is -1"),
+        (TaskChange(time_limit="0s"), "the time limit is 0"),
+        (TaskChange(memory="much"), "the memory is 'much'"),
+        (TaskChange(cores=-1), "give numbers from 0 on"),
+        (TaskChange(array_at_most=2), "task 1 is of no array"),
         (TaskChange(name="x" * 300, deadline="now+9h"), "at most 200"),
     ],
 )
@@ -128,12 +133,30 @@ def test_an_edit_at_fault_changes_nothing(here: Daemon, change: TaskChange, word
     assert here.services.tasks.task(ME, "1") == before
 
 
+def test_a_waiting_task_gets_what_its_job_is_to_be_like(here: Daemon) -> None:
+    submitted(here, ME)
+    change = TaskChange(memory="2G", cores=2, retries=3, requeue=False, time_limit="2h")
+    here.services.tasks.edit(ME, "1", change)
+    task = here.services.tasks.task(ME, "1")
+    assert (task.memory, task.cores, task.gpus, task.retries, task.time_limit) == (2048, 2, 0, 3, 7200.0)
+    assert not task.requeue
+    here.services.tasks.edit(ME, "1", TaskChange(time_limit="none", cores=0, requeue=True))
+    task = here.services.tasks.task(ME, "1")
+    assert (task.memory, task.cores, task.retries, task.time_limit, task.requeue) == (2048, 0, 3, None, True)
+    assert [line.detail for line in task.log if line.kind == "edited"] == [
+        "by me: memory, cores, retries, requeue, time limit",
+        "by me: cores, requeue, time limit",
+    ]
+
+
 def test_a_job_is_adopted_once_and_stays_on_one_host(here: Daemon) -> None:
     request = TaskRequest(command=("/bin/true",), begin="now+1h")
     first, again = (here.services.submissions.adopt(ME, lambda: request, "pool#1.0#1700000000") for _ in range(2))
     assert first.id == again.id
     with pytest.raises(UserError, match="on how many hosts it runs"):
         here.services.tasks.edit(ME, first.id, TaskChange(hosts=2))
+    with pytest.raises(UserError, match="which says its memory, time limit"):
+        here.services.tasks.edit(ME, first.id, TaskChange(memory=5, time_limit=9))
 
 
 def test_a_task_that_has_ended_is_refused_and_stays_as_it_is(here: Daemon) -> None:

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.events import HostsObserved, Tick
+from cosched.coscheduler.edits import TaskEdit
+from cosched.coscheduler.events import EditRequested, HostsObserved, Tick
 from cosched.coscheduler.explain import explain
+from cosched.coscheduler.what_if import predict_placement
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, settings, start, submit
 
 GIB = 1024
@@ -31,6 +33,28 @@ def test_a_task_goes_only_to_hosts_that_have_what_it_needs() -> None:
     start(core, first, 0.5)
     (third,) = dispatched(complete(core, first, 0.5, 5.0))
     assert (third.task, third.hosts) == ("3", first.hosts)
+
+
+def test_a_new_task_is_foreseen_where_it_can_run_though_no_other_needs_anything() -> None:
+    for waiting in (0, 3):
+        core = pool(8, 8, 64)
+        for number in range(1, waiting + 1):
+            submit(core, a_task(number, [10.0]))
+        place = predict_placement(core, a_task(9, [5.0], memory=16 * GIB), 0.0)
+        assert place is not None
+        assert place.hosts == ("node03",)
+    assert predict_placement(pool(8, 8), a_task(9, [5.0], memory=16 * GIB), 0.0) is None
+
+
+def test_a_waiting_task_that_needs_more_waits_for_other_hosts() -> None:
+    core = pool(64, 8)
+    (first,) = dispatched(submit(core, a_task(1, [10.0], memory=16 * GIB)))
+    submit(core, a_task(2, [10.0], begin=2.0, memory=4 * GIB))
+    core.handle(EditRequested(1.0, "2", TaskEdit(memory=16 * GIB), "ann"))
+    start(core, first, 0.5)
+    assert not dispatched(core.handle(Tick(3.0)))
+    core.handle(EditRequested(4.0, "2", TaskEdit(memory=0), "ann"))
+    assert core.attempt_of("2") is not None
 
 
 def test_a_task_takes_no_more_hosts_than_have_what_it_needs() -> None:

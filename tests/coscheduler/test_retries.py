@@ -71,6 +71,20 @@ def test_a_lost_job_is_no_failure_and_nothing_is_tried_before_its_end_is_known()
     assert core.attempts.keys() == {third.uuid}
 
 
+def test_a_task_that_is_not_to_be_run_again_fails_with_its_host_once_it_has_begun() -> None:
+    core = a_core(1)
+    (first,) = dispatched(submit(core, a_task(1, requeue=False)))
+    report(core, first, JobState.EVICTED, 1.0)
+    (second,) = dispatched(report(core, first, JobState.REMOVED, 2.0))  # nothing of it had run
+    start(core, second, 3.0)
+    report(core, second, JobState.EVICTED, 4.0, reason="the host went away")
+    outcome = report(core, second, JobState.REMOVED, 5.0)
+    assert not dispatched(outcome)
+    (task,) = outcome.changes.tasks.values()
+    assert task.status.state is TaskState.FAILED
+    assert task.status.reason == "the host went away; it had begun, and is not to be run again (--no-requeue)"
+
+
 def test_failures_are_known_after_a_restart() -> None:
     core = a_core(1)
     restore(core, 0.0, tasks=[a_task(1, retries=2, failures=2, attempts=2)])

@@ -38,6 +38,7 @@ _ADDED = (
     ("0030", "runs", "low"),
     ("0030", "runs", "high"),
     ("0031", "tasks", "array_at_most"),
+    ("0032", "tasks", "requeue"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))

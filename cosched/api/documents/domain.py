@@ -28,6 +28,7 @@ class HostView:
     """A host; `task`, `owner` and `free_at` say what occupies it, and until when.
 
     Another user's task has no name here: what is not free has `free_at`. `reserved` says for what the host is kept now.
+    `memory` (MiB), `cores` and `gpus` are what a job may have of it; null where the manager does not say.
     """
 
     name: str
@@ -38,6 +39,9 @@ class HostView:
     free_at: float | None
     reserved: str = ""
     owner: str = ""
+    memory: int | None = None
+    cores: int | None = None
+    gpus: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

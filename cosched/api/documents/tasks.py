@@ -58,6 +58,7 @@ class TaskRequest:
         launch: the command runs on `each` host; `once`, on the first; or as `openmpi`, `mpich` or `intel` start it.
         processes_per_host: ranks of a program that is launched once, on each host.
         retries: how many more times it is run where its program fails, that is, ends with a code other than 0.
+        requeue: whether it is run again where a host is lost under it.
         priority: orders its owner's own tasks, the higher first.
         array_index: its place in an array; those of one submission that have one are an array, named after the first.
         array_at_most: how many tasks of the array may run at once; 0: all.
@@ -89,6 +90,7 @@ class TaskRequest:
     launch: LaunchMode = LaunchMode.EACH
     processes_per_host: int = 1
     retries: int = 0
+    requeue: bool = True
     priority: int = 0
     array_index: int | None = None
     array_at_most: int = 0
@@ -200,6 +202,13 @@ class TaskChange:
         name: for people.
         best_effort: whether the task is kept although its deadline cannot be met.
         priority: orders its owner's own tasks, the higher first.
+        memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
+        cores: that it needs on each host.
+        gpus: that it needs on each host.
+        retries: how many more times it is run where its program fails.
+        requeue: whether it is run again where a host is lost under it.
+        time_limit: seconds (or "2h") after which the manager may end it, or "none".
+        array_at_most: how many tasks of its array may run at once; 0: all.
     """
 
     deadline: float | str | None = None
@@ -209,6 +218,13 @@ class TaskChange:
     name: str | None = None
     best_effort: bool | None = None
     priority: int | None = None
+    memory: int | str | None = None
+    cores: int | None = None
+    gpus: int | None = None
+    retries: int | None = None
+    requeue: bool | None = None
+    time_limit: float | str | None = None
+    array_at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +324,7 @@ class TaskDetail(TaskView):
         launch: how its command is launched.
         processes_per_host: ranks of a program that is launched once, on each host.
         retries: how many more times it is run where its program fails.
+        requeue: whether it is run again where a host is lost under it.
         priority: orders its owner's own tasks, the higher first.
         memory: MiB that it needs on each host; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
@@ -336,6 +353,7 @@ class TaskDetail(TaskView):
     launch: str = "each"
     processes_per_host: int = 1
     retries: int = 0
+    requeue: bool = True
     priority: int = 0
     memory: int = 0
     cores: int = 0

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 __all__ = [
     "check_fields",
     "check_length",
+    "checked_array_limit",
     "checked_command",
     "checked_environment",
     "checked_name",
     "checked_path",
     "checked_predecessors",
     "checked_priority",
+    "checked_retries",
     "checked_time_limit",
 ]
 
@@ -53,7 +55,7 @@ def check_fields(request: TaskRequest, connector: str) -> None:
     """
     _check_native(request, connector)
     _check_launch(request)
-    _check_retries(request.retries)
+    checked_retries(request.retries)
     _check_files(request)
     checked_priority(request.priority)
     if request.array_index is not None and not 0 <= request.array_index <= _LARGEST_INDEX:
@@ -92,9 +94,15 @@ def _check_launch(request: TaskRequest) -> None:
         )
 
 
-def _check_retries(retries: int) -> None:
+def checked_retries(retries: int) -> int:
+    """Return how many more times a task is run where it fails.
+
+    Raises:
+        UserError: it is out of bounds.
+    """
     if not 0 <= retries <= _MOST_RETRIES:
         raise UserError(f"retries is {retries}: give a number from 0 to {_MOST_RETRIES}")
+    return retries
 
 
 def _check_files(request: TaskRequest) -> None:

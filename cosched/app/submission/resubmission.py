@@ -48,6 +48,8 @@ def resubmit(
     values = {name: value for name, value in asdict(change).items() if value is not None and name not in _OF_HOSTS}
     if values.get("deadline") == "none":
         values["deadline"] = None
+    if values.get("time_limit") == "none":
+        values["time_limit"] = None
     if values.get("begin") == "now":
         values["begin"] = None
     requests = [

@@ -105,6 +105,9 @@ def submit(
     mpi: Annotated[str, typer.Option(metavar="openmpi|mpich|intel", help="Its mpirun starts ranks on all hosts.")] = "",
     processes_per_host: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks on each host.")] = 1,
     retries: Annotated[str, typer.Option(metavar="N", help="Where its program fails, so many more times.")] = "",
+    requeue: Annotated[
+        bool | None, typer.Option("--requeue/--no-requeue", help="Run again where a host is lost under it.")
+    ] = None,
     priority: Annotated[str, typer.Option(metavar="N", help="Among your own tasks, the higher first; 0.")] = "",
     memory: Annotated[str, typer.Option(metavar="SIZE", help="What it needs on each host: 4G.")] = "",
     cores: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
@@ -141,6 +144,7 @@ def submit(
         mpi=mpi,
         processes_per_host=processes_per_host,
         retries=retries,
+        requeue=requeue,
         priority=priority,
         memory=memory,
         cores=cores,

@@ -24,7 +24,7 @@ from cosched.cli.task.selection import (
     StateOption,
     UserOption,
 )
-from cosched.cli.task.submission import whole_priority
+from cosched.cli.task.submission import whole_number, whole_priority
 from cosched.errors import UserError
 
 __all__ = ["changes"]
@@ -32,6 +32,8 @@ __all__ = ["changes"]
 changes = typer.Typer()
 
 PriorityOption = Annotated[str, typer.Option(metavar="N", help="Among your own tasks, the higher first.")]
+MemoryOption = Annotated[str, typer.Option(metavar="SIZE", help="What it needs on each host: 4G.")]
+TimeLimitOption = Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended; `none`.")]
 HostsOption = Annotated[str, typer.Option(metavar="N|A-B", help="On how many hosts; predicted anew.")]
 RuntimeOption = Annotated[
     str, typer.Option(metavar="TIME|N:TIME,…", help="How long it runs, in place of a prediction: 30m, or 4:30m,8:16m.")
@@ -73,6 +75,15 @@ def edit(
     runtime: RuntimeOption = "",
     priority: PriorityOption = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
+    memory: MemoryOption = "",
+    cores: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
+    gpus: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
+    retries: Annotated[str, typer.Option(metavar="N", help="Where its program fails, so many more times.")] = "",
+    requeue: Annotated[
+        bool | None, typer.Option("--requeue/--no-requeue", help="Run again where a host is lost under it.")
+    ] = None,
+    time_limit: TimeLimitOption = "",
+    at_most: Annotated[str, typer.Option(metavar="N", help="So many tasks of its array at once; 0: all.")] = "",
     best_effort: Annotated[
         bool | None, typer.Option("--best-effort/--no-best-effort", help="Also if the deadline cannot be met.")
     ] = None,
@@ -91,6 +102,13 @@ def edit(
         priority=whole_priority(priority),
         name=name or None,
         best_effort=best_effort,
+        memory=memory or None,
+        cores=whole_number(cores, "--cores") if cores else None,
+        gpus=whole_number(gpus, "--gpus") if gpus else None,
+        retries=whole_number(retries, "--retries") if retries else None,
+        requeue=requeue,
+        time_limit=time_limit or None,
+        array_at_most=whole_number(at_most, "--at-most") if at_most else None,
     )
     selection = Selection(user=user, name=named, states=state or (), late=late, array=array)
     with connect(server) as client:
@@ -144,6 +162,8 @@ def resubmit(
     hosts: HostsOption = "",
     runtime: RuntimeOption = "",
     priority: PriorityOption = "",
+    memory: MemoryOption = "",
+    time_limit: TimeLimitOption = "",
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -157,6 +177,8 @@ def resubmit(
         hosts=hosts or None,
         runtime=runtime or None,
         priority=whole_priority(priority),
+        memory=memory or None,
+        time_limit=time_limit or None,
     )
     with connect(server) as client:
         chosen = selection.tasks(client, task_ids, ["failed", "cancelled"])

@@ -64,6 +64,7 @@ class SubmitOptions:
         mpi: whose mpirun starts it; empty for none.
         processes_per_host: ranks on each host.
         retries: how many more times it is run where it fails; empty for none.
+        requeue: whether it is run again where a host is lost; None as the file says, or else yes.
         priority: a number; empty for 0.
         memory: that it needs on each host, such as 4G; empty for none, as for cores and GPUs.
         cores: that it needs on each host.
@@ -91,6 +92,7 @@ class SubmitOptions:
     mpi: str = ""
     processes_per_host: int = 1
     retries: str = ""
+    requeue: bool | None = None
     priority: str = ""
     memory: str = ""
     cores: str = ""
@@ -143,6 +145,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         launch=_launch_mode(options.launch, options.mpi),
         processes_per_host=options.processes_per_host,
         retries=whole_number(options.retries, "--retries") if options.retries else 0,
+        requeue=options.requeue is not False,
         priority=whole_priority(options.priority) or 0,
         memory=parse_memory(options.memory) if options.memory else 0,
         cores=whole_number(options.cores, "--cores") if options.cores else 0,
@@ -303,6 +306,7 @@ def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[Tas
         after=tuple(dict.fromkeys([*job.after, *options.after])),
         best_effort=options.best_effort or "best-effort" in requests,
         retries=options.retries or requests.get("retries", ""),
+        requeue="no-requeue" not in requests if options.requeue is None else options.requeue,
         priority=options.priority or requests.get("priority", ""),
     )
     request, note = request_of(chosen, () if chosen.application else ("/bin/true",), now)

@@ -117,6 +117,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("needs", _needs_text(task)),
         ("priority", str(task.priority or "")),
         ("failures", f"{task.failures}, of {task.retries + 1} tries at most" if task.failures or task.retries else ""),
+        ("lost host", "" if task.requeue else "not run again (--no-requeue)"),
         ("held by", task.held_by),
         ("origin", task.origin),
         ("adopted job", task.adopted),

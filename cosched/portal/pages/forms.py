@@ -258,5 +258,6 @@ def _uploaded_request(job: UserJob, form: TaskRequest) -> TaskRequest:
         best_effort=form.best_effort or "best-effort" in requests,
         time_limit=form.time_limit or job.time_limit,
         retries=form.retries or _whole(requests.get("retries", ""), "retries"),
+        requeue="no-requeue" not in requests,
         priority=form.priority or _priority(requests.get("priority", "")),
     )

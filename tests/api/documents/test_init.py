@@ -40,6 +40,7 @@ FULL = TaskRequest(
     launch=LaunchMode.ONCE,
     processes_per_host=2,
     retries=3,
+    requeue=False,
     priority=-4,
     array_index=3,
     array_at_most=2,

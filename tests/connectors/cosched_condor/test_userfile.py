@@ -31,7 +31,13 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     )
     assert job.command == (str(tmp_path / "prog"),)
     assert job.native.settings == {"executable": str(tmp_path / "prog"), "request_gpus": "1"}
-    requests = {"deadline": "now+2h", "hosts": "1-4", "best-effort": "", "set": "Scale=2", "retries": "2"}
+    requests = {
+        "deadline": "now+2h",
+        "hosts": "1-4",
+        "best-effort": "",
+        "set": "Scale=2",
+        "retries": "2",
+    }
     assert dict(job.requests) == requests
     assert (job.environment, job.directory, job.hosts) == ({"A": "1", "AC": "3"}, str(tmp_path / "run"), "")
 
@@ -41,6 +47,14 @@ def test_jobs_that_are_made_late_are_an_array_of_which_so_many_run_at_once(tmp_p
     assert [job.array for job in jobs] == [(0, 2), (1, 2), (2, 2)]
     with pytest.raises(UserError, match="max_materialize is 'none'"):
         _read(tmp_path, "executable = /bin/true\nmax_materialize = none\nqueue 3\n")
+
+
+@pytest.mark.parametrize(("value", "requests"), [("true", (("no-requeue", ""),)), ("false", ())])
+def test_a_flag_is_asked_for_where_it_is_true(
+    tmp_path: Path, value: str, requests: tuple[tuple[str, str], ...]
+) -> None:
+    (job,) = _read(tmp_path, f"executable = /bin/true\n+CoschedNoRequeue = {value}\nqueue\n")
+    assert job.requests == requests
 
 
 @pytest.mark.parametrize(("value", "after"), [('"1, 2"', ("1", "2")), ("17", ("17",))])

@@ -19,12 +19,19 @@ def test_options_are_taken_apart() -> None:
     (job,) = read(
         "#!/bin/sh\n# a comment\n#SBATCH -J mine --nodes=2-4 --ntasks=8 # trailing\n#SBATCH --time 1:00:00\n\n"
         "#SBATCH --gres=gpu:1 -A weather\n#COSCHED --deadline=now+2h --set n=5 --best-effort --retries 2\n"
+        "#SBATCH --no-requeue\n"
         "#SBATCHx\ntrue\n#SBATCH -N 9\n",
         HERE,
     )
     assert (job.name, job.hosts, job.time_limit, job.directory) == ("mine", "2-4", 3600.0, "/work")
     assert job.native.settings == {"gres": "gpu:1", "account": "weather", "ntasks-per-node": "2"}
-    assert job.requests == (("deadline", "now+2h"), ("set", "n=5"), ("best-effort", ""), ("retries", "2"))
+    assert job.requests == (
+        ("deadline", "now+2h"),
+        ("set", "n=5"),
+        ("best-effort", ""),
+        ("retries", "2"),
+        ("no-requeue", ""),
+    )
 
 
 def test_those_it_comes_after_are_named_once_or_several_times() -> None:
