@@ -135,19 +135,22 @@ class Hardware:
         return tuple(dict.fromkeys(self.hosts)) or (self,)
 
 
-def load_hardware(name_or_path: str | Path, library: Sequence[Path] | None = None) -> Hardware:
+def load_hardware(
+    name_or_path: str | Path, library: Sequence[Path] | None = None, beside: Path | None = None
+) -> Hardware:
     """Read a hardware configuration.
 
     Args:
         name_or_path: a name in the library (case, `_` and `-` do not count) or a path to an .hmcl file.
         library: folders to search; the one that travels with cosched where None.
+        beside: a folder that is searched first, such as that of a model that names the hardware.
 
     Raises:
         UserError: no such name.
         ModelError: the file has faults.
     """
     searched = default_library() if library is None else library
-    return _read_hardware(locate(str(name_or_path), ".hmcl", "hardware", searched), searched)
+    return _read_hardware(locate(str(name_or_path), ".hmcl", "hardware", searched, beside), searched)
 
 
 def _read_hardware(path: Path, library: Sequence[Path], *, listed: bool = False) -> Hardware:

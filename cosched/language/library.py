@@ -47,19 +47,27 @@ def names(suffix: str, library: Sequence[Path], beside: Path | None = None) -> l
     return sorted({path.stem for folder in folders for path in _files(folder, suffix)})
 
 
-def locate(name_or_path: str, suffix: str, what: str, library: Sequence[Path]) -> Path:
+def locate(name_or_path: str, suffix: str, what: str, library: Sequence[Path], beside: Path | None = None) -> Path:
     """Return the file of a model, given its path or its library name.
+
+    Args:
+        name_or_path: a path, or a name.
+        suffix: `.psl` or `.hmcl`.
+        what: what is looked for, for people.
+        library: folders to search.
+        beside: a folder that is searched first.
 
     Raises:
         UserError: there is none; the message names near matches.
     """
     if is_path(name_or_path):
         return Path(name_or_path)
-    path = find(name_or_path, suffix, library)
+    path = find(name_or_path, suffix, library, beside)
     if path is None:
-        known = names(suffix, library)
+        known = names(suffix, library, beside)
         near = suggestion(name_or_path, known) or f": known are {', '.join(known) or 'none'}"
-        raise UserError(f"no {what} {name_or_path!r} in the library{near}")
+        place = "in the library" if beside is None else "beside the model or in the library"
+        raise UserError(f"no {what} {name_or_path!r} {place}{near}")
     return path
 
 

@@ -168,7 +168,8 @@ def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float]
     points = points_of(runs)
     check_design(points)
     noise = repeat_noise(runs)
-    chosen = chosen_law(points, levels, noise or 0.0)
+    floor = (noise or 0.0) / math.sqrt(2 * float(np.median(points.counts)))  # that of a median
+    chosen = chosen_law(points, levels, floor)
     error = max(_LEAST_ERROR, _stated(chosen.off, noise or 0.0, len(np.unique(points.sizes))))
     beyond = max(_LEAST_BEYOND, _WIDER_BEYOND * error, _extrapolated(points, chosen))
     return Fitted(
@@ -216,7 +217,7 @@ def _extrapolated(points: Points, chosen: Chosen) -> float:
         return 0.0
     work = np.array([np.median((points.seconds * points.processors)[sizes == size]) for size in range(several)])
     small = work[sizes] <= np.median(work)
-    law = chosen.learn(points.where(small))
+    law = chosen.again(points.where(small))
     if law is None:
         return 0.0
     rest = points.where(~small)

@@ -28,7 +28,7 @@ __all__ = ["best_formulas", "cached_formula", "possible_terms", "power_law", "re
 MOST_TERMS = 3
 _KEPT = 12  # formulas of one length from which longer ones are made
 _USUAL = 0.005  # relative error below which formulas are as good as one another
-_LIKELY = 2.0  # how much likelier the simpler of two exponents is, as a logarithm
+_LIKELY = 4.0  # how much likelier the simpler of two exponents is, as a logarithm
 _MOST_UNUSUAL = 2.5  # of the exponents of a term together
 _MOST_POSSIBLE = 1500
 # Power, power of the logarithm, and how unusual they are.

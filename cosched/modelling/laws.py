@@ -17,6 +17,7 @@ from cosched.modelling.formula_search import (
     cached_formula,
     possible_terms,
     power_law,
+    refitted,
     working_set,
 )
 
@@ -73,6 +74,13 @@ class Chosen:
     errors: dict[str, float]
     learn: Callable[[Points], Law | None]
 
+    def again(self, points: Points) -> Law | None:
+        """Return the law of the same terms with the costs of other points; one with a curve is learnt anew."""
+        if self.law.curve is not None:
+            return self.learn(points)
+        found = refitted(self.law.formula, points, points.seconds)
+        return None if found is None else Law(found)
+
 
 def error_of(off: Floats) -> float:
     """Return the mean part of the run time by which predictions are off."""
@@ -87,7 +95,7 @@ def chosen_law(points: Points, levels: Sequence[float] = (), noise: float = 0.0)
     Args:
         points: where the runs were.
         levels: bytes of each cache of the hosts, for runs whose memory is known.
-        noise: part of the run time by which repeats differ; a law that is nearer is not corrected by a curve.
+        noise: part of the run time by which medians of runs differ; no law is looked for that is nearer.
     """
     possible, sizes = possible_terms(points), int(points.sizes.max()) + 1
     inside = working_set(points, possible) if levels else None
@@ -106,7 +114,7 @@ def chosen_law(points: Points, levels: Sequence[float] = (), noise: float = 0.0)
         found["power law"] = Law(power_law(part))
         return found
 
-    name, off, errors = _best(points, formulas)
+    name, off, errors = _best(points, formulas, noise)
 
     plain = Chosen(name, formulas(points)[name], off, errors, lambda part: formulas(part).get(name))
     if error_of(off) <= noise:
@@ -127,13 +135,13 @@ def chosen_law(points: Points, levels: Sequence[float] = (), noise: float = 0.0)
     return plain
 
 
-def _best(points: Points, learner: Learner) -> tuple[str, Floats, dict[str, float]]:
+def _best(points: Points, learner: Learner, noise: float) -> tuple[str, Floats, dict[str, float]]:
     off = _left_out(points, learner)
     known = learner(points)
     errors = {name: error_of(off[name]) for name in sorted(off, key=_complexity) if name in known}
     best = ""
     for name, error in errors.items():
-        if not best or error < _BETTER * errors[best]:
+        if not best or (error < _BETTER * errors[best] and errors[best] > noise):
             best = name
     return best, off[best], errors
 

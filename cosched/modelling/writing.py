@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from cosched.modelling.fitting import Fitted
 
-__all__ = ["TOOL", "check_name", "check_text", "model_text"]
+__all__ = ["TOOL", "check_name", "check_text", "model_name", "model_text", "plural"]
 
 TOOL = "cosched model fit"
 """The setting `tool` of a fitted model."""
@@ -41,6 +41,11 @@ def check_name(name: str, what: str) -> None:
         raise UserError(f"{what} {name} means something else in PSL: call it {name}_")
 
 
+def model_name(program: str) -> str:
+    """Return the name of a program's model: `heat_2d` for `heat-2d.py`."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", program.removesuffix(".py").removesuffix(".sh"))
+
+
 def check_text(text: str, what: str) -> None:
     """Refuse a text that would end a comment or a text of PSL.
 
@@ -51,6 +56,11 @@ def check_text(text: str, what: str) -> None:
         raise UserError(
             f"{what} {text[:80]!r} cannot stand in a model: leave out '(*', '*)', quotes and control characters"
         )
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def model_text(fitted: Fitted, day: str) -> str:
@@ -75,7 +85,8 @@ def _lines(fitted: Fitted, day: str) -> Iterator[str]:
     seen, law = fitted.seen, fitted.chosen.law
     counts = ", ".join(map(str, seen.processors))
     yield f"(* {fitted.application}, fitted by `{TOOL}` on {day} to {fitted.runs} runs{_of_class(fitted.hardware)}"
-    yield f"   on {counts} processors ({fitted.chosen.name}). A size foretold by the others is off by"
+    processors = plural(seen.processors[0], "processor") if len(seen.processors) == 1 else f"{counts} processors"
+    yield f"   on {processors} ({fitted.chosen.name}). A size foretold by the others is off by"
     yield f"   {fitted.mean_error:.1%} in the mean, {fitted.worst_error:.1%} at worst{_repeats(fitted.noise)}. *)"
     yield ""
     yield f"application {fitted.application} {{"

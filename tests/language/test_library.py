@@ -48,4 +48,6 @@ def test_an_unknown_name_lists_what_there_is(library: Path) -> None:
         locate("onne", ".psl", "application", [library])
     with pytest.raises(UserError, match="known are one, three"):
         locate("zzz", ".psl", "application", [library])
+    with pytest.raises(UserError, match="no hardware 'small' beside the model or in the library"):
+        locate("small", ".hmcl", "hardware", [library], library / "applications")
     assert locate("./zzz.psl", ".psl", "application", [library]).name == "zzz.psl"

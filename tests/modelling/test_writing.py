@@ -10,7 +10,7 @@ from cosched.evaluation import Hardware, error, load, profile
 from cosched.language import Source, check_files, format_source
 from cosched.modelling.fitting import fit_runs
 from cosched.modelling.points import TimedRun
-from cosched.modelling.writing import check_name, check_text, model_text
+from cosched.modelling.writing import check_name, check_text, model_name, model_text
 from tests.modelling.makers import stencil_runs
 
 if TYPE_CHECKING:
@@ -92,6 +92,10 @@ def test_a_value_that_never_varied_is_kept_exactly(tmp_path: Path) -> None:
     file = tmp_path / "p.psl"
     file.write_text(model_text(fit_runs("p", runs), "2026-11-23"))
     assert profile(load(file), HOSTS, [1], {"n": 3, "x": 0.1 + 0.2, "y": 1e300})[0] == pytest.approx(3)
+
+
+def test_a_program_names_its_model() -> None:
+    assert [model_name(name) for name in ("heat", "heat-2d.py", "a b.sh", "é")] == ["heat", "heat_2d", "a_b", "_"]
 
 
 def test_names_and_texts_that_would_break_a_model_are_refused() -> None:

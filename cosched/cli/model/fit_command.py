@@ -11,6 +11,7 @@ import typer
 from cosched.cli.connection import ServerOption
 from cosched.cli.model.arguments import model_folders
 from cosched.cli.model.runs_argument import (
+    ApplicationOption,
     ClassOption,
     NumbersOption,
     ParametersOption,
@@ -25,17 +26,18 @@ from cosched.cli.output import JsonOption, print_answer, write_text
 from cosched.errors import UserError
 from cosched.evaluation import Hardware, load
 from cosched.modelling.fitting import Fitted, fit_runs
-from cosched.modelling.writing import TOOL, check_name, model_text
+from cosched.modelling.writing import TOOL, check_name, model_name, model_text, plural
 
 __all__ = ["fit"]
 
 
 def fit(
-    application: Annotated[str, typer.Argument(metavar="APP", help="The program's name, which the model gets.")],
+    application: Annotated[str, typer.Argument(metavar="APP", help="The program, as `task list` shows it.")],
     table: TableOption = None,
     tasks: TasksOption = False,
     numbers: NumbersOption = "",
     parameters: ParametersOption = "",
+    program: ApplicationOption = "",
     hardware_class: ClassOption = "",
     hardware: Annotated[
         str, typer.Option(help="The hosts' resource model: a name or an .hmcl file; default: named as their class.")
@@ -47,18 +49,19 @@ def fit(
     json: JsonOption = False,
 ) -> None:
     """Make a model from runs; say how sure it is and what to run next."""
-    check_name(application, "application")
-    file = out or Path(f"{application}.psl")
+    name = out.stem if out is not None else model_name(application)
+    check_name(name, "application")
+    file = out or Path(f"{name}.psl")
     _check_ours(file)
     chosen = hardware_class or (Path(hardware).stem if hardware else "")
     machine = named_hardware(hardware or hardware_class, file.parent)
     if hardware and machine is None:
         raise UserError(f"there is no hardware {hardware}: `cosched hardware measure {chosen} --here` measures it")
-    source = RunSource(table, tasks, numbers, parameters, chosen, server)
+    source = RunSource(table, tasks, numbers, parameters, program, chosen, server)
     runs = gathered_runs(application, source, machine)
     if machine is None and runs[0].hardware:
         machine = named_hardware(runs[0].hardware, file.parent)
-    fitted = fit_runs(application, runs, () if machine is None or machine.memory is None else machine.memory.sizes)
+    fitted = fit_runs(name, runs, () if machine is None or machine.memory is None else machine.memory.sizes)
     write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d")))
     load(file, model_folders())  # what was written can be read
     print_answer(json, {"file": str(file), **_figures(fitted)}, lambda: _lines(fitted, file, machine))
@@ -96,11 +99,11 @@ def _figures(fitted: Fitted) -> dict[str, Any]:
 def _lines(fitted: Fitted, file: Path, machine: Hardware | None) -> list[str]:
     seen = fitted.seen
     counts = seen.processors
-    shown = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
+    shown = f"{counts[0]}-{counts[-1]} processors" if counts[-1] > counts[0] else plural(counts[0], "processor")
     hosts = f" of {fitted.hardware}" if fitted.hardware else ""
     repeats = "nothing was run twice" if fitted.noise is None else f"repeating a run: {fitted.noise:.1%}"
     lines = [
-        f"{fitted.runs} runs, {len(set(fitted.points.sizes.tolist()))} sizes, {shown} processors{hosts}",
+        f"{fitted.runs} runs, {len(set(fitted.points.sizes.tolist()))} sizes, {shown}{hosts}",
         f"{fitted.chosen.name}: {fitted.chosen.law.formula.psl(fitted.points.names)}",
         f"leave-one-size-out: mean {fitted.mean_error:.1%}, worst {fitted.worst_error:.1%}; {repeats}",
         *fitted.wishes(),

@@ -85,10 +85,13 @@ def predict(
 
 
 def hardware_of(model: Application, name: str, folders: Sequence[Path]) -> Hardware:
-    """Return the hardware of that name; without a name, the model's own."""
+    """Return the hardware of that name; without a name, the model's own.
+
+    A file beside the model comes before those of the folders.
+    """
     if not (name or model.hardware):
         raise UserError(f"{model.name} names no hardware in its option hrduse: give --hardware")
-    return load_hardware(name or model.hardware, folders)
+    return load_hardware(name or model.hardware, folders, Path(model.file).parent)
 
 
 def parameters_text(values: dict[str, float] | dict[str, float | None]) -> str:

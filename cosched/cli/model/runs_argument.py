@@ -18,6 +18,7 @@ from cosched.modelling.tables import checked_seconds, read_table
 from cosched.modelling.writing import check_name, check_text
 
 __all__ = [
+    "ApplicationOption",
     "ClassOption",
     "NumbersOption",
     "ParametersOption",
@@ -35,6 +36,9 @@ TableOption = Annotated[
 TasksOption = Annotated[bool, typer.Option("--tasks", help="Your finished tasks of this application.")]
 NumbersOption = Annotated[
     str, typer.Option(metavar="NAMES", help="What the numbers in the tasks' commands are: nx,ny,steps.")
+]
+ApplicationOption = Annotated[
+    str, typer.Option("--application", metavar="NAME", help="The program, as `task list` shows it; default: APP.")
 ]
 ParametersOption = Annotated[
     str, typer.Option("--parameters", metavar="NAMES", help="Only these parameters count; default: all.")
@@ -54,6 +58,7 @@ class RunSource:
         tasks: whether finished tasks are asked for.
         numbers: names of the numbers in their commands.
         parameters: names of those that count; empty for all.
+        application: what the tasks are of, where that is not the name of the model.
         hardware: class of the hosts; empty for any.
         server: the daemon.
     """
@@ -62,6 +67,7 @@ class RunSource:
     tasks: bool = False
     numbers: str = ""
     parameters: str = ""
+    application: str = ""
     hardware: str = ""
     server: str = ""
 
@@ -82,7 +88,7 @@ def gathered_runs(application: str, source: RunSource, machine: Hardware | None)
     if source.table is not None:
         found += read_table(read_text(source.table), str(source.table), per_host)
     if source.tasks:
-        found += _task_runs(application, source, per_host)
+        found += _task_runs(source.application or application, source, per_host)
     if source.table is None and not source.tasks:
         raise UserError("name runs: --table RUNS.csv, or --tasks for finished ones")
     if source.hardware:

@@ -12,6 +12,7 @@ import typer
 from cosched.cli.connection import ServerOption
 from cosched.cli.model.arguments import model_folders
 from cosched.cli.model.runs_argument import (
+    ApplicationOption,
     ClassOption,
     NumbersOption,
     ParametersOption,
@@ -40,6 +41,7 @@ def validate(
     tasks: TasksOption = False,
     numbers: NumbersOption = "",
     only: ParametersOption = "",
+    program: ApplicationOption = "",
     hardware_class: ClassOption = "",
     hardware: Annotated[str, typer.Option(help="Resource model of the hosts; default: the model's hrduse.")] = "",
     holdout: Annotated[
@@ -54,7 +56,7 @@ def validate(
 
     With --json: {"floor", "judges", "splits": [{"split", "runs", "mean", "median", "worst", "bias", "coverage", …}]}.
     """
-    source = RunSource(table, tasks, numbers, only, hardware_class, server)
+    source = RunSource(table, tasks, numbers, only, program, hardware_class, server)
     if holdout:
         machine = named_hardware(hardware or hardware_class, Path())
         runs = gathered_runs(application, source, machine)

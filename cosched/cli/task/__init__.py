@@ -163,10 +163,13 @@ def submit(
         raise UserError("a file says itself how many tasks there are: leave --array, --count, --from and --at-most out")
     else:
         requests, note = requests_of_file(file, options, time.time())
-    if note:
-        sys.stderr.write(f"cosched: {note}\n")
+    _remark(note)
     requests = [with_files(request, inputs or ()) for request in requests]
     with connect(server) as client:
+        if model:
+            from cosched.cli.task.model_note import model_note  # reads PSL, which few tasks need
+
+            _remark(model_note(requests[0].model, [host.host_class for host in client.hosts()]))
         if dry_run:
             forecast = client.foresee(requests[0])
             print_answer(json, asdict(forecast), lambda: forecast_lines(forecast))
@@ -180,6 +183,11 @@ def submit(
             asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
             lambda: accepted_lines(tasks),
         )
+
+
+def _remark(note: str) -> None:
+    if note:
+        sys.stderr.write(f"cosched: {clean(note)}\n")
 
 
 def _with_advice(error: UserError, application: str) -> UserError:

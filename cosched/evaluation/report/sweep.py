@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +20,6 @@ from cosched.evaluation.report.uncertainty import error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -94,7 +94,8 @@ def predict(
         ModelError: the model cannot be evaluated; or it covers none of the numbers of hosts in any combination.
     """
     model = application if isinstance(application, Application) else load(application)
-    machine = hardware if isinstance(hardware, Hardware) else load_hardware(hardware or _named(model))
+    beside = Path(model.file).parent
+    machine = hardware if isinstance(hardware, Hardware) else load_hardware(hardware or _named(model), beside=beside)
     given = dict(parameters or {})
     swept = {name: np.atleast_1d(np.asarray(value, np.float64)) for name, value in given.items() if np.ndim(value)}
     fixed = {name: float(value) for name, value in given.items() if isinstance(value, int | float | np.number)}

@@ -167,10 +167,16 @@ class _CostChecker:
         if option is None or not isinstance(option.value, Text):
             return None
         name = option.value.value
-        path = find(name, ".hmcl", self._library)
+        beside = Path(item.source.file).parent
+        path = find(name, ".hmcl", self._library, beside)
         if path is None:
-            near = suggestion(name, names(".hmcl", self._library)) or ": write it, or choose another with --hardware"
-            self.faults.append(item.source.fault(option.value.at, f"hardware {name} is not in the library{near}"))
+            near = (
+                suggestion(name, names(".hmcl", self._library, beside))
+                or ": write it, or choose another with --hardware"
+            )
+            self.faults.append(
+                item.source.fault(option.value.at, f"hardware {name} is not beside this file or in the library{near}")
+            )
         return path
 
     def _read(self, path: Path) -> KnownCosts | None:

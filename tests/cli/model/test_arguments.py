@@ -66,7 +66,7 @@ def test_a_file_elsewhere_finds_what_the_daemon_would_find(config: Path, monkeyp
     mine = config.parent / "elsewhere" / "mine.psl"
     mine.write_text(WHOLE.replace("whole", "mine"))
     code, text = run("check", str(mine))
-    assert (code, "hardware ours is not in the library" in text) == (1, True)
+    assert (code, "hardware ours is not beside this file or in the library" in text) == (1, True)
     assert run("check", str(mine), "--config", str(config)) == (0, "1 file checked: no faults\n")
     monkeypatch.setenv("COSCHED_CONFIG", str(config))
     assert run("check", str(mine)) == (0, "1 file checked: no faults\n")

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from cosched.api.documents import LearntRunView
 from cosched.cli.model import app
+from cosched.client import Client
 from cosched.errors import UserError
 from tests.modelling.makers import stencil_runs
 
@@ -79,3 +81,33 @@ def test_what_cannot_be_is_said_in_one_line(words: list[str], said: str, folder:
         run("fit", *words)
     assert "\n" not in str(caught.value)
     assert not (folder / "heat.psl").exists()
+
+
+def test_finished_tasks_become_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def seen(number: int, digest: str = "b", hardware: str = "") -> LearntRunView:
+        return LearntRunView(
+            task=str(number),
+            owner="me",
+            numbers=(float(2**number), 3.0),
+            hosts=1,
+            hardware=hardware,
+            predicted=None,
+            seconds=2.0**number,
+            finished=float(-number),
+            program_digest=digest,
+        )
+
+    found = [*map(seen, range(1, 7)), seen(8, "before")]
+    monkeypatch.setattr(Client, "learnt_runs", lambda _client, name, _limit: found if name == "my-heat.py" else [])
+    words = ["fit", "my-heat.py", "--tasks", "--server", "unix:/none"]
+    with pytest.raises(UserError, match=r"commands of my-heat.py have 2 numbers \(2 3\): name them in this order"):
+        run(*words)
+    assert "6 runs, 6 sizes, 1 processor\n1 term: 1 s * n\n" in run(*words, "--numbers", "n,k")
+    assert "k 3 3" in (folder / "my_heat.psl").read_text()
+    other = ["fit", "other", "--tasks", "--numbers", "n,k", "--server", "unix:/none"]
+    assert "6 runs" in run(*other, "--application", "my-heat.py")
+    with pytest.raises(UserError, match="no task of other has completed"):
+        run(*other)
+    found[0] = seen(1, hardware="fast")
+    with pytest.raises(UserError, match=r"several classes of hosts \(unnamed, fast\)"):
+        run(*words, "--numbers", "n,k")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import CliRunner
 
+from cosched import predict
 from cosched.cli.model import app
 from cosched.errors import UserError
 
@@ -82,6 +83,18 @@ def test_parameters_with_defaults_and_limits(tmp_path: Path) -> None:
         ["a", "default", "2,", "1", "to", "8"],
         ["b", "no", "default"],
     ]
+
+
+def test_hardware_beside_a_model_is_found(tmp_path: Path) -> None:
+    (tmp_path / "node_a.hmcl").write_text("config node_a { clc { AFDG = 2 s; } }")
+    (tmp_path / "ours.psl").write_text(
+        'application ours { option { hrduse = "node_a"; } proc exec init { step cpu { confdev work(); } }'
+        " proc cflow work { compute <is clc, 3*AFDG>; } }"
+    )
+    assert run("predict", str(tmp_path / "ours.psl"), "--hosts", "1").stdout.split()[-2:] == ["6", "s"]
+    assert "node_a" in run("explain", str(tmp_path / "ours.psl"), "--hosts", "1").stdout
+    assert run("check", str(tmp_path / "ours.psl")).exit_code == 0
+    assert predict(tmp_path / "ours.psl", hosts=[1]).seconds.tolist() == [6]
 
 
 @pytest.mark.parametrize(

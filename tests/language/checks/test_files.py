@@ -59,7 +59,17 @@ def test_hardware_that_is_not_there(tmp_path: Path) -> None:
     for name, near in (("smal", "did you mean small?"), ("zzz", "write it, or choose another with --hardware")):
         model.write_text(f'application m {{ option {{ hrduse = "{name}"; }} proc exec init {{ }} }}')
         (fault,) = check_files([model], [tmp_path])
-        assert fault.message == f"hardware {name} is not in the library: {near}"
+        assert fault.message == f"hardware {name} is not beside this file or in the library: {near}"
+
+
+def test_hardware_beside_a_model_is_found_before_that_of_the_library(tmp_path: Path) -> None:
+    library = tmp_path / "library"
+    (library / "hardware").mkdir(parents=True)
+    model = tmp_path / "m.psl"
+    model.write_text(f'application m {{ include t; option {{ hrduse = "small"; }} proc exec init {{ }} }}\n{WORK}')
+    (tmp_path / "small.hmcl").write_text("config small { clc { MFDG = 2; } }")
+    (library / "hardware" / "small.hmcl").write_text(HARDWARE)
+    assert [str(tmp_path / "small.hmcl") in fault.message for fault in check_files([model], [library])] == [True]
 
 
 def test_names_are_checked_in_a_file_with_syntax_errors(tmp_path: Path) -> None:
