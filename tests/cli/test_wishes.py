@@ -109,6 +109,8 @@ PY""",
         cosched task list --array $array --json > listed; test $(grep -c array_index listed) -eq 3
         submit --count 3 --begin now+1h --runtime 1m -- /bin/true > ids; array=$(head -1 ids)
         cosched task edit --array $array --priority 1
+        id=$(submit --runtime 1m --after ${array}_2 -- /bin/true); cosched task show $id | has "after: +$((array + 2))$"
+        cosched task plans ${array}_2
         cosched task cancel ${array}_1 | has "task $((array + 1)) is cancelled"
         cosched task cancel --array $array | has "task $((array + 2)) is cancelled"
         alone='touch $TASK_INDEX; ls [1-3]; sleep 0.3; rm $TASK_INDEX'

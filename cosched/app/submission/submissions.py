@@ -201,8 +201,13 @@ class SubmissionService:
                 if len(requests) == 1:
                     raise
                 raise UserError(f"task {number} of {len(requests)}: {error}; none was accepted") from error
+        tasks = [replace(task, spec=replace(task.spec, after=self._identifiers(task.spec.after))) for task in tasks]
         check_predecessors(tasks, self._store.task, principal)
         return tasks
+
+    def _identifiers(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the identifiers of tasks, of which those of arrays may be named as 17_3."""
+        return tuple(dict.fromkeys(map(self._store.identifier, names)))
 
     def _accept_once(
         self, principal: Principal, requests: Sequence[TaskRequest], wanted: KeyedSubmission

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["accepted_lines", "explanation_lines", "forecast_lines", "task_lines", "task_rows"]
 
+_NAMED = 6  # elements of an array that are all named
 _LISTED = 100  # accepted tasks that are named one by one
 _MANY = 6  # hosts that a line names one by one
 
@@ -24,11 +25,19 @@ def accepted_lines(tasks: Sequence[TaskView]) -> list[str]:
     """Describe accepted tasks: a line for each, or one for very many."""
     if len(tasks) > _LISTED:
         notices = dict.fromkeys(task.notice for task in tasks if task.notice)
-        return [f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}", *map(clean, notices)]
-    return [
+        array = f", array {tasks[0].array}{_at_once(tasks[0])}" if tasks[0].array else ""
+        return [f"{len(tasks)} tasks accepted: {tasks[0].id} … {tasks[-1].id}{array}", *map(clean, notices)]
+    lines = [
         f"task {task.id} ({clean(task.name)}) accepted{f': {clean(task.notice)}' if task.notice else ''}"
         for task in tasks
     ]
+    first = tasks[0]
+    return [*lines, f"array {first.array}: {_elements(tasks)}{_at_once(first)}"] if first.array else lines
+
+
+def _elements(tasks: Sequence[TaskView]) -> str:
+    names = [f"{task.array}_{task.array_index}" for task in tasks]
+    return " ".join(names) if len(names) < _NAMED else f"{names[0]} … {names[-1]}"
 
 
 def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]) -> list[tuple[str, ...]]:

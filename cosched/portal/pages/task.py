@@ -125,7 +125,7 @@ router = page_router(needs(Scope.READ))
 def show(request: Request, services: Services, principal: AnyPrincipal, task_id: str) -> Response:
     task = services.tasks.task(principal, task_id)
     explained = services.tasks.explain(principal, task_id)
-    points = services.history.planned(task_id)
+    points = services.history.planned(task.id)
     return render_page(
         request,
         "task.html",

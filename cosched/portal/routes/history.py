@@ -31,8 +31,8 @@ router = api_router()
 @router.get("/tasks/{task_id}/plans", tags=["tasks"], response_model=list[PlanPoint], responses=NOT_MODIFIED)
 def plans(request: Request, services: Services, principal: Reader, task_id: str) -> Response:
     """Say where a task was planned as the plan changed, the oldest first."""
-    services.tasks.task(principal, task_id)  # refuses a user who may not see it
-    return _PLANS.tagged(request, list(services.history.planned(task_id)))
+    found = services.tasks.task(principal, task_id)  # refuses a user who may not see it
+    return _PLANS.tagged(request, list(services.history.planned(found.id)))
 
 
 @router.get(

@@ -152,7 +152,7 @@ def test_a_daemon_that_is_not_there_is_the_systems_fault(
 def test_many_are_submitted_together(cosched: Cosched, tmp_path: Path) -> None:
     assert cosched("task", "submit", "--profile", "5", "--count", "2", "--name", "n", "--", "/bin/true") == (
         0,
-        "task 1 (n.0) accepted\ntask 2 (n.1) accepted\n",
+        "task 1 (n.0) accepted\ntask 2 (n.1) accepted\narray 1: 1_0 1_1\n",
         "",
     )
     lines = tmp_path / "lines"
@@ -164,7 +164,7 @@ def test_many_are_submitted_together(cosched: Cosched, tmp_path: Path) -> None:
     ]
     assert (
         cosched("task", "submit", "--profile", "5", "--count", "101", "--", "/bin/true")[1]
-        == "101 tasks accepted: 5 … 105\n"
+        == "101 tasks accepted: 5 … 105, array 5\n"
     )
     assert cosched("task", "submit", "--count", "2", "--file", str(lines))[0] == 1
 
