@@ -91,8 +91,10 @@ def _summary(found: Derivation, file: Path) -> list[str]:
         lines.append(f"not counted within: {', '.join(calls)}")
     if small := sum(each.small for each in found.blocks):
         lines.append(f"left out: {small} with less than 1 % of the counts each at the largest size")
-    head = found.stated()[0].block.name if found.stated() else "BLOCK"
-    return [*lines, f"wrote {file}; each block costs 1 ns, a guess: --set {head}=… or runs tell"]
+    return [
+        *lines,
+        f"wrote {file}; each block costs 1 ns, a guess: `cosched model fit --derived` learns costs from runs",
+    ]
 
 
 def _document(found: Derivation, file: Path) -> dict[str, Any]:

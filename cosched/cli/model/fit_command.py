@@ -10,6 +10,7 @@ import typer
 
 from cosched.cli.connection import ServerOption
 from cosched.cli.model.arguments import model_folders
+from cosched.cli.model.derived_fit import fit_derived
 from cosched.cli.model.runs_argument import (
     ApplicationOption,
     ClassOption,
@@ -42,6 +43,10 @@ def fit(
     hardware: Annotated[
         str, typer.Option(help="The hosts' resource model: a name or an .hmcl file; default: named as their class.")
     ] = "",
+    derived: Annotated[
+        Path | None,
+        typer.Option(metavar="DERIVED.psl", help="A model of `derive`, whose costs runs tell; one is enough."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.psl", help="Where the model goes; default: APP.psl.")
     ] = None,
@@ -61,6 +66,9 @@ def fit(
     runs = gathered_runs(application, source, machine)
     if machine is None and runs[0].hardware:
         machine = named_hardware(runs[0].hardware, file.parent)
+    if derived is not None:
+        fit_derived(derived, file, runs, machine, json)
+        return
     fitted = fit_runs(name, runs, () if machine is None or machine.memory is None else machine.memory.sizes)
     write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d")))
     load(file, model_folders())  # what was written can be read

@@ -4,6 +4,6 @@ Start at `derive.py`.
 """
 
 from cosched.modelling.derivation.derive import Request, derive
-from cosched.modelling.derivation.skeleton import TOOL, Derivation, SolvedBlock
+from cosched.modelling.derivation.skeleton import GUESSED_COSTS, GUESSED_ERROR, START, TOOL, Derivation, SolvedBlock
 
-__all__ = ["TOOL", "Derivation", "Request", "SolvedBlock", "derive"]
+__all__ = ["GUESSED_COSTS", "GUESSED_ERROR", "START", "TOOL", "Derivation", "Request", "SolvedBlock", "derive"]

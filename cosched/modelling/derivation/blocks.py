@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from cosched.modelling.derivation.counting import Counts, Place
 
@@ -50,11 +50,12 @@ class Block:
         )
 
 
-def blocks_of(runs: Sequence[Counts]) -> list[Block]:
+def blocks_of(runs: Sequence[Counts], taken: Iterable[str] = ()) -> list[Block]:
     """Return the blocks, those executed most first.
 
     Args:
         runs: the counts of each run, of one program.
+        taken: names that no block may have.
     """
     vectors = {place: tuple(run.get(place, 0) for run in runs) for run in runs for place in run}
     groups: dict[tuple[int, ...], list[Place]] = defaultdict(list)
@@ -62,7 +63,7 @@ def blocks_of(runs: Sequence[Counts]) -> list[Block]:
         if any(vectors[place]):
             groups[vectors[place]].append(place)
     ordered = sorted(groups.items(), key=lambda group: (-sum(group[0]), group[1]))
-    names: set[str] = set()
+    names = set(taken)
     found = []
     for vector, places in ordered:
         found.append(Block(_name(places, names), tuple(places), vector))

@@ -19,7 +19,7 @@ from cosched.modelling.derivation.blocks import blocks_of
 from cosched.modelling.derivation.counting import Counter
 from cosched.modelling.derivation.expressions import source_bounds
 from cosched.modelling.derivation.sizes import FEWEST_RUNS, draw_sizes, parse_sizes
-from cosched.modelling.derivation.skeleton import Derivation, SolvedBlock
+from cosched.modelling.derivation.skeleton import START, Derivation, SolvedBlock
 from cosched.modelling.derivation.symbolic import Solver
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
                 raise
         tell(f"{len(runs)} runs: {time.monotonic() - begun:.1f} s")
     unsteady = _unsteady(runs[0], runs.pop())
-    blocks = blocks_of(runs)
+    blocks = blocks_of(runs, {START, *(each.name for each in parameters)})
     solved = _Solving(counter, parameters, sizes, unsteady).solved(blocks)
     if not solved:
         raise UserError(

@@ -21,9 +21,14 @@ if TYPE_CHECKING:
     from cosched.modelling.derivation.sizes import Parameter
     from cosched.modelling.derivation.symbolic import Formula
 
-__all__ = ["TOOL", "Derivation", "SolvedBlock"]
+__all__ = ["GUESSED_COSTS", "GUESSED_ERROR", "START", "TOOL", "Derivation", "SolvedBlock"]
 
 TOOL = "cosched model derive"
+START = "startup"
+"""The variable for what a run takes whatever its size."""
+
+GUESSED_ERROR = "error_below = 0.75, error_above = 4"
+GUESSED_COSTS = "What an execution of a block costs is a guess: `cosched model fit --derived` learns it from runs."
 _QUOTED = 70
 _MOST = "1e9"
 _SMALL = 0.01
@@ -110,7 +115,7 @@ class Derivation:
         names = ", ".join(path.name for path in self.sources)
         yield f"(* {_comment(self.application)}: the blocks of {_comment(names)}, counted by `{TOOL}`"
         yield f"   in {len(self.sizes)} runs: {_comment(self.seen())}."
-        yield "   What an execution of a block costs is a guess: set it from runs. *)"
+        yield f"   {GUESSED_COSTS} *)"
         yield f"application {self.application} {{"
         yield "include hardware;"
         for each in self.parameters:
@@ -118,11 +123,14 @@ class Derivation:
                 yield self._declared(each)
         for solved in self.stated():
             yield f"var numeric: {solved.block.name} = 1 ns;"
-        yield "option { error_below = 0.75, error_above = 4; }"
+        if self._starts():
+            yield f"var numeric: {START} = 0 us;"
+        yield f"option {{ {GUESSED_ERROR}; }}"
         processes = next((each.values for each in self.parameters if each.name == PROCESSORS), (1,))
         if len(processes) == 1:
             yield f"link {{ hardware: Nproc = {processes[0]}; }}"
-        yield "proc exec init { step cpu { confdev work(); } }"
+        work = f"{START} + work()" if self._starts() else "work()"
+        yield f"proc exec init {{ step cpu {{ confdev {work}; }} }}"
         yield "proc cflow work {"
         for solved in self.stated():
             yield from self._statement(solved)
@@ -132,6 +140,10 @@ class Derivation:
             yield f"   {self._counted(small[-1])} *)"
         yield "}"
         yield "}"
+
+    def _starts(self) -> bool:
+        """Return whether the time of the program's start is a variable: unless a parameter has its name."""
+        return all(each.name != START for each in self.parameters)
 
     def _statement(self, solved: SolvedBlock) -> Iterator[str]:
         alike = [each for each in self.blocks if each.like == solved.block.name]

@@ -210,7 +210,7 @@ class Solver:
         )
 
     def _approximate(self, target: NDArray[np.float64]) -> Formula:
-        """Return the form that grows slowest of those with nearly the least error at sizes left out."""
+        """Return the slowest growing form of those with nearly the least error."""
         pool = self._smooth
         forms: list[Formula] = []
         for found in _pursued(pool, target, min(_MOST_SMOOTH, len(target) - _SPARE)):
@@ -226,7 +226,7 @@ class Solver:
         return min(near, key=lambda form: (self._growth(form), form.error * len(form.terms) ** _BREVITY))
 
     def _positive(self, form: Formula) -> bool:
-        """Return whether a form is a possible count far above the sizes and somewhat below them."""
+        """Return whether a form stays positive far above the sizes and somewhat below."""
         if all(term.coefficient >= 0 for term in form.terms):
             return True
         return all(

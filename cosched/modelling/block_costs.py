@@ -1,0 +1,241 @@
+"""Costs of a derived model's blocks are learnt from runs: first one factor, then each by itself.
+
+Start at `fit_costs`. Costs are the variables of the application whose default is a time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.errors import UserError
+from cosched.evaluation import profile
+from cosched.language import Source, format_source
+from cosched.language.syntax import Number
+from cosched.language.vocabulary import PROCESSORS, TIME, dimension
+from cosched.modelling.derivation import GUESSED_COSTS, GUESSED_ERROR, START
+from cosched.modelling.nnls import nnls
+from cosched.modelling.points import points_of, repeat_noise
+from cosched.modelling.writing import TOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.evaluation import Application, Hardware
+    from cosched.modelling.points import Points, TimedRun
+
+    Floats = NDArray[np.float64]
+    Learner = Callable[[Floats, Floats, Floats], Floats]
+
+__all__ = ["BlockCosts", "cost_names", "fit_costs", "in_units"]
+
+_BETTER = 0.9  # of the error of fewer costs, to be chosen before it
+_TURNS = 4  # of a model whose time is no sum of its costs, as messages overlap
+_STEP = 0.1
+_SETTLED = 1e-3
+_ONE_SIZE = 0.5  # error of one size's runs at others, see benchmarks.derivation
+_BEYOND = 2.0  # times the error, outside what was seen
+_NINE_IN_TEN = 1.645
+_LEAST = 0.01
+_MOST = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCosts:
+    """Costs of blocks that runs have taught.
+
+    Attributes:
+        costs: microseconds of an execution of each block, by name.
+        law: how many of them were learnt.
+        points: where the runs were.
+        runs: how many.
+        noise: part of the run time by which repeats differ; None where nothing was run twice.
+        off: by point, the part by which it is foretold wrongly by the other sizes; empty for one size.
+        errors: of each way to learn, the mean of these parts.
+    """
+
+    costs: Mapping[str, float]
+    law: str
+    points: Points
+    runs: int
+    noise: float | None
+    off: Floats
+    errors: Mapping[str, float]
+
+    @property
+    def error(self) -> float:
+        """Return the relative error of nine runs in ten at sizes like the ones seen."""
+        if not len(self.off):
+            return _ONE_SIZE
+        deviation = math.hypot(float(np.sqrt(np.mean(self.off**2))), self.noise or 0.0)
+        return min(max(_NINE_IN_TEN * deviation, _LEAST), _MOST)
+
+    def psl(self, skeleton: str, hardware: str, day: str, digest: str) -> str:
+        """Return the derived model with these costs.
+
+        Args:
+            skeleton: its text.
+            hardware: class of the hosts; empty where nobody says.
+            day: of today, as people write it.
+            digest: of the runs.
+        """
+        text = skeleton
+        for name, cost in self.costs.items():
+            pattern = rf"(\b{re.escape(name)} = )[0-9.e+-]+ (?:ns|us|ms|s)\b"
+            text = re.sub(pattern, rf"\g<1>{in_units(cost)}", text, count=1)
+        beyond = min(max(_BEYOND * self.error, 0.25), _MOST)
+        error = f"{self.error:.2g}"
+        if outside := self._outside():
+            error += f" + {max(beyond - self.error, 0):.2g} * ({outside})"
+        options = [f"error = {error}", f'fitted = "{day}"', f'tool = "{TOOL}"', f'samples = "{digest}"']
+        if hardware:
+            options.insert(0, f'hrduse = "{hardware}"')
+        text = text.replace(GUESSED_ERROR, ", ".join(options), 1)
+        text = text.replace(GUESSED_COSTS, self._told(), 1)
+        return format_source(Source("derived.psl", text))
+
+    def _told(self) -> str:
+        off = (
+            f"A size foretold by the others is off by {np.mean(self.off):.1%}."
+            if len(self.off)
+            else "One size was run."
+        )
+        return f"Costs are from {self.runs} runs ({self.law}). {off}"
+
+    def _outside(self) -> str:
+        """Return the condition, in PSL, that a size is outside the range seen."""
+        return " || ".join(
+            f"{name} < {self.points.values[:, place].min():g} || {name} > {self.points.values[:, place].max():g}"
+            for place, name in enumerate(self.points.names)
+            if place in self.points.varying
+        )
+
+
+def in_units(cost: float, digits: int = 6) -> str:
+    """Return a cost in microseconds as PSL writes it, with a unit."""
+    unit, factor = ("ns", 1e3) if cost < 1 else ("us", 1.0) if cost < 1e3 else ("ms", 1e-3)
+    return f"{cost * factor:.{digits}g} {unit}"
+
+
+def cost_names(application: Application) -> dict[str, float]:
+    """Return the costs of a model: variables of the application whose default is a time, with it in microseconds."""
+    return {
+        declared.name: declared.value.value
+        for group in application.root.object.variables
+        for declared in group.declarations
+        if isinstance(declared.value, Number) and dimension(declared.value.unit) == TIME
+    }
+
+
+def fit_costs(application: Application, runs: Sequence[TimedRun], hardware: Hardware) -> BlockCosts:
+    """Return the costs that runs teach.
+
+    One factor for all costs needs one run; it, and a start of its own, and each cost by itself are tried where sizes
+    suffice. What foretells sizes best by the others is chosen, of nearly equal ones the simplest.
+
+    Raises:
+        UserError: the model has no costs, or the runs do not state its parameters.
+    """
+    guesses = cost_names(application)
+    if not guesses:
+        raise UserError(
+            f"{application.file} has no costs: variables whose default is a time, as in `var numeric: a = 1 ns`"
+        )
+    points = points_of(runs)
+    columns, fixed = _linear(application, points, hardware, guesses)
+    names = list(guesses)
+    start = np.array([name == START for name in names])
+    guess = np.array([guesses[name] for name in names])
+    together = np.where(start, 0.0, guess)
+
+    def factor(part: Floats, wanted: Floats, weights: Floats) -> Floats:
+        return np.asarray(together * nnls(((part @ together) * weights)[:, None], wanted * weights)[0])
+
+    def factor_and_start(part: Floats, wanted: Floats, weights: Floats) -> Floats:
+        both = np.array([together, start.astype(float)])
+        return np.asarray(nnls((part @ both.T) * weights[:, None], wanted * weights) @ both)
+
+    def each(part: Floats, wanted: Floats, weights: Floats) -> Floats:
+        return nnls(part * weights[:, None], wanted * weights)
+
+    sizes = int(points.sizes.max()) + 1
+    ways: list[tuple[str, Learner, int]] = [("one factor", factor, 1)]
+    if start.any():
+        ways.append(("one factor and the start", factor_and_start, 2))
+    ways.append(("each cost", each, len(names)))
+    possible = [(name, way) for name, way, unknowns in ways if sizes >= unknowns + 2 or name == "one factor"]
+    wanted, weights = points.seconds - fixed, 1 / points.seconds
+    off = {name: _left_out(way, columns, fixed, points) for name, way in possible} if sizes > 1 else {}
+    errors = {name: float(np.mean(values)) for name, values in off.items()}
+    best, learn = possible[0]
+    for name, way in possible[1:]:
+        if errors and errors[name] < _BETTER * errors[best]:
+            best, learn = name, way
+    found = learn(columns, wanted, weights)
+    return BlockCosts(
+        costs={name: float(cost) for name, cost in zip(names, found, strict=True)},
+        law=best,
+        points=points,
+        runs=len(runs),
+        noise=repeat_noise(runs),
+        off=off.get(best, np.zeros(0)),
+        errors=errors,
+    )
+
+
+def _left_out(way: Learner, columns: Floats, fixed: Floats, points: Points) -> Floats:
+    """Return the parts by which points are off as the other sizes foretell them."""
+    found = np.zeros(len(points))
+    for size in range(int(points.sizes.max()) + 1):
+        out = points.sizes == size
+        costs = way(columns[~out], (points.seconds - fixed)[~out], 1 / points.seconds[~out])
+        found[out] = np.abs((columns[out] @ costs + fixed[out]) / points.seconds[out] - 1)
+    return found
+
+
+def _linear(
+    application: Application, points: Points, hardware: Hardware, guesses: Mapping[str, float]
+) -> tuple[Floats, Floats]:
+    """Return seconds for a microsecond of each cost, and the seconds that no cost explains.
+
+    Derivatives where the runs are: a time is linear in its costs unless messages overlap work.
+    """
+    names = list(guesses)
+    costs = np.array([guesses[name] for name in names])
+    shared = [_At(application, points, place, hardware) for place in range(len(points))]
+    for _ in range(_TURNS):
+        base = np.array([at.seconds(dict(zip(names, costs, strict=True))) for at in shared])
+        step = np.where(costs > 0, costs * _STEP, 1.0)
+        columns = np.empty((len(points), len(names)))
+        for place, name in enumerate(names):
+            moved = {**dict(zip(names, costs, strict=True)), name: float(costs[place] + step[place])}
+            columns[:, place] = (np.array([at.seconds(moved) for at in shared]) - base) / step[place]
+        fixed = base - columns @ costs
+        if np.abs(fixed).max() <= 1e-6 * base.max():
+            return columns, np.zeros(len(points))
+        scale = nnls(((columns @ costs) / points.seconds)[:, None], 1 - fixed / points.seconds)[0]
+        if abs(scale - 1) < _SETTLED or not scale > 0:
+            break
+        costs = costs * scale
+    return columns, np.minimum(fixed, 0.9 * points.seconds)
+
+
+class _At:
+    """A model at the parameters and processors of a point."""
+
+    def __init__(self, application: Application, points: Points, place: int, hardware: Hardware) -> None:
+        self._application = application
+        self._hardware = hardware
+        self._values = dict(zip(points.names, map(float, points.values[place]), strict=True))
+        self._hosts = max(1, round(points.processors[place] / hardware.processors))
+
+    def seconds(self, costs: Mapping[str, float]) -> float:
+        """Return the run time with these costs."""
+        given = {name: value for name, value in self._values.items() if name != PROCESSORS}
+        return float(profile(self._application, self._hardware, [self._hosts], {**given, **costs})[0])

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.cli.main import run
+from tests.modelling.test_block_costs import HARDWARE, SIZES, SKELETON, model, timed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    application = model(tmp_path, SKELETON)
+    runs = timed(application, {"update_14": 5e-4, "init_9": 6e-3, "startup": 800.0})
+    assert HARDWARE.processors == 1
+    lines = [f"{size['nx']:g},{size['steps']:g},{each.seconds}" for size, each in zip(SIZES, runs, strict=True)]
+    (tmp_path / "runs.csv").write_text("\n".join(["nx,steps,seconds", *lines]))
+    (tmp_path / "one.csv").write_text("\n".join(["nx,steps,seconds", lines[0]]))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_costs_of_a_derived_model_are_learnt(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["model", "fit", "stencil", "--table", "runs.csv", "--derived", "derived.psl"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "5 runs, each cost: update_14 0.5 ns, init_9 6 ns, startup 800 us"
+    assert said[1].startswith("leave-one-size-out: mean 0.0%")
+    assert said[-1] == "wrote stencil.psl (error 0.01 inside what was seen)"
+    assert run(["model", "check", "stencil.psl", "--hardware", "x86_64_gigabit"]) == 0
+    assert run(["model", "format", "--check", "stencil.psl"]) == 0
+    assert "update_14 = 0.5 ns" in (folder / "stencil.psl").read_text()
+
+
+def test_one_run_is_enough(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--table", "one.csv", "--derived", "derived.psl", "--out", "quick.psl", "--json"]
+    assert run(["model", "fit", "stencil", *words]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["file"], found["runs"], found["law"], found["error"]) == ("quick.psl", 1, "one factor", 0.5)
+    assert found["mean_error"] is None
+    assert (folder / "quick.psl").exists()
+
+
+def test_a_model_of_another_tool_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "mine.psl").write_text("application mine { var numeric: a = 1 ns; proc exec init { } }")
+    assert run(["model", "fit", "stencil", "--table", "runs.csv", "--derived", "mine.psl"]) == 1
+    assert "mine.psl was not written by `cosched model derive`: make one" in capsys.readouterr().err
+    assert run(["model", "fit", "stencil", "--table", "runs.csv", "--derived", "none.psl"]) == 1
+    assert "none.psl" in capsys.readouterr().err
