@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Covariance", "Fit", "Kernel", "Places", "fitted", "likely", "most_likely"]
 
-_CURVED = (0.1, 0.3, 1.0)
+_CURVED = (0.1, 0.4, 1.5)
 _LENGTHS = (0.7, 1.5, 3.0)
 _DRIFTS = (0.1, 0.4, 1.6)
 _RECENT = 4.0  # runs after which a drift is forgotten by two thirds

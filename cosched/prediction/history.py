@@ -31,6 +31,7 @@ _STRAY = 3.5  # times the usual distance from what the other runs say, beyond wh
 _STRAY_AT_LEAST = math.log(1.5)  # and so much too long or too short
 _FEWEST_JUDGED = 5  # runs among which a stray one is looked for
 _SHORT = 0.1  # seconds; what is foretold as shorter has its start-up counted as if it were so long
+_TINY = 1e-3  # of the least number seen: as far below is taken what is not above 0, unlike all others
 _BEYOND = 1.3  # wider range outside of what was seen
 _SHORTEST, _LONGEST = 1e-6, 10 * 365 * 86400.0  # seconds; nobody plans with less or more
 _FARTHEST = 100.0  # logarithms of run times end here
@@ -80,6 +81,32 @@ _NOTHING_STATED = _Prior(2.0, 1.0, -0.7, 0.5)
 _STATED = _Prior(0.5, 0.3, 0.0, 0.5, 0.5)
 
 
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """How a number is taken: by its logarithm where it always was above 0.
+
+    Attributes:
+        least: the least one that was seen, where all were above 0; else 0.
+        unit: the usual size of the others, of which the inverse hyperbolic sine is taken.
+    """
+
+    least: float
+    unit: float
+
+    @classmethod
+    def of(cls, numbers: Sequence[float]) -> _Scale:
+        sizes = [abs(number) for number in numbers if number]
+        return cls(max(min(numbers), 0.0), float(np.median(sizes)) if sizes else 1.0)
+
+    def fits(self, number: float) -> bool:
+        return number > 0 or not self.least
+
+    def place(self, number: float) -> float:
+        if self.least:
+            return math.log(max(number, _TINY * self.least))
+        return math.asinh(number / self.unit)
+
+
 class History:
     """Runs of one program, and what they tell of the next one.
 
@@ -102,7 +129,8 @@ class History:
         self._classes = sorted({run.hardware for run in self.runs})
         self._programs = sorted({run.program for run in self.runs})
         self._prior = _NOTHING_STATED if any(run.stated is None for run in self.runs) else _STATED
-        points = np.array([_point(run.numbers, run.hosts, run.stated) for run in self.runs])
+        self._scales = [_Scale.of(column) for column in zip(*(run.numbers for run in self.runs), strict=True)]
+        points = np.array([self._point(run.numbers, run.hosts, run.stated) for run in self.runs])
         self._centre = points.mean(axis=0)
         self._centre[-1] = 0.0  # a start-up is nothing to the longest runs, not to the mean of those seen
         self._low, self._high = points.min(axis=0), points.max(axis=0)
@@ -134,6 +162,12 @@ class History:
         """Return how many runs had a number of hosts."""
         return sum(run.hosts == count for run in self.runs)
 
+    def fits(self, run: Run) -> bool:
+        """Return whether a run is like the others: as many numbers, above 0 where all were, and something stated."""
+        numbers = zip(self._scales, run.numbers, strict=False)
+        like = len(run.numbers) == len(self._scales) and all(scale.fits(number) for scale, number in numbers)
+        return like and (self._prior is _NOTHING_STATED or run.stated is not None)
+
     def add(self, run: Run) -> None:
         """Take one more run in, for a small part of what learning anew costs.
 
@@ -141,12 +175,12 @@ class History:
         only a new history finds out. What was read from this one before stays as it was: a copy may be added to.
 
         Raises:
-            ValueError: it is not like the others: other numbers, or nothing stated where it was.
+            ValueError: it does not fit.
         """
-        if len(run.numbers) != len(self.runs[-1].numbers) or (self._prior is _STATED and run.stated is None):
+        if not self.fits(run):
             raise ValueError("the run is not like those before it")
         stated = run.stated if self._prior is _STATED else None
-        point = np.array(_point(run.numbers, run.hosts, stated))
+        point = np.array(self._point(run.numbers, run.hosts, stated))
         self.runs = (*self.runs, run)
         self._classes = [*self._classes, *({run.hardware} - {*self._classes})]
         self._programs = [*self._programs, *({run.program} - {*self._programs})]
@@ -178,7 +212,7 @@ class History:
             stated: seconds foretold, by number of hosts, where those of the runs were.
         """
         foretold = [None] * len(counts) if stated is None else list(stated)
-        points = np.array([_point(numbers, *each) for each in zip(counts, foretold, strict=True)])
+        points = np.array([self._point(numbers, *each) for each in zip(counts, foretold, strict=True)])
         beyond = ((points < self._low - 1e-9) | (points > self._high + 1e-9)).any(axis=1)
         points -= self._centre
         places = self._place(points, hardware, program)
@@ -211,7 +245,7 @@ class History:
 
     def seen(self, numbers: Sequence[float], counts: Sequence[int]) -> NDArray[np.bool_]:
         """Return by number of hosts whether such a run is within those seen."""
-        points = np.array([_point(numbers, count)[:-1] for count in counts])
+        points = np.array([self._point(numbers, count)[:-1] for count in counts])
         return np.asarray(((points >= self._low[:-1] - 1e-9) & (points <= self._high[:-1] + 1e-9)).all(axis=1))
 
     def foretold(self) -> list[tuple[float, float] | None]:
@@ -224,6 +258,14 @@ class History:
         deviations = 1 / np.diag(fit.inverse)
         found = iter(zip((fit.inverse @ self._logs * deviations).tolist(), deviations.tolist(), strict=True))
         return [next(found) if kept else None for kept in self._kept]
+
+    def _point(self, numbers: Sequence[float], hosts: int, stated: float | None = None) -> list[float]:
+        """Return a run's place: logarithms of numbers and hosts, and the weight of a start-up.
+
+        That is what a second more is to a run so long.
+        """
+        places = [scale.place(number) for scale, number in zip(self._scales, numbers, strict=True)]
+        return [*places, math.log(hosts), 0.0 if stated is None else 1 / max(stated, _SHORT)]
 
     def _kind(self, hardware: str, program: str) -> tuple[int, int]:
         return (
@@ -308,14 +350,6 @@ def times_by_count(
                 side[count - 1] = seconds
     seconds, least, most = (tuple(side) for side in found)
     return seconds, least, most
-
-
-def _point(numbers: Sequence[float], hosts: int, stated: float | None = None) -> list[float]:
-    """Return a run's place: logarithms of numbers and hosts, and the weight of a start-up.
-
-    That is what a second more is to a run so long.
-    """
-    return [*map(math.asinh, numbers), math.log(hosts), 0.0 if stated is None else 1 / max(stated, _SHORT)]
 
 
 def t_quantile(freedom: int) -> float:

@@ -63,8 +63,10 @@ class LearntRuns:
         if history is None or len(runs) > self.room:
             return None
         for run in runs:
+            if not history.fits(run) or (run.stated is None) != (pool is None):
+                return None
             off, deviation = history.off(run)
-            if abs(off) > _SURPRISING * deviation or (run.stated is None) != (pool is None):
+            if abs(off) > _SURPRISING * deviation:
                 return None
             if pool is None:
                 history = copy(history)

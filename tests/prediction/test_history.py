@@ -184,6 +184,26 @@ def test_whatever_ran_a_prediction_is_usable_or_none(
     history_profile(history, (asked,), range(1, 9), "")  # a profile checks itself
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_numbers_below_1_tell_as_much_as_large_ones(unit: float) -> None:
+    """A time step of 0.01 was taken for as good as one of 0.02."""
+    draw = random.Random(2)
+    steps = [draw.uniform(1, 30) for _ in range(20)]
+    history = History(Run((unit * step,), 1, "", 100 / step) for step in steps)
+    (expected,), _ = history.predict((unit * 7.0,), [1], "")
+    assert expected == pytest.approx(100 / 7, rel=0.03)
+
+
+def test_a_number_that_was_always_above_0_may_be_0_once() -> None:
+    history = History(_runs(12))
+    (expected,), (most,) = history.predict((0.0,), [1], "")
+    assert 0 < expected < most
+    with pytest.raises(ValueError, match="not like"):
+        history.add(Run((-1.0,), 1, "", 1.0))
+    mixed = History(Run((number,), 1, "", 10.0 + number) for number in (-5.0, 0.0, 5.0, 10.0))
+    assert float(mixed.predict((3.0,), [1], "")[0][0]) == pytest.approx(13.0, rel=0.3)
+
+
 def test_a_run_that_is_added_counts_as_one_that_was_learnt() -> None:
     runs = _runs(40)
     anew, added = History(runs), History(runs[:36])

@@ -116,5 +116,5 @@ def test_a_run_that_is_added_counts_as_one_that_was_learnt() -> None:
     for size in (400.0, 9000.0):
         expected, found = (pool.quantiles((size,), [1.0, 0.5], [1, 2], "") for pool in (anew, added))
         for wanted, value in zip(expected, found, strict=True):
-            assert value.tolist() == pytest.approx(wanted.tolist(), rel=0.02)
+            assert value.tolist() == pytest.approx(wanted.tolist(), rel=0.08)
     assert added.weights == pytest.approx(anew.weights, abs=0.05)

@@ -26,6 +26,7 @@ EXPERIMENT_NAMES = (
     "grid-faults",
     "grid-scale",
     "shares",
+    "harvest-figure-4",
 )
 
 
