@@ -5,7 +5,6 @@ Start at `fit_costs`. Costs are the variables of the application whose default i
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +16,8 @@ from cosched.evaluation import profile
 from cosched.language import Source, format_source
 from cosched.language.syntax import Number
 from cosched.language.vocabulary import PROCESSORS, TIME, dimension
-from cosched.modelling.derivation import GUESSED_COSTS, GUESSED_ERROR, START
+from cosched.modelling.derivation import GUESSED_COSTS, START
+from cosched.modelling.fitting import seen_of, stated_error
 from cosched.modelling.nnls import nnls
 from cosched.modelling.points import points_of, repeat_noise
 from cosched.modelling.writing import TOOL
@@ -41,9 +41,12 @@ _STEP = 0.1
 _SETTLED = 1e-3
 _ONE_SIZE = 0.5  # error of one size's runs at others, see benchmarks.derivation
 _BEYOND = 2.0  # times the error, outside what was seen
-_NINE_IN_TEN = 1.645
 _LEAST = 0.01
 _MOST = 0.95
+_OURS = ("error", "error_below", "error_above", "fitted", "tool", "samples", "seen", "hrduse")
+_OPTIONS = re.compile(r"\boption\s*\{([^{}]*)\}")
+_SETTING = re.compile(r'\s*(\w+)\s*=((?:[^,;"()]|"[^"]*"|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)[,;]')
+_TOLD = re.compile(rf"{re.escape(GUESSED_COSTS)}|Costs are from \d+ runs[^*]*?\.(?=\s*\*\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +76,8 @@ class BlockCosts:
         """Return the relative error of nine runs in ten at sizes like the ones seen."""
         if not len(self.off):
             return _ONE_SIZE
-        deviation = math.hypot(float(np.sqrt(np.mean(self.off**2))), self.noise or 0.0)
-        return min(max(_NINE_IN_TEN * deviation, _LEAST), _MOST)
+        stated = stated_error(np.log1p(self.off), self.noise or 0.0, int(self.points.sizes.max()) + 1)
+        return min(max(stated, _LEAST), _MOST)
 
     def psl(self, skeleton: str, hardware: str, day: str, digest: str) -> str:
         """Return the derived model with these costs.
@@ -94,10 +97,11 @@ class BlockCosts:
         if outside := self._outside():
             error += f" + {max(beyond - self.error, 0):.2g} * ({outside})"
         options = [f"error = {error}", f'fitted = "{day}"', f'tool = "{TOOL}"', f'samples = "{digest}"']
+        options.append(f'seen = "{seen_of(self.points).text()}"')
         if hardware:
             options.insert(0, f'hrduse = "{hardware}"')
-        text = text.replace(GUESSED_ERROR, ", ".join(options), 1)
-        text = text.replace(GUESSED_COSTS, self._told(), 1)
+        text = _OPTIONS.sub(lambda found: _with_options(found[1], options), text, count=1)
+        text = _TOLD.sub(lambda _: self._told(), text, count=1)
         return format_source(Source("derived.psl", text))
 
     def _told(self) -> str:
@@ -115,6 +119,12 @@ class BlockCosts:
             for place, name in enumerate(self.points.names)
             if place in self.points.varying
         )
+
+
+def _with_options(settings: str, ours: Sequence[str]) -> str:
+    """Return the options of a model with ours in the place of those of before."""
+    kept = [f"{each[1]} = {each[2].strip()}" for each in _SETTING.finditer(settings) if each[1] not in _OURS]
+    return f"option {{ {', '.join([*kept, *ours])}; }}"
 
 
 def in_units(cost: float, digits: int = 6) -> str:

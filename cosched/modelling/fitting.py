@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["BEYOND", "Fitted", "Seen", "fit_runs", "samples_digest"]
+__all__ = ["BEYOND", "Fitted", "Seen", "fit_runs", "only_class", "samples_digest", "seen_of", "stated_error"]
 
 BEYOND = 4.0
 """Times the greatest value seen of a parameter, up to which a model may be asked; likewise below the least."""
@@ -159,22 +159,17 @@ def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float]
     """
     if not runs:
         raise UserError(f"there are no runs of {application}: `cosched model observe` makes records of some")
-    classes = sorted({run.hardware for run in runs})
-    if len(classes) > 1:
-        raise UserError(
-            f"the runs are of several classes of hosts ({', '.join(name or 'unnamed' for name in classes)}): "
-            "choose one with --class"
-        )
+    hardware = only_class(runs)
     points = points_of(runs)
     check_design(points)
     noise = repeat_noise(runs)
     floor = (noise or 0.0) / math.sqrt(2 * float(np.median(points.counts)))  # that of a median
     chosen = chosen_law(points, levels, floor)
-    error = max(_LEAST_ERROR, _stated(chosen.off, noise or 0.0, len(np.unique(points.sizes))))
+    error = max(_LEAST_ERROR, stated_error(chosen.off, noise or 0.0, len(np.unique(points.sizes))))
     beyond = max(_LEAST_BEYOND, _WIDER_BEYOND * error, _extrapolated(points, chosen))
     return Fitted(
         application,
-        classes[0],
+        hardware,
         len(runs),
         samples_digest(runs),
         points,
@@ -183,6 +178,21 @@ def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float]
         _rounded_up(error),
         _rounded_up(beyond),
     )
+
+
+def only_class(runs: Sequence[TimedRun]) -> str:
+    """Return the class of the hosts of all runs; empty where nobody says.
+
+    Raises:
+        UserError: there are several.
+    """
+    classes = sorted({run.hardware for run in runs})
+    if len(classes) > 1:
+        raise UserError(
+            f"the runs are of several classes of hosts ({', '.join(name or 'unnamed' for name in classes)}): "
+            "choose one with --class"
+        )
+    return classes[0]
 
 
 def samples_digest(runs: Sequence[TimedRun]) -> str:
@@ -200,8 +210,14 @@ def seen_of(points: Points) -> Seen:
     return Seen(values, tuple(int(count) for count in np.unique(points.processors)))
 
 
-def _stated(off: Floats, noise: float, sizes: int) -> float:
-    """Return the error to state: repeats are off by `noise` beside what the law is."""
+def stated_error(off: Floats, noise: float, sizes: int) -> float:
+    """Return the error to state: runs are off by `noise` beside what the law is.
+
+    Args:
+        off: logarithms of measured over foretold times at sizes left out.
+        noise: see `repeat_noise`.
+        sizes: how many there are.
+    """
     deviation = math.hypot(float(np.sqrt(np.mean(off**2))), noise * math.sqrt(math.pi / 2))
     return math.expm1(min(t_quantile(sizes - 1) * deviation, 20.0))
 

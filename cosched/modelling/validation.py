@@ -61,9 +61,7 @@ class SeenBox:
         excess, end = 1.0, False
         for name, (low, high) in self.limits.items():
             value = run.parameters.get(name, low)
-            if low == high:
-                continue
-            end |= value in (low, high)
+            end |= value in (low, high) and low < high
             if not low <= value <= high:
                 excess *= max(value / high, low / value) if value > 0 else math.inf
         if excess > 1:

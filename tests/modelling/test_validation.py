@@ -22,6 +22,7 @@ BOX = read_seen("nx 64 1024, ny 10 20, steps 5 5, Nproc 1 2", "heat.psl")
         (32, 15, 5, 1, "2x"),
         (1024, 81, 5, 1, "farther"),
         (0, 15, 5, 1, "farther"),
+        (100, 15, 10, 1, "2x"),
         (100, 15, 5, 4, "new host count"),
     ],
 )

@@ -15,7 +15,7 @@ from cosched.evaluation import load, load_hardware
 from cosched.language.library import locate
 from cosched.modelling.block_costs import BlockCosts, fit_costs, in_units
 from cosched.modelling.derivation import TOOL as DERIVE
-from cosched.modelling.fitting import samples_digest
+from cosched.modelling.fitting import only_class, samples_digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,9 +39,10 @@ def fit_derived(derived: Path, file: Path, runs: Sequence[TimedRun], machine: Ha
     if DERIVE not in skeleton:
         raise UserError(f"--derived {derived} was not written by `{DERIVE}`: make one of the program's source")
     hardware = machine or load_hardware(locate(_ANY, ".hmcl", "hardware", model_folders()))
+    hosts = only_class(runs)
     found = fit_costs(load(derived, model_folders()), runs, hardware)
     day = datetime.now(UTC).strftime("%Y-%m-%d")
-    write_text(file, found.psl(skeleton, runs[0].hardware, day, samples_digest(runs)))
+    write_text(file, found.psl(skeleton, hosts, day, samples_digest(runs)))
     load(file, model_folders())  # what was written can be read
     print_answer(json, _document(found, file), lambda: _lines(found, file))
 

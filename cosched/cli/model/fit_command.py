@@ -57,7 +57,8 @@ def fit(
     name = out.stem if out is not None else model_name(application)
     check_name(name, "application")
     file = out or Path(f"{name}.psl")
-    _check_ours(file)
+    if derived is None or file.resolve() != derived.resolve():
+        _check_ours(file)
     chosen = hardware_class or (Path(hardware).stem if hardware else "")
     machine = named_hardware(hardware or hardware_class, file.parent)
     if hardware and machine is None:

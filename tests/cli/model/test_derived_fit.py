@@ -50,3 +50,24 @@ def test_a_model_of_another_tool_is_refused(folder: Path, capsys: pytest.Capture
     assert "mine.psl was not written by `cosched model derive`: make one" in capsys.readouterr().err
     assert run(["model", "fit", "stencil", "--table", "runs.csv", "--derived", "none.psl"]) == 1
     assert "none.psl" in capsys.readouterr().err
+
+
+def test_a_fitted_model_is_fitted_again_and_held_against_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = ["model", "fit", "derived", "--derived", "derived.psl", "--table"]
+    assert run([*again, "one.csv"]) == 0
+    first = (folder / "derived.psl").read_text()
+    assert 'seen = "nx ' in first
+    assert run([*again, "runs.csv"]) == 0
+    second = (folder / "derived.psl").read_text()
+    assert second.count("option {") == second.count("samples = ") == second.count("Costs are from") == 1
+    assert "Costs are from 5 runs (each cost)" in second
+    assert second.split("samples =")[1] != first.split("samples =")[1]
+    capsys.readouterr()
+    assert run(["model", "validate", "derived.psl", "--table", "runs.csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[0] in ("inside", "ends")
+
+
+def test_runs_on_several_classes_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "two.csv").write_text("nx,steps,class,seconds\n500,20,a,1\n600,20,b,1\n")
+    assert run(["model", "fit", "stencil", "--table", "two.csv", "--derived", "derived.psl"]) == 1
+    assert "several classes of hosts (a, b): choose one with --class" in capsys.readouterr().err
