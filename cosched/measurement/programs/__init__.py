@@ -1,0 +1,1 @@
+"""Programs are watched while they run. Start at `records.py`."""
