@@ -32,6 +32,7 @@ __all__ = ["Counter", "Counts", "Place"]
 _GCOV_LIMIT = 120.0  # seconds
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 _TEST = re.compile(r"\s*(?:\d+\s+)?(?:else\s*)?if\b", re.IGNORECASE)
+_DEMANGLED = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:<[^()]*>)?\(")  # `int total<int>(std::vector<int> const&)`
 _DEFINED = re.compile(r"(?:__\w+?_MOD_)?(?P<name>\w+?)_*")
 
 
@@ -166,9 +167,10 @@ class Counter:
                 path = Path(document["current_working_directory"], part["file"]).resolve()
                 if path in self.sources:
                     file = self.sources.index(path)
+                    names = {each["name"]: _plain(each["demangled_name"]) for each in part["functions"]}
                     for each in part["functions"]:
-                        self.functions[file, _plain(each["name"])] = (each["start_line"], each["end_line"])
-                    for place, times in self._places(file, part["lines"]):
+                        self.functions[file, names[each["name"]]] = (each["start_line"], each["end_line"])
+                    for place, times in self._places(file, part["lines"], names):
                         counts[place] += times
         if not counts:
             raise UserError(f"{what} counted no line of {self.sources[0].name}: --build must compile the sources named")
@@ -201,11 +203,13 @@ class Counter:
         except ValueError as error:
             raise UserError(f"{self._gcov} prints no JSON ({error}): give one of gcc 9 or later with --gcov") from error
 
-    def _places(self, file: int, lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Place, int]]:
+    def _places(
+        self, file: int, lines: Sequence[Mapping[str, Any]], names: Mapping[str, str]
+    ) -> Iterator[tuple[Place, int]]:
         """Yield the places of a source with their executions; a line that holds loops yields their bodies."""
         for line in lines:
             number = line["line_number"]
-            function = _plain(line.get("function_name", "main"))
+            function = names.get(line.get("function_name", ""), "main")
             text = self.texts[file][number - 1] if number <= len(self.texts[file]) else ""
             branches = [branch["count"] for branch in line["branches"] if not branch["throw"]]
             yield Place(file, number, 0, function), line["count"]
@@ -216,6 +220,6 @@ class Counter:
 
 
 def _plain(function: str) -> str:
-    """Return a function's name without what compilers of Fortran add."""
-    match = _DEFINED.fullmatch(function)
-    return match["name"] if match else function
+    """Return a function's name without what compilers of C++ and Fortran add."""
+    match = _DEFINED.fullmatch(function) or _DEMANGLED.search(function)
+    return match["name"] if match else "main"

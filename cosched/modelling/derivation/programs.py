@@ -236,6 +236,8 @@ def run_once(words: Sequence[str], folder: Path, environment: Mapping[str, str],
                 start_new_session=True,
             )
         except OSError as error:
+            if folder.parent in Path(words[0]).parents and not Path(words[0]).exists():
+                raise UserError("--build made no {program}: name with --run what it makes, by its whole path") from None
             raise UserError(
                 f"--run: {words[0]} cannot be run ({error.strerror}): give the path of a program"
             ) from error

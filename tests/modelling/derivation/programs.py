@@ -9,7 +9,18 @@ from tests.testbed.compiler import compiler, coverage_reader
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["FILTER", "LAPLACE", "POLYNOMIAL", "SHARE", "THREADS", "build_command", "coverage_reader", "written"]
+__all__ = [
+    "FILTER",
+    "LAPLACE",
+    "POLYNOMIAL",
+    "RING",
+    "SHARE",
+    "TEMPLATES",
+    "THREADS",
+    "build_command",
+    "coverage_reader",
+    "written",
+]
 
 POLYNOMIAL = """#include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +140,58 @@ int main(int argc, char **argv) {
     }
   }
   return sum < 0;
+}
+"""
+
+TEMPLATES = """#include <cstdlib>
+#include <vector>
+
+template <class T> T total(const std::vector<T> &values) {
+  T sum = 0;
+  for (const T &value : values)
+    sum += value;
+  return sum;
+}
+
+int main(int argc, char **argv) {
+  int n = std::atoi(argv[1]), m = std::atoi(argv[2]);
+  std::vector<double> a(n, 1.0);
+  std::vector<int> b(m, 2);
+  double sum = 0;
+  for (int i = 0; i < n; i++)
+    sum += total(a) + total(b);
+  return sum < 0;
+}
+"""
+
+RING = """#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  int nx = atoi(argv[1]), ny = atoi(argv[2]), steps = atoi(argv[3]);
+  int local = nx / size + (rank < nx % size);
+  double *u = calloc((size_t)(local + 2) * ny, sizeof *u), sum = 0, all = 0;
+  for (int s = 0; s < steps; s++) {
+    for (int i = 1; i <= local; i++) {
+      for (int j = 0; j < ny; j++)
+        u[i * ny + j] = u[(i - 1) * ny + j] + 1;
+    }
+    int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    MPI_Sendrecv(u + local * ny, ny, MPI_DOUBLE, next, 0, u, ny, MPI_DOUBLE, last, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  }
+  for (int i = 0; i < local * ny; i++)
+    sum += u[i];
+  MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0)
+    printf("%g\\n", all);
+  MPI_Finalize();
+  return 0;
 }
 """
 

@@ -18,6 +18,7 @@ from tests.modelling.derivation.programs import (
     LAPLACE,
     POLYNOMIAL,
     SHARE,
+    TEMPLATES,
     THREADS,
     build_command,
     coverage_reader,
@@ -95,6 +96,13 @@ def test_blocks_of_fortran_are_solved_with_loops_over_arrays(tmp_path: Path) -> 
     assert inner.formula.value(size) in (98 * 48 * 10, 99 * 48 * 10)
     assert 100 * 50 * 2 in [each.formula.value(size) for each in totals]
     assert {each.block.places[0].function for each in found.blocks} == {"relax", "MAIN"}
+
+
+def test_functions_of_cpp_have_their_names(tmp_path: Path) -> None:
+    source = written(tmp_path, "total.cpp", TEMPLATES)
+    found = derived(source, "n=10..40 m=10..50", build=build_command("c++"), gcov=coverage_reader("c++"))
+    assert {each.block.places[0].function for each in found.blocks} == {"total", "main"}
+    assert found.blocks[0].formula.value({"n": 5, "m": 7}) == 5 * 5 + 5 * 7
 
 
 def test_work_of_threads_is_counted_as_that_of_one(tmp_path: Path) -> None:
@@ -195,6 +203,7 @@ def test_sources_in_a_folder_with_spaces_and_a_build_of_ones_own(tmp_path: Path)
         ("#include <unistd.h>\nint main(void) { _exit(0); }", "n=1..9", {}, "wrote no counts"),
         ("int main(void) { return 0; }", "n=1..9", {}, "no count depends on n: are they its arguments"),
         (POLYNOMIAL, "nx=1..9", {"build": "no-such-compiler {sources}"}, "'no-such-compiler' cannot be run"),
+        (POLYNOMIAL, "nx=1..9", {"build": "true {sources}"}, r"--build made no \{program\}: name with --run"),
         (POLYNOMIAL, "nx=1..9", {"build": "echo 'x {sources}"}, "--build .* cannot be read"),
         (POLYNOMIAL, "nx=1..9", {"gcov": "no-such-gcov"}, "there is no program 'no-such-gcov'"),
         (POLYNOMIAL, "nx=1..9 ny=1..9", {"run": "{program} {nx}"}, r"--run lacks \{ny\}: every parameter"),

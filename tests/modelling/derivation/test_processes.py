@@ -1,0 +1,47 @@
+"""Programs of several processes are counted by real MPI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.evaluation import load, load_hardware, profile
+from cosched.language import default_library
+from cosched.language.library import locate
+from cosched.modelling.derivation import Derivation, Request, derive
+from tests.modelling.derivation.programs import RING, coverage_reader, written
+from tests.testbed.mpi_compiler import environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in environment().items():
+        monkeypatch.setenv(name, value)
+    return written(tmp_path, "ring.c", RING)
+
+
+def derived(source: Path, sizes: str) -> Derivation:
+    return derive(Request([source], sizes, gcov=coverage_reader(), runs=8, limit=60.0))
+
+
+def test_processes_of_mpi_are_counted_together(source: Path, tmp_path: Path) -> None:
+    found = derived(source, "Nproc=1..3 nx=8..40 ny=8..40 steps=3..20")
+    formulas = {found.lines(each.block): each.formula.text() for each in found.blocks}
+    assert formulas["ring.c:15-16"] == "nx * ny * steps"
+    assert formulas["ring.c:13,18-19"] == "Nproc * steps"
+    assert all(each.formula.exact for each in found.blocks)
+    assert "MPI_Sendrecv" in {name for each in found.blocks for name in each.calls}
+    model = written(tmp_path, "ring.psl", found.psl())
+    hardware = load_hardware(locate("x86_64_gigabit", ".hmcl", "hardware", default_library()))
+    one, three = profile(load(model), hardware, [1, 3], parameters={"nx": 1e4, "ny": 1e4})
+    assert one / three == pytest.approx(3, rel=1e-3)
+
+
+def test_a_program_of_mpi_runs_alone_without_a_launcher(source: Path) -> None:
+    found = derived(source, "nx=8..40 ny=8..40 steps=3..20")
+    assert found.blocks[0].formula.text() == "nx * ny * steps"
+    assert "link { hardware: Nproc = 1; }" in found.psl()
