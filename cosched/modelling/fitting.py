@@ -158,7 +158,7 @@ def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float]
         UserError: what runs are missing or cannot be used.
     """
     if not runs:
-        raise UserError(f"there are no runs of {application}: `cosched model observe` makes records of some")
+        raise UserError(f"there are no runs of {application}: name a table or records")
     hardware = only_class(runs)
     points = points_of(runs)
     check_design(points)

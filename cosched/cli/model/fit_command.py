@@ -14,6 +14,7 @@ from cosched.cli.model.derived_fit import fit_derived
 from cosched.cli.model.runs_argument import (
     ApplicationOption,
     ClassOption,
+    DisturbedOption,
     NumbersOption,
     ParametersOption,
     RunSource,
@@ -34,6 +35,7 @@ __all__ = ["fit"]
 
 def fit(
     application: Annotated[str, typer.Argument(metavar="APP", help="The program, as `task list` shows it.")],
+    records: Annotated[list[Path] | None, typer.Argument(metavar="[RECORDS.jsonl…]", help="Records of runs.")] = None,
     table: TableOption = None,
     tasks: TasksOption = False,
     numbers: NumbersOption = "",
@@ -50,6 +52,7 @@ def fit(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.psl", help="Where the model goes; default: APP.psl.")
     ] = None,
+    disturbed: DisturbedOption = False,
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -63,7 +66,7 @@ def fit(
     machine = named_hardware(hardware or hardware_class, file.parent)
     if hardware and machine is None:
         raise UserError(f"there is no hardware {hardware}: `cosched hardware measure {chosen} --here` measures it")
-    source = RunSource(table, tasks, numbers, parameters, program, chosen, server)
+    source = RunSource(records or (), table, tasks, numbers, parameters, program, chosen, server, disturbed)
     runs = gathered_runs(application, source, machine)
     if machine is None and runs[0].hardware:
         machine = named_hardware(runs[0].hardware, file.parent)

@@ -1,7 +1,9 @@
-"""Runs that `cosched model fit` and `validate` are given: a table, or finished tasks."""
+"""Runs that `cosched model fit` and `validate` are given: records, a table, or finished tasks."""
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +12,12 @@ import typer
 
 from cosched.cli.connection import connect
 from cosched.cli.model.arguments import model_folders
+from cosched.cli.output import clean
 from cosched.errors import UserError
 from cosched.evaluation import Hardware, load_hardware
 from cosched.language.library import find
+from cosched.measurement.programs.records import read_records
+from cosched.modelling.observed import observed_runs
 from cosched.modelling.points import TimedRun
 from cosched.modelling.tables import checked_seconds, read_table
 from cosched.modelling.writing import check_name, check_text
@@ -20,6 +25,7 @@ from cosched.modelling.writing import check_name, check_text
 __all__ = [
     "ApplicationOption",
     "ClassOption",
+    "DisturbedOption",
     "NumbersOption",
     "ParametersOption",
     "RunSource",
@@ -43,6 +49,7 @@ ApplicationOption = Annotated[
 ParametersOption = Annotated[
     str, typer.Option("--parameters", metavar="NAMES", help="Only these parameters count; default: all.")
 ]
+DisturbedOption = Annotated[bool, typer.Option("--disturbed", help="Also records of runs that waited for processors.")]
 ClassOption = Annotated[str, typer.Option("--class", metavar="CLASS", help="Only runs on this class of hosts.")]
 
 _MOST_TASKS = 1000
@@ -54,6 +61,7 @@ class RunSource:
     """The source of runs, as typed.
 
     Attributes:
+        records: files of records.
         table: a CSV file.
         tasks: whether finished tasks are asked for.
         numbers: names of the numbers in their commands.
@@ -61,8 +69,10 @@ class RunSource:
         application: what the tasks are of, where that is not the name of the model.
         hardware: class of the hosts; empty for any.
         server: the daemon.
+        disturbed: whether runs that waited for processors count.
     """
 
+    records: Sequence[Path] = ()
     table: Path | None = None
     tasks: bool = False
     numbers: str = ""
@@ -70,6 +80,7 @@ class RunSource:
     application: str = ""
     hardware: str = ""
     server: str = ""
+    disturbed: bool = False
 
 
 def gathered_runs(application: str, source: RunSource, machine: Hardware | None) -> list[TimedRun]:
@@ -89,14 +100,24 @@ def gathered_runs(application: str, source: RunSource, machine: Hardware | None)
         found += read_table(read_text(source.table), str(source.table), per_host)
     if source.tasks:
         found += _task_runs(source.application or application, source, per_host)
-    if source.table is None and not source.tasks:
-        raise UserError("name runs: --table RUNS.csv, or --tasks for finished ones")
+    if source.records:
+        found += _observed_runs(application, source)
+    if source.table is None and not source.tasks and not source.records:
+        raise UserError("name runs: files of records, --table RUNS.csv, or --tasks for finished ones")
     if source.hardware:
         found = [run for run in found if run.hardware in ("", source.hardware)]
         found = [replace(run, hardware=source.hardware) for run in found]
         if not found:
             raise UserError(f"no run is on hosts of class {source.hardware}")
     return _restricted(found, source.parameters) if source.parameters else found
+
+
+def _observed_runs(application: str, source: RunSource) -> list[TimedRun]:
+    records = [record for file in source.records for record in read_records(read_text(file), str(file))]
+    found = observed_runs(records, source.application or application, disturbed=source.disturbed)
+    for remark in found.remarks:
+        sys.stderr.write(f"cosched: {clean(remark)}\n")
+    return list(found.runs)
 
 
 def _restricted(runs: list[TimedRun], text: str) -> list[TimedRun]:

@@ -14,6 +14,7 @@ from cosched.cli.model.arguments import model_folders
 from cosched.cli.model.runs_argument import (
     ApplicationOption,
     ClassOption,
+    DisturbedOption,
     NumbersOption,
     ParametersOption,
     RunSource,
@@ -37,6 +38,9 @@ _JUDGED = 0.03  # the error that a quiet machine lets one judge
 
 def validate(
     application: Annotated[str, typer.Argument(metavar="APP", help="A model's name or file; with --holdout any name.")],
+    records: Annotated[
+        list[Path] | None, typer.Option("--records", metavar="HELD.jsonl", help="Records of runs.")
+    ] = None,
     table: TableOption = None,
     tasks: TasksOption = False,
     numbers: NumbersOption = "",
@@ -47,6 +51,7 @@ def validate(
     holdout: Annotated[
         str, typer.Option(metavar="WHAT", help="Fit without some runs, and foretell them: size:2x,hosts:new.")
     ] = "",
+    disturbed: DisturbedOption = False,
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
@@ -56,7 +61,7 @@ def validate(
 
     With --json: {"floor", "judges", "splits": [{"split", "runs", "mean", "median", "worst", "bias", "coverage", …}]}.
     """
-    source = RunSource(table, tasks, numbers, only, program, hardware_class, server)
+    source = RunSource(records or (), table, tasks, numbers, only, program, hardware_class, server, disturbed)
     if holdout:
         machine = named_hardware(hardware or hardware_class, Path())
         runs = gathered_runs(application, source, machine)
@@ -66,6 +71,8 @@ def validate(
         model = load(application, model_folders())
         machine = named_hardware(hardware or model.hardware, Path(model.file).parent)
         runs = gathered_runs(model.name, source, machine)
+        if not hardware:
+            _check_class(model, runs)
         covered = [run for run in runs if _covered(model, run)]
         outside = len(runs) - len(covered)
         if not covered:
@@ -87,6 +94,16 @@ def validate(
         _print(found, floor, unjudged, outside)
     if any(each.too_small and each.split not in unjudged for each in found):
         raise typer.Exit(1)
+
+
+def _check_class(model: Application, runs: Sequence[TimedRun]) -> None:
+    """Refuse runs on other hosts than those that a model is for."""
+    others = sorted({run.hardware for run in runs} - {"", model.hardware})
+    if model.hardware and others:
+        raise UserError(
+            f"runs are on {', '.join(others)}, and {model.name} is for {model.hardware}: choose runs with --class, "
+            "or other hosts for the model with --hardware"
+        )
 
 
 def _half(errors: SplitErrors) -> float:

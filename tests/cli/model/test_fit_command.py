@@ -10,6 +10,7 @@ from cosched.api.documents import LearntRunView
 from cosched.cli.model import app
 from cosched.client import Client
 from cosched.errors import UserError
+from cosched.measurement.programs.records import RunRecord, record_line
 from tests.modelling.makers import stencil_runs
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def test_parameters_may_be_left_out(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["heat"], "name runs: --table RUNS.csv, or --tasks"),
+        (["heat"], "name runs: files of records, --table"),
         (["2d", "--table", "runs.csv"], "application '2d' is no name of PSL"),
         (["heat", "--table", "none.csv"], "none.csv cannot be read"),
         (["heat", "--table", "runs.csv", "--out", "mine.psl"], "mine.psl was not written by `cosched model fit`"),
@@ -111,3 +112,43 @@ def test_finished_tasks_become_a_model(folder: Path, monkeypatch: pytest.MonkeyP
     found[0] = seen(1, hardware="fast")
     with pytest.raises(UserError, match=r"several classes of hosts \(unnamed, fast\)"):
         run(*words, "--numbers", "n,k")
+
+
+def test_records_become_a_model_and_are_held_against_it(folder: Path) -> None:
+    def recorded(seed: int) -> str:
+        return "".join(
+            record_line(
+                RunRecord(
+                    "heat",
+                    "sha256:0",
+                    each.parameters,
+                    1,
+                    each.processors,
+                    "node_a",
+                    float(place),
+                    each.seconds,
+                    (each.seconds,),
+                    each.seconds * (0.2 if place % 7 == 0 else 0.0),
+                    4096,
+                    False,
+                    0,
+                )
+            )
+            for place, each in enumerate(stencil_runs(seed=seed))
+        )
+
+    (folder / "runs.jsonl").write_text(recorded(1))
+    (folder / "held.jsonl").write_text(recorded(2))
+    said = run("fit", "heat", "runs.jsonl")
+    assert "77 runs, 15 sizes, 1-4 processors of node_a" in said
+    assert "There is no node_a.hmcl here: `cosched hardware measure node_a --here` writes it" in said
+    assert "90 runs" in run("fit", "heat", "runs.jsonl", "--disturbed")
+    (folder / "node_a.hmcl").write_text("config node_a { clc { AFDG = 1 ns; } }")
+    assert "There is no" not in run("fit", "heat", "runs.jsonl", "runs.jsonl")
+    assert "1 host" in run("predict", "heat.psl", "--hosts", "1")
+    assert "inside" in run("validate", "heat.psl", "--records", "held.jsonl")
+    (folder / "held.jsonl").write_text(recorded(2).replace("node_a", "node_b"))
+    with pytest.raises(UserError, match="runs are on node_b, and heat is for node_a: choose runs with --class"):
+        run("validate", "heat.psl", "--records", "held.jsonl")
+    with pytest.raises(UserError, match="no run is on hosts of class none"):
+        run("fit", "heat", "runs.jsonl", "--class", "none")

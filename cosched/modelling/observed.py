@@ -1,0 +1,89 @@
+"""Records of a program become runs that can be fitted.
+
+Start at `observed_runs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+from cosched.modelling.points import TimedRun
+from cosched.modelling.writing import check_name, check_text, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.measurement.programs.records import RunRecord
+
+__all__ = ["ObservedRuns", "observed_runs"]
+
+_A_CALL = 0.8e-6  # seconds by which watching a call makes a run longer
+_MOST_WATCHING = 0.02  # of the run time; more is not taken off, and the run left out
+_MOST_DISTURBED = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRuns:
+    """Runs, with remarks on records that were left out."""
+
+    runs: tuple[TimedRun, ...]
+    remarks: tuple[str, ...]
+
+
+def observed_runs(records: Sequence[RunRecord], application: str, *, disturbed: bool = False) -> ObservedRuns:
+    """Return the runs of an application that records tell of.
+
+    Left out are runs of other applications, of the program as it was before it was built anew, disturbed ones, and such
+    that watching made much longer.
+
+    Args:
+        records: in any order.
+        application: its name.
+        disturbed: whether disturbed runs count, too.
+
+    Raises:
+        UserError: there are none, or most of them are disturbed.
+    """
+    own = [record for record in records if record.application == application]
+    if not own:
+        others = sorted({record.application[:80] for record in records})
+        raise UserError(f"no record is of {application}: they are of {', '.join(others[:5]) or 'nothing'}")
+    remarks: list[str] = []
+    newest = max(own, key=lambda record: record.started).digest
+    same = [record for record in own if record.digest == newest]
+    _remark(remarks, len(own) - len(same), "of the program before it was built anew")
+    quiet = same if disturbed else [record for record in same if record.undisturbed]
+    if len(quiet) < (1 - _MOST_DISTURBED) * len(same):
+        raise UserError(
+            f"{len(same) - len(quiet)} of {plural(len(same), 'run')} waited for processors that others kept busy: "
+            "run them again on an idle machine, or take them with --disturbed"
+        )
+    _remark(remarks, len(same) - len(quiet), "that waited for a processor")
+    plain = [record for record in quiet if _watching(record) <= _MOST_WATCHING * record.wall]
+    if not plain:
+        raise UserError(
+            f"watching took more than {_MOST_WATCHING:.0%} of the time of all runs of {application}: run larger sizes, "
+            "or some without watching"
+        )
+    _remark(remarks, len(quiet) - len(plain), "in which watching took more than 2 %")
+    return ObservedRuns(tuple(map(_run, plain)), tuple(remarks))
+
+
+def _remark(remarks: list[str], count: int, why: str) -> None:
+    if count:
+        remarks.append(f"left out: {plural(count, 'run')} {why}")
+
+
+def _watching(record: RunRecord) -> float:
+    """Return the seconds by which watching made a run longer."""
+    return _A_CALL * record.calls if record.shim else 0.0
+
+
+def _run(record: RunRecord) -> TimedRun:
+    for name in record.parameters:
+        check_name(name, "parameter")
+    check_text(record.hardware, "class")
+    seconds = record.wall - _watching(record)
+    return TimedRun(record.parameters, record.processors, seconds, record.hosts, record.hardware, float(record.rss))

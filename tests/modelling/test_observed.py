@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cosched.errors import UserError
+from cosched.measurement.programs.records import RunRecord
+from cosched.modelling.observed import observed_runs
+
+RECORD = RunRecord("heat", "sha256:0", {"nx": 5.0}, 1, 2, "node_a", 10.0, 0.1, (0.1, 0.1), 0.0, 4096, False, 0)
+
+
+def test_a_record_is_a_run() -> None:
+    (run,) = observed_runs([RECORD], "heat").runs
+    assert (run.parameters, run.processors, run.hosts, run.hardware) == ({"nx": 5.0}, 2, 1, "node_a")
+    assert (run.seconds, run.memory) == (0.1, 4096.0)
+
+
+def test_what_watching_took_is_taken_off() -> None:
+    (run,) = observed_runs([replace(RECORD, shim=True, calls=1000)], "heat").runs
+    assert run.seconds == pytest.approx(0.1 - 0.8e-3)
+
+
+def test_records_that_tell_little_are_left_out_and_said() -> None:
+    records = [
+        RECORD,
+        replace(RECORD, application="fft"),
+        replace(RECORD, digest="sha256:1", started=5.0),
+        replace(RECORD, delay=0.01),
+        replace(RECORD, shim=True, calls=10_000),
+        replace(RECORD, started=11.0),
+    ]
+    found = observed_runs(records, "heat")
+    assert len(found.runs) == 2
+    assert found.remarks == (
+        "left out: 1 run of the program before it was built anew",
+        "left out: 1 run that waited for a processor",
+        "left out: 1 run in which watching took more than 2 %",
+    )
+    assert len(observed_runs(records, "heat", disturbed=True).runs) == 3
+
+
+@pytest.mark.parametrize(
+    ("records", "said"),
+    [
+        ([], "no record is of heat: they are of nothing"),
+        ([replace(RECORD, application="fft")], "no record is of heat: they are of fft"),
+        ([RECORD, *[replace(RECORD, delay=0.01)] * 2], "2 of 3 runs waited for processors .*--disturbed"),
+        ([replace(RECORD, shim=True, calls=10_000)], "watching took more than 2% of the time of all runs of heat"),
+        ([replace(RECORD, parameters={"loop": 1.0})], "parameter loop means something else in PSL"),
+        ([replace(RECORD, hardware="a *) b")], "class 'a .. b' cannot stand in a model"),
+    ],
+)
+def test_records_that_make_no_runs_are_refused(records: list[RunRecord], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        observed_runs(records, "heat")
