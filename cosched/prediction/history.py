@@ -243,6 +243,19 @@ class History:
         deviation = math.log(float(slow[0] / median[0])) / t_quantile(len(self._logs) - 1)
         return math.log(run.seconds / float(median[0])), deviation
 
+    def nearest(self, numbers: Sequence[float], hosts: int, most: int) -> list[Run]:
+        """Return the runs most like one, the nearest first and of equally near ones the newest."""
+        place = np.array(self._point(numbers, hosts)[:-1])
+        apart = [float(((np.array(self._point(run.numbers, run.hosts)[:-1]) - place) ** 2).sum()) for run in self.runs]
+        order = sorted(range(len(self.runs)), key=lambda number: (apart[number], -number))
+        return [self.runs[number] for number in order[:most]]
+
+    def beyond(self, numbers: Sequence[float]) -> list[tuple[float, float, float]]:
+        """Return those numbers that are outside of what was seen, each with the least and the largest that was."""
+        columns = zip(*(run.numbers for run in self.runs), strict=True)
+        ends = [(number, min(column), max(column)) for number, column in zip(numbers, columns, strict=True)]
+        return [(number, least, most) for number, least, most in ends if not least <= number <= most]
+
     def seen(self, numbers: Sequence[float], counts: Sequence[int]) -> NDArray[np.bool_]:
         """Return by number of hosts whether such a run is within those seen."""
         points = np.array([self._point(numbers, count)[:-1] for count in counts])

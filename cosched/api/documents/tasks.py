@@ -144,6 +144,36 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NearRun:
+    """An earlier run like a task.
+
+    Attributes:
+        numbers: those of its command and the sizes of its files.
+        hosts: how many it had.
+        seconds: how long it took.
+    """
+
+    numbers: tuple[float, ...]
+    hosts: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Evidence for a prediction: earlier runs of the program.
+
+    Attributes:
+        nearest: those most like the task, at most three.
+        beyond: what of the task lies outside of what ran, in words.
+        untried: numbers of hosts that are predicted and that no run had.
+    """
+
+    nearest: tuple[NearRun, ...]
+    beyond: tuple[str, ...]
+    untried: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """Likely result of a submission at present; nothing was stored.
 
@@ -157,6 +187,7 @@ class Forecast:
         claim: host-seconds that its deadline would claim of the budgets; 0 where it is not guaranteed, null where
             nothing is claimed.
         more_runs: how many runs like it there must be before one without a prediction has it; 0 for all others.
+        evidence: the earlier runs on which the prediction rests; null where it rests on none.
     """
 
     application: str
@@ -172,6 +203,7 @@ class Forecast:
     offered: bool = False
     claim: float | None = None
     more_runs: int = 0
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

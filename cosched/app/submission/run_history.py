@@ -12,6 +12,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cosched.api.documents import Evidence, NearRun
 from cosched.prediction.coverage import Width
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run, history_profile
 from cosched.prediction.learning import LearntRuns
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["RunHistory"]
 
 _MOST_REMEMBERED = 1024  # programs
+_NEAREST = 3  # runs that are shown
 _MOST_JUDGED = 2000  # runs of all programs, by which the width of ranges is learnt
 _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
 
@@ -177,6 +179,33 @@ class RunHistory:
         self._keep(features.key, replace(known, owed=owed % 1.0))
         count = min(hopes)[1]
         return replace(profile.limited(count, count), explores=True) if owed >= 1.0 else profile
+
+    def evidence(self, features: RunFeatures, profile: Profile, count: int) -> Evidence | None:
+        """Return on which runs a prediction rests; None where it rests on none.
+
+        Args:
+            features: what decides how long it runs.
+            profile: the prediction.
+            count: number of hosts that it would have.
+
+        Raises:
+            StoreFault: the runs cannot be read.
+        """
+        learnt = self._known_of(features).learnt
+        history = learnt.stated.alone if profile.stated and learnt.stated is not None else learnt.history
+        if history is None or not profile.runs:
+            return None
+        nearest = history.nearest(features.numbers, count, _NEAREST)
+        usable = [number for number, seconds in enumerate(profile.seconds, 1) if seconds < math.inf]
+        return Evidence(
+            nearest=tuple(NearRun(numbers=run.numbers, hosts=run.hosts, seconds=run.seconds) for run in nearest),
+            beyond=tuple(
+                f"{number:g} is {'more' if number > most else 'less'} than "
+                f"{f'all runs had ({least:g} to {most:g})' if least < most else f'{least:g}, as all runs had'}"
+                for number, least, most in history.beyond(features.numbers)
+            ),
+            untried=tuple(number for number in usable if number not in history.counts),
+        )
 
     def more_runs(self, features: RunFeatures) -> int:
         """Return how many more runs a command without a model must have to be predicted.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cosched.app.submission.validation import TaskValidator
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
+    from cosched.prediction.profile import Profile
     from cosched.store.store import Store
 
 __all__ = ["SubmissionService", "submission_state"]
@@ -261,7 +262,12 @@ class SubmissionService:
             offered=offered,
             claim=task.status.claim,
             more_runs=self._validator.more_runs(task),
+            evidence=None if profile is None else self._validator.evidence(task, _count(placement, profile)),
         )
+
+
+def _count(placement: PredictedPlacement | None, profile: Profile) -> int:
+    return profile.best_count if placement is None else len(placement.hosts)
 
 
 def _foreseen(core: Coscheduler, task: Task, time: float) -> tuple[Task, PredictedPlacement | None]:

@@ -32,7 +32,7 @@ from cosched.prediction.profile import PredictionSource, Profile, slowest_profil
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.api.documents import TaskRequest
+    from cosched.api.documents import Evidence, TaskRequest
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.run_history import RunHistory
     from cosched.prediction.catalogue import Catalogue, CatalogueEntry, ParameterValue
@@ -122,6 +122,12 @@ class TaskValidator:
         if task.profile is not None or self._history is None or not task.owner:
             return 0
         return self._history.more_runs(task.spec.features(task.owner))
+
+    def evidence(self, task: Task, count: int) -> Evidence | None:
+        """Return the earlier runs on which a task's prediction for a number of hosts rests; None for none."""
+        if task.profile is None or self._history is None or not task.owner:
+            return None
+        return self._history.evidence(task.spec.features(task.owner), task.profile, count)
 
     def exploring(self, task: Task) -> Task:
         """Return a new task, now and then with a number of hosts to try.

@@ -12,7 +12,15 @@ from cosched.cli.output import clean
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.api.documents import ExplanationView, Forecast, PlacementView, ProfileView, TaskDetail, TaskView
+    from cosched.api.documents import (
+        Evidence,
+        ExplanationView,
+        Forecast,
+        PlacementView,
+        ProfileView,
+        TaskDetail,
+        TaskView,
+    )
 
 __all__ = ["accepted_lines", "explanation_lines", "forecast_lines", "task_lines", "task_rows"]
 
@@ -212,6 +220,8 @@ def forecast_lines(forecast: Forecast) -> list[str]:
             lines.append(f"deadline:      {due}, nothing plans towards it: give its run time (`--runtime`)")
         return lines
     lines = [f"prediction:    {_profile_text(forecast.profile)}"]
+    if forecast.evidence is not None:
+        lines += [f"               {text}" for text in _evidence_texts(forecast.evidence)]
     if forecast.planned_start is None or forecast.planned_end is None:
         lines.append("start:         not now, too few hosts are up")
     else:
@@ -228,6 +238,32 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     if claim := _claim_text(forecast):
         lines.append(f"claim:         {claim}")
     return [clean(line) for line in lines]
+
+
+def _evidence_texts(evidence: Evidence) -> list[str]:
+    """Return on which runs a prediction rests, and what was not seen."""
+    near = []
+    for run in evidence.nearest:
+        numbers = " ".join(f"{number:g}" for number in run.numbers)
+        near.append(
+            f"{format_duration(run.seconds)} on {_count_text(run.hosts)}{f' with {numbers}' if numbers else ''}"
+        )
+    lines = [f"nearest runs: {', '.join(near)}"] if near else []
+    lines += evidence.beyond
+    if evidence.untried:
+        lines.append(f"nothing like it has run on {_counts_text(evidence.untried)} hosts: run one there to be surer")
+    return lines
+
+
+def _counts_text(counts: Sequence[int]) -> str:
+    """Return ascending numbers with ranges, as "1, 3-5"."""
+    parts: list[list[int]] = []
+    for count in counts:
+        if parts and count == parts[-1][-1] + 1:
+            parts[-1] = [parts[-1][0], count]
+        else:
+            parts.append([count])
+    return ", ".join("-".join(map(str, part)) for part in parts)
 
 
 def _prediction_text(task: TaskDetail) -> str:

@@ -265,3 +265,22 @@ def test_ranges_are_wider_where_those_of_earlier_runs_did_not_hold(here: Daemon)
     assert before.high[0] is not None
     widths = [math.log(high / fresh.seconds[0]) for high in (before.high[0], fresh.high[0])]
     assert widths[1] / widths[0] == pytest.approx(math.exp(20 * 0.05 * 0.9), rel=0.01)
+
+
+def test_a_dry_run_shows_the_nearest_runs_and_what_was_not_seen(here: Daemon) -> None:
+    for size in ("1000", "2000", "4000"):
+        ran(here, (int(size) / 100,) * 2, size, hosts=2)
+    (forecast,) = here.services.submissions.foresee(ANN, [TaskRequest(command=("/opt/heat", "5000"), hosts="1-4")])
+    evidence = forecast.evidence
+    assert evidence is not None
+    assert [(run.numbers, run.hosts, run.seconds) for run in evidence.nearest] == [
+        ((4000.0,), 2, 40.0),
+        ((4000.0,), 2, 40.0),
+        ((2000.0,), 2, 20.0),
+    ]
+    assert evidence.beyond == ("5000 is more than all runs had (1000 to 4000)",)
+    assert evidence.untried == (1, 3, 4)
+    (inside,) = here.services.submissions.foresee(ANN, [TaskRequest(command=("/opt/heat", "1500"))])
+    assert inside.evidence is not None
+    assert inside.evidence.beyond == ()
+    assert here.services.submissions.foresee(BOB, [HEAT])[0].evidence is None

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cosched.api.documents import ExplanationView, Forecast, PlacementView, ProfileView, TaskDetail
+from cosched.api.documents import Evidence, ExplanationView, Forecast, NearRun, PlacementView, ProfileView, TaskDetail
 from cosched.cli.task.text import explanation_lines, forecast_lines, task_lines, task_rows
 
 TASK = TaskDetail(
@@ -132,6 +132,30 @@ def test_a_forecast_without_room_says_so() -> None:
     assert forecast_lines(late)[-1].endswith("missed as things stand: neighbouring domains would be asked")
     assert forecast_lines(replace(late, claim=0.0))[-1].startswith("claim:         none: it takes turns")
     assert forecast_lines(replace(late, claim=7200.0))[-1] == "claim:         2 host-hours of the budget"
+
+
+def test_a_forecast_names_the_runs_on_which_it_rests() -> None:
+    forecast = Forecast(
+        application="a",
+        name="n",
+        profile=PROFILE,
+        planned_start=None,
+        planned_end=None,
+        planned_hosts=(),
+        deadline=None,
+        meets_deadline=None,
+        earliest_deadline=1e9,
+        evidence=Evidence(
+            nearest=(NearRun(numbers=(1000.0, 0.5), hosts=4, seconds=41.0), NearRun(numbers=(), hosts=1, seconds=99.0)),
+            beyond=("9 is more than 8, as all runs had",),
+            untried=(1, 3, 4, 5, 8),
+        ),
+    )
+    assert [line.strip() for line in forecast_lines(forecast)[1:4]] == [
+        "nearest runs: 41 s on 4 hosts with 1000 0.5, 1 min 39 s on 1 host",
+        "9 is more than 8, as all runs had",
+        "nothing like it has run on 1, 3-5, 8 hosts: run one there to be surer",
+    ]
 
 
 def test_what_is_uncertain_is_shown_with_its_range() -> None:
