@@ -39,8 +39,8 @@ def derive(
 
     The program is compiled and run here, with your rights, in a temporary folder.
 
-    With --json: {"application", "file", "sizes", "seconds", "constant", "blocks": [{"name", "lines", "source",
-    "formula", "exact", "error", "share", "calls", "note", "like", "stated"}]}.
+    With --json: {"application", "file", "sizes", "seconds", "constant", "messages", "blocks": [{"name", "lines",
+    "source", "formula", "exact", "error", "share", "calls", "note", "like", "stated"}]}.
     """
     found = derived(
         Request(sources, sizes, application, build, run, gcov, runs, limit, seed), _say_nothing if json else _say
@@ -89,6 +89,12 @@ def _summary(found: Derivation, file: Path) -> list[str]:
     ]
     if calls:
         lines.append(f"not counted within: {', '.join(calls)}")
+    if operations := [each for each in found.collectives if each.template]:
+        names = ", ".join(f"{each.name} of {each.size}" for each in operations)
+        lines.append(f"messages in the model: {names}")
+    if others := [each for each in found.collectives if not each.template]:
+        names = ", ".join(f"{each.name} at {found.sources[each.file].name}:{each.line}" for each in others)
+        lines.append(f"not in the model: {names}; runs teach their time with that of their blocks")
     if small := sum(each.small for each in found.blocks):
         lines.append(f"left out: {small} with less than 1 % of the counts each at the largest size")
     return [
@@ -104,6 +110,16 @@ def _document(found: Derivation, file: Path) -> dict[str, Any]:
         "sizes": list(found.sizes),
         "seconds": round(found.seconds, 3),
         "constant": found.constant,
+        "messages": [
+            {
+                "call": each.name,
+                "line": f"{found.sources[each.file].name}:{each.line}",
+                "template": each.template,
+                "size": each.size,
+                "count": each.count.text(),
+            }
+            for each in found.collectives
+        ],
         "blocks": [
             {
                 "name": each.block.name,

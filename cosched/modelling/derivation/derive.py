@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from cosched.errors import UserError
 from cosched.language.vocabulary import FUNCTION_ARITIES, HARDWARE_OBJECT, KEYWORDS, PROCESSORS
 from cosched.modelling.derivation.blocks import blocks_of
+from cosched.modelling.derivation.collectives import collectives_of
 from cosched.modelling.derivation.counting import Counter
 from cosched.modelling.derivation.expressions import source_bounds
 from cosched.modelling.derivation.sizes import FEWEST_RUNS, draw_sizes, parse_sizes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cosched.modelling.derivation.blocks import Block
+    from cosched.modelling.derivation.collectives import Collective
     from cosched.modelling.derivation.counting import Counts, Place
     from cosched.modelling.derivation.sizes import Parameter
 
@@ -114,7 +116,8 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
         tell(f"{len(runs)} runs: {time.monotonic() - begun:.1f} s")
     unsteady = _unsteady(runs[0], runs.pop())
     blocks = blocks_of(runs, {START, *(each.name for each in parameters)})
-    solved = _Solving(counter, parameters, sizes, unsteady).solved(blocks)
+    solving = _Solving(counter, parameters, sizes, unsteady)
+    solved = solving.solved(blocks)
     if not solved:
         raise UserError(
             f"{name}: no count depends on {', '.join(each.name for each in parameters)}: are they its arguments?"
@@ -128,6 +131,7 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
         sizes=sizes,
         blocks=solved,
         constant=len(blocks) - len(solved),
+        collectives=solving.collectives(blocks),
         seconds=time.monotonic() - begun,
     )
 
@@ -153,6 +157,7 @@ class _Solving:
         self, counter: Counter, parameters: Sequence[Parameter], sizes: Sequence[Mapping[str, int]], unsteady: _Lines
     ) -> None:
         self._texts = counter.texts
+        self._parameters = parameters
         self._sizes = sizes
         self._call = _FORTRAN_CALL if counter.language.name == "Fortran" else _CALL
         self._functions = counter.functions
@@ -174,6 +179,13 @@ class _Solving:
                 else:
                     alike.append(replace(one, like=alike[0].block.name))
         return [solved for group in groups for solved in _with_head(group)]
+
+    def collectives(self, blocks: Sequence[Block]) -> list[Collective]:
+        """Return what moves data between processes; nothing of a single one."""
+        names = [each.name for each in self._parameters]
+        if not any(each.name == PROCESSORS and len(each.values) > 1 for each in self._parameters):
+            return []
+        return collectives_of(self._texts, names, blocks, lambda block: self._solver.solve(block.counts))
 
     def _one(self, block: Block, share: float) -> SolvedBlock:
         calls = self._calls(block)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cosched.modelling.derivation.blocks import Block
+    from cosched.modelling.derivation.collectives import Collective
     from cosched.modelling.derivation.sizes import Parameter
     from cosched.modelling.derivation.symbolic import Formula
 
@@ -72,6 +73,7 @@ class Derivation:
         sizes: that were run.
         blocks: those whose count depends on the size, most executed first.
         constant: number of blocks that are executed equally often at every size.
+        collectives: operations of MPI that move data.
         seconds: that the runs took.
     """
 
@@ -82,6 +84,7 @@ class Derivation:
     sizes: Sequence[Mapping[str, int]]
     blocks: Sequence[SolvedBlock]
     constant: int
+    collectives: Sequence[Collective]
     seconds: float
 
     def lines(self, block: Block) -> str:
@@ -113,24 +116,17 @@ class Derivation:
 
     def _psl_lines(self) -> Iterator[str]:
         names = ", ".join(path.name for path in self.sources)
+        modelled = [each for each in self.collectives if each.template]
         yield f"(* {_comment(self.application)}: the blocks of {_comment(names)}, counted by `{TOOL}`"
         yield f"   in {len(self.sizes)} runs: {_comment(self.seen())}."
         yield f"   {GUESSED_COSTS} *)"
         yield f"application {self.application} {{"
         yield "include hardware;"
-        for each in self.parameters:
-            if each.name != PROCESSORS:
-                yield self._declared(each)
-        for solved in self.stated():
-            yield f"var numeric: {solved.block.name} = 1 ns;"
-        if self._starts():
-            yield f"var numeric: {START} = 0 us;"
+        yield from (f"include {_subtask(each)};" for each in modelled)
+        yield from self._declarations()
         yield f"option {{ {GUESSED_ERROR}; }}"
-        processes = next((each.values for each in self.parameters if each.name == PROCESSORS), (1,))
-        if len(processes) == 1:
-            yield f"link {{ hardware: Nproc = {processes[0]}; }}"
-        work = f"{START} + work()" if self._starts() else "work()"
-        yield f"proc exec init {{ step cpu {{ confdev {work}; }} }}"
+        yield from self._links(modelled)
+        yield from self._init(modelled)
         yield "proc cflow work {"
         for solved in self.stated():
             yield from self._statement(solved)
@@ -140,6 +136,40 @@ class Derivation:
             yield f"   {self._counted(small[-1])} *)"
         yield "}"
         yield "}"
+        for each in modelled:
+            yield f"subtask {_subtask(each)} {{"
+            yield f"include {each.template}; var numeric: size; link {{ {each.template}: size = size; }}"
+            yield "}"
+
+    def _declarations(self) -> Iterator[str]:
+        yield from (self._declared(each) for each in self.parameters if each.name != PROCESSORS)
+        yield from (f"var numeric: {solved.block.name} = 1 ns;" for solved in self.stated())
+        if self._starts():
+            yield f"var numeric: {START} = 0 us;"
+
+    def _links(self, modelled: Sequence[Collective]) -> Iterator[str]:
+        processes = next((each.values for each in self.parameters if each.name == PROCESSORS), (1,))
+        links = [f"hardware: Nproc = {processes[0]};"] if len(processes) == 1 else []
+        links += [f"{_subtask(each)}: size = {each.size};" for each in modelled]
+        if links:
+            yield f"link {{ {' '.join(links)} }}"
+
+    def _init(self, modelled: Sequence[Collective]) -> Iterator[str]:
+        yield "proc exec init {"
+        if modelled:
+            yield "var numeric: turn;"
+        yield f"step cpu {{ confdev {START} + work(); }}" if self._starts() else "step cpu { confdev work(); }"
+        for each in modelled:
+            count = f"({each.count.text()})" if len(each.count.terms) > 1 else each.count.text()
+            turns = f"{count} / {PROCESSORS}"
+            yield f"for (turn = 1; turn <= {turns}; turn = turn + 1) call {_subtask(each)};"
+        yield from (f"(* Not in the model: {self._called(each)}. *)" for each in self.collectives if not each.template)
+        yield "}"
+
+    def _called(self, collective: Collective) -> str:
+        """Return the name of an operation with its place and its count."""
+        name = self.sources[collective.file].name
+        return _comment(f"{collective.name} at {name}:{collective.line}, {collective.count.text()} calls in all")
 
     def _starts(self) -> bool:
         """Return whether the time of the program's start is a variable: unless a parameter has its name."""
@@ -177,6 +207,11 @@ class Derivation:
 
     def _counted(self, solved: SolvedBlock) -> str:
         return f"{solved.formula.text()}: {self._described(solved)}"
+
+
+def _subtask(collective: Collective) -> str:
+    """Return the name of the subtask that carries a collective operation out."""
+    return f"{collective.name.lower()}_{collective.line}" + (f"_{collective.file}" if collective.file else "")
 
 
 def _comment(text: str) -> str:
