@@ -157,7 +157,7 @@ def fit_costs(application: Application, runs: Sequence[TimedRun], hardware: Hard
         raise UserError(
             f"{application.file} has no costs: variables whose default is a time, as in `var numeric: a = 1 ns`"
         )
-    points = points_of(runs)
+    points = points_of(runs).thinned()
     columns, fixed = _linear(application, points, hardware, guesses)
     names = list(guesses)
     start = np.array([name == START for name in names])
@@ -202,8 +202,9 @@ def fit_costs(application: Application, runs: Sequence[TimedRun], hardware: Hard
 def _left_out(way: Learner, columns: Floats, fixed: Floats, points: Points) -> Floats:
     """Return the parts by which points are off as the other sizes foretell them."""
     found = np.zeros(len(points))
-    for size in range(int(points.sizes.max()) + 1):
-        out = points.sizes == size
+    folds = points.folds
+    for fold in range(int(folds.max()) + 1):
+        out = folds == fold
         costs = way(columns[~out], (points.seconds - fixed)[~out], 1 / points.seconds[~out])
         found[out] = np.abs((columns[out] @ costs + fixed[out]) / points.seconds[out] - 1)
     return found

@@ -48,10 +48,12 @@ class Seen:
     Attributes:
         values: by parameter the values, ascending.
         processors: the numbers of processors, ascending.
+        sizes: how many there are.
     """
 
     values: Mapping[str, tuple[float, ...]]
     processors: tuple[int, ...]
+    sizes: int
 
     def limits(self, name: str) -> tuple[float, float]:
         """Return between what values a model may be asked: those seen and `BEYOND` times as far, if several were."""
@@ -78,7 +80,8 @@ class Fitted:
         hardware: class of the hosts; empty where nobody says.
         runs: how many it comes from.
         digest: of these runs.
-        points: where they were.
+        seen: where they were.
+        points: those of them that the law comes from.
         chosen: the law, and how it foretold sizes without them.
         noise: mean part by which repeats differ; None where nothing was repeated.
         error: part of the run time within which nine runs in ten stay, inside of what was seen: above; below it is
@@ -90,16 +93,12 @@ class Fitted:
     hardware: str
     runs: int
     digest: str
+    seen: Seen
     points: Points
     chosen: Chosen
     noise: float | None
     error: float
     error_beyond: float
-
-    @property
-    def seen(self) -> Seen:
-        """Return the sizes and numbers of processors of its runs."""
-        return seen_of(self.points)
 
     @property
     def mean_error(self) -> float:
@@ -131,7 +130,9 @@ class Fitted:
 
     def inside(self, parameters: Mapping[str, float], processors: int) -> bool:
         """Return whether a run lies within those seen."""
-        return bool(_inside(self.points, self._place(parameters), np.array([float(processors)]))[0])
+        place = zip(self.points.names, self._place(parameters)[0].tolist(), strict=True)
+        within = all(self.seen.values[name][0] <= value <= self.seen.values[name][-1] for name, value in place)
+        return within and self.seen.processors[0] <= processors <= self.seen.processors[-1]
 
     def _place(self, parameters: Mapping[str, float]) -> Floats:
         given = dict(zip(self.points.names, self.points.values[0].tolist(), strict=True))
@@ -162,6 +163,7 @@ def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float]
     hardware = only_class(runs)
     points = points_of(runs)
     check_design(points)
+    seen, points = seen_of(points), points.thinned()
     noise = repeat_noise(runs)
     floor = (noise or 0.0) / math.sqrt(2 * float(np.median(points.counts)))  # that of a median
     chosen = chosen_law(points, levels, floor)
@@ -172,6 +174,7 @@ def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float]
         hardware,
         len(runs),
         samples_digest(runs),
+        seen,
         points,
         chosen,
         noise,
@@ -207,7 +210,8 @@ def samples_digest(runs: Sequence[TimedRun]) -> str:
 def seen_of(points: Points) -> Seen:
     """Return the sizes and numbers of processors of points."""
     values = {name: tuple(np.unique(points.values[:, place]).tolist()) for place, name in enumerate(points.names)}
-    return Seen(values, tuple(int(count) for count in np.unique(points.processors)))
+    counts = tuple(int(count) for count in np.unique(points.processors))
+    return Seen(values, counts, int(points.sizes.max()) + 1)
 
 
 def stated_error(off: Floats, noise: float, sizes: int) -> float:
@@ -239,12 +243,6 @@ def _extrapolated(points: Points, chosen: Chosen) -> float:
     rest = points.where(~small)
     off = np.abs(np.log(rest.seconds / law.at(rest)))
     return math.expm1(min(float(np.quantile(off, 0.9)), 20.0))
-
-
-def _inside(points: Points, values: Floats, processors: Floats) -> NDArray[np.bool_]:
-    within = (values >= points.values.min(axis=0)) & (values <= points.values.max(axis=0))
-    between = (processors >= points.processors.min()) & (processors <= points.processors.max())
-    return np.asarray(within.all(axis=1) & between)
 
 
 def _rounded_up(error: float) -> float:

@@ -33,6 +33,8 @@ HOLDOUTS = {
 }
 """Words for what is held out, with the split that it is."""
 
+_MOST_MODELS = 12
+_MOST_LEFT_OUT = 500  # runs whose errors make ranges by jackknife+
 _MISSED = 0.1  # part of runs that a range may miss
 
 
@@ -42,8 +44,8 @@ def held_out(application: str, runs: Sequence[TimedRun], what: str, levels: Sequ
     Args:
         application: name of the program.
         runs: see `fit_runs`.
-        what: one of `HOLDOUTS`: sizes between others or at an end, one by one; those of more than a half or a quarter
-            of the greatest work; or the greatest number of processors.
+        what: one of `HOLDOUTS`: sizes between others or at an end, one or a few at a time; those of more than a half or
+            a quarter of the greatest work; or the greatest number of processors.
         levels: see `fit_runs`.
 
     Raises:
@@ -88,7 +90,12 @@ def _groups(runs: Sequence[TimedRun], what: str) -> list[set[int]]:
     if not chosen:
         where = "at an end" if what == "size:ends" else "between others"
         raise UserError(f"--holdout {what}: no size is {where}: run more sizes")
-    return [{place for place, size in enumerate(sizes) if size == out} for out in chosen]
+    folds = {size: fold % _MOST_MODELS for fold, size in enumerate(chosen)}
+    found: list[set[int]] = [set() for _ in range(min(len(chosen), _MOST_MODELS))]
+    for place, size in enumerate(sizes):
+        if size in folds:
+            found[folds[size]].add(place)
+    return found
 
 
 def _jackknife(fitted: Fitted, kept: Sequence[TimedRun]) -> Callable[[TimedRun], tuple[float, float] | None]:
@@ -97,12 +104,15 @@ def _jackknife(fitted: Fitted, kept: Sequence[TimedRun]) -> Callable[[TimedRun],
     Barber and others, Predictive inference with the jackknife+, Annals of Statistics 49, 2021.
     """
     points = fitted.points
-    sizes = points.sizes
-    places = {tuple(place): size for place, size in zip(points.values.tolist(), sizes.tolist(), strict=True)}
-    laws = {size: fitted.chosen.learn(points.where(sizes != size)) for size in set(sizes.tolist())}
+    folds = points.folds
+    places = {tuple(place): fold for place, fold in zip(points.values.tolist(), folds.tolist(), strict=True)}
+    laws = {fold: fitted.chosen.learn(points.where(folds != fold)) for fold in set(folds.tolist())}
     found = []
-    for run in kept:
-        law = laws[places[tuple(run.parameters[name] for name in points.names)]]
+    for run in kept[:: math.ceil(len(kept) / _MOST_LEFT_OUT)]:
+        place = tuple(run.parameters[name] for name in points.names)
+        if place not in places:
+            continue
+        law = laws[places[place]]
         if law is None:
             return _no_range
         found.append((law, abs(math.log(run.seconds / float(law.seconds(*_place(points, run))[0])))))

@@ -153,15 +153,14 @@ def _complexity(name: str) -> tuple[bool, bool, str]:
 def _left_out(points: Points, learner: Learner) -> dict[str, Floats]:
     """Return by kind of law how far off unseen points are.
 
-    A kind that cannot be learnt without some size is left out.
+    Each size is left out once, of many several at a time. A kind that cannot be learnt without one does not count.
     """
     off: dict[str, Floats] = {}
-    sizes = points.sizes
-    several = sizes.max() + 1
-    for size in range(several):
-        out = sizes == size
+    folds = points.folds
+    for fold in range(int(folds.max()) + 1):
+        out = folds == fold
         laws = learner(points.where(~out))
-        if size == 0:
+        if fold == 0:
             off = {name: np.zeros(len(points)) for name in laws}
         off = {name: values for name, values in off.items() if name in laws}
         for name, values in off.items():

@@ -26,6 +26,9 @@ __all__ = ["MOST_PARAMETERS", "Points", "TimedRun", "check_design", "points_of",
 MOST_PARAMETERS = 6
 """Of so many parameters at most it is found out how run times grow with them."""
 
+_MOST_FOLDS = 24
+_MOST_POINTS = 400
+_MOST_REPEATS = 30  # of which the noise is found
 _TOGETHER = 0.99  # correlation of logarithms from which two parameters are taken to vary together
 _INDEPENDENT = 1e-3  # least part of the spread that no combination of the others explains
 
@@ -83,6 +86,11 @@ class Points:
         return np.asarray(np.unique(self.values, axis=0, return_inverse=True)[1], np.int64).reshape(-1)
 
     @property
+    def folds(self) -> NDArray[np.int64]:
+        """Return the number of each point's fold, by which it is left out: a size or, of many, several."""
+        return self.sizes % _MOST_FOLDS
+
+    @property
     def varying(self) -> tuple[int, ...]:
         """Return the places of the parameters that have more than one value."""
         return tuple(np.flatnonzero((self.values != self.values[:1]).any(axis=0)).tolist())
@@ -91,6 +99,15 @@ class Points:
     def processors_vary(self) -> bool:
         """Return whether there are several numbers of processors."""
         return bool((self.processors != self.processors[0]).any())
+
+    def thinned(self) -> Self:
+        """Return the points, of very many some from the shortest to the longest run time."""
+        if len(self) <= _MOST_POINTS:
+            return self
+        order = np.argsort(self.seconds, kind="stable")
+        kept = np.zeros(len(self), bool)
+        kept[order[np.linspace(0, len(self) - 1, _MOST_POINTS).round().astype(int)]] = True
+        return self.where(kept)
 
     def where(self, kept: NDArray[np.bool_]) -> Self:
         """Return some of the points."""
@@ -136,11 +153,11 @@ def repeat_noise(runs: Sequence[TimedRun]) -> float | None:
     found: dict[tuple[tuple[tuple[str, float], ...], int], list[float]] = {}
     for run in runs:
         found.setdefault((tuple(sorted(run.parameters.items())), run.processors), []).append(run.seconds)
+    compared = [times[-_MOST_REPEATS:] for times in found.values() if len(times) > 1]
     off = [
         abs(times[place] / float(np.median(times[:place] + times[place + 1 :])) - 1)
-        for times in found.values()
+        for times in compared
         for place in range(len(times))
-        if len(times) > 1
     ]
     return float(np.mean(off)) if off else None
 

@@ -148,4 +148,6 @@ def judged(split: str, foretold: Sequence[Foretold]) -> SplitErrors:
 
 def _fewer_by_chance(held: int, of: int) -> float:
     """Return how likely no more are held where nine in ten are; runs at one point err alike and count as one."""
-    return sum(math.comb(of, count) * _STATED**count * (1 - _STATED) ** (of - count) for count in range(held + 1))
+    odds = math.log(_STATED), math.log(1 - _STATED)
+    ways = (math.lgamma(of + 1) - math.lgamma(count + 1) - math.lgamma(of - count + 1) for count in range(held + 1))
+    return sum(math.exp(way + count * odds[0] + (of - count) * odds[1]) for count, way in enumerate(ways))

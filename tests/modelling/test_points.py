@@ -66,3 +66,13 @@ def test_runs_that_teach_nothing_are_refused(some: list[TimedRun], said: str) ->
 def test_all_runs_state_the_same_parameters() -> None:
     with pytest.raises(UserError, match="not all runs state m"):
         points_of([TimedRun({"n": 1}, 1, 1.0), TimedRun({"n": 2, "m": 1}, 1, 1.0)])
+
+
+def test_of_very_many_points_some_from_all_are_kept() -> None:
+    many = points_of([TimedRun({"n": n}, 1, float(n)) for n in range(1, 2001)])
+    few = many.thinned()
+    assert len(few) == 400
+    assert (few.seconds[0], few.seconds[-1]) == (1, 2000)
+    assert few.thinned() is few
+    assert sorted(set(many.folds.tolist())) == list(range(24))
+    assert (points_of(stencil_runs()).folds == points_of(stencil_runs()).sizes).all()

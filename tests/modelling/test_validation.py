@@ -59,3 +59,10 @@ def test_too_small_an_error_is_seen_once_it_is_sure() -> None:
 
     assert off(2, 2)
     assert not off(9, 1)  # runs at one point err alike
+
+
+def test_thousands_of_runs_are_judged() -> None:
+    runs = [TimedRun({"n": n}, 1, 1.0 if n % 10 else 2.0) for n in range(5000)]
+    foretold = [Foretold(run, 1.0, 0.9, 1.1) for run in runs]
+    assert not judged("all", foretold).too_small
+    assert judged("all", [each._replace(high=0.95) for each in foretold[:4500]]).too_small

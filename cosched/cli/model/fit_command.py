@@ -94,7 +94,7 @@ def _figures(fitted: Fitted) -> dict[str, Any]:
         "application": fitted.application,
         "hardware": fitted.hardware,
         "runs": fitted.runs,
-        "sizes": len(set(fitted.points.sizes.tolist())),
+        "sizes": fitted.seen.sizes,
         "processors": list(fitted.seen.processors),
         "law": fitted.chosen.name,
         "formula": fitted.chosen.law.formula.psl(fitted.points.names),
@@ -115,7 +115,7 @@ def _lines(fitted: Fitted, file: Path, machine: Hardware | None) -> list[str]:
     hosts = f" of {fitted.hardware}" if fitted.hardware else ""
     repeats = "nothing was run twice" if fitted.noise is None else f"repeating a run: {fitted.noise:.1%}"
     lines = [
-        f"{fitted.runs} runs, {len(set(fitted.points.sizes.tolist()))} sizes, {shown}{hosts}",
+        f"{fitted.runs} runs, {fitted.seen.sizes} sizes, {shown}{hosts}",
         f"{fitted.chosen.name}: {fitted.chosen.law.formula.psl(fitted.points.names)}",
         f"leave-one-size-out: mean {fitted.mean_error:.1%}, worst {fitted.worst_error:.1%}; {repeats}",
         *fitted.wishes(),

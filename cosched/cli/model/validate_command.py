@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from cosched.modelling.validation import SPLITS, Foretold, SeenBox, SplitErrors,
 
 __all__ = ["validate"]
 
+_MOST_JUDGED = 5000  # runs, evenly from all
 _JUDGED = 0.03  # the error that a quiet machine lets one judge
 
 
@@ -65,12 +67,14 @@ def validate(
     if holdout:
         machine = named_hardware(hardware or hardware_class, Path())
         runs = gathered_runs(application, source, machine)
+        runs = runs[:: math.ceil(len(runs) / _MOST_JUDGED)]
         foretold = _held_out(application, runs, _holdouts(holdout), machine)
         outside = 0
     else:
         model = load(application, model_folders())
         machine = named_hardware(hardware or model.hardware, Path(model.file).parent)
         runs = gathered_runs(model.name, source, machine)
+        runs = runs[:: math.ceil(len(runs) / _MOST_JUDGED)]
         if not hardware:
             _check_class(model, runs)
         covered = [run for run in runs if _covered(model, run)]
@@ -97,7 +101,7 @@ def validate(
 
 
 def _check_class(model: Application, runs: Sequence[TimedRun]) -> None:
-    """Refuse runs on other hosts than those that a model is for."""
+    """Refuse runs on other hosts than those of a model."""
     others = sorted({run.hardware for run in runs} - {"", model.hardware})
     if model.hardware and others:
         raise UserError(
