@@ -40,6 +40,7 @@ NOT_ALL_CAME = 75  # exit code: EX_TEMPFAIL
 _PATIENCE = 600.0  # seconds that the processes wait for one another
 _HANDSHAKE = 10.0  # seconds
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
+_MEMORY_VARIABLES = ("OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory")  # Open MPI 4 and 5
 _LOOK = 0.2  # seconds
 _MOST_STRANGERS = 64  # connections that have not proved themselves
 _LONGEST = 1 << 20  # bytes of a frame
@@ -210,6 +211,15 @@ def _own_address() -> str:
 def _signal_group(process: asyncio.subprocess.Process, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+def _own_memory() -> dict[str, str]:
+    """Return the variables that give Open MPI a place of this host's own for memory that ranks share.
+
+    Several hosts may be slots of one machine: their ranks would take each other's.
+    """
+    scratch = os.environ.get("_CONDOR_SCRATCH_DIR", "")
+    return dict.fromkeys(_MEMORY_VARIABLES, scratch) if scratch else {}
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -391,6 +401,7 @@ class _Helper:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
+            env={**os.environ, **_own_memory()},
         )
         self._commands[channel] = process
         self._follow(self._tell(channel, process))

@@ -177,7 +177,9 @@ class CatalogueEntry(BaseModel):
         parameters: by name.
         hosts: how many it can use.
         environment: additions to its environment.
-        prepare: argument vector that runs on each host before the command, with the same placeholders.
+        prepare: argument vector that runs before the command, where that runs, with the same placeholders.
+        launch: how its command is launched, where its task does not say.
+        processes_per_host: ranks on each host of a program that is launched once, likewise.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -190,6 +192,14 @@ class CatalogueEntry(BaseModel):
     hosts: HostRange = HostRange()
     environment: dict[str, str] = {}
     prepare: tuple[str, ...] = ()
+    launch: Literal["each", "once", "openmpi", "mpich", "intel"] = "each"
+    processes_per_host: Annotated[int, Field(ge=1)] = 1
+
+    @model_validator(mode="after")
+    def _once(self) -> CatalogueEntry:
+        if self.processes_per_host > 1 and self.launch == "each":
+            raise ValueError('processes_per_host is for a command that is launched once: add launch = "openmpi"')
+        return self
 
     @model_validator(mode="after")
     def _placeholders(self) -> CatalogueEntry:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
 from cosched.connector import JobState, LaunchMode
 from tests.testbed import mpi
+from tests.testbed.compiler import compiler
 
 if TYPE_CHECKING:
     from cosched.connector import Launch
@@ -19,13 +21,32 @@ if TYPE_CHECKING:
 __all__ = ["ParallelProgramTests"]
 
 
+_THREADS = """\
+#include <stdio.h>
+int main(void)
+{
+    int threads = 0;
+#pragma omp parallel reduction(+:threads)
+    threads = 1;
+    printf("%d threads\\n", threads);
+    return 0;
+}
+"""
+
+
 def _parallel(bench: Bench, kind: str, hosts: int, *arguments: str) -> Launch:
     launch = bench.launch(*mpi.program(kind, bench.workplace, *arguments), hosts=bench.up(hosts))
     return replace(launch, launch=LaunchMode(kind), environment=mpi.environment(kind))
 
 
 class ParallelProgramTests:
-    """Real programs on real hosts, by Debian's Open MPI and MPICH."""
+    """Real programs on real hosts, by Debian's Open MPI and MPICH.
+
+    Attributes:
+        variables: what Open MPI needs beside where the hosts are not machines of their own.
+    """
+
+    variables: ClassVar[dict[str, str]] = {}
 
     def test_a_program_launched_once_runs_on_the_first_host_and_finds_all(self, bench: Bench) -> None:
         """It runs once; the names of all hosts are told in a variable and a file."""
@@ -49,6 +70,32 @@ class ParallelProgramTests:
         written = bench.written(launch, "out", 0).data.decode().splitlines()
         total = hosts * (hosts + 1) // 2
         assert sorted(written) == [f"rank {rank} of {hosts} sum {total}" for rank in range(hosts)]
+
+    @pytest.mark.parametrize("kind", mpi.KINDS)
+    def test_a_host_gets_several_ranks(self, bench: Bench, kind: str) -> None:
+        """Two hosts with three ranks each are six ranks of one program."""
+        launch = replace(_parallel(bench, kind, 2), processes_per_host=3)
+        launch = replace(launch, environment={**launch.environment, **self.variables})
+        bench.submit(launch)
+        report = bench.until(launch, JobState.COMPLETED, JobState.FAILED)
+        assert report.exit_code == 0, bench.written(launch, "err", 0).data.decode()
+        written = bench.written(launch, "out", 0).data.decode().splitlines()
+        assert sorted(written) == [f"rank {rank} of 6 sum 21" for rank in range(6)]
+
+    def test_threads_of_openmp_are_as_many_as_asked_for(self, bench: Bench) -> None:
+        """The program runs on each host with its own threads."""
+        source = bench.workplace / "threads.c"
+        source.write_text(_THREADS, encoding="utf-8")
+        program = source.with_suffix("")
+        subprocess.run([*compiler().split(), "-fopenmp", str(source), "-o", str(program)], check=True)
+        launch = bench.launch(str(program), hosts=bench.up(2))
+        # HTCondor allows as many threads as it gave cores, which are one here.
+        launch = replace(launch, environment={"OMP_NUM_THREADS": "3", "OMP_THREAD_LIMIT": "3"})
+        bench.submit(launch)
+        assert bench.until(launch, JobState.COMPLETED).exit_code == 0
+        for rank in range(2):
+            written = bench.written(launch, "out", rank)
+            assert written.data.decode() == "3 threads\n", written
 
     @pytest.mark.parametrize(("kind", "code"), [("openmpi", 137), ("mpich", None)])
     def test_a_rank_that_dies_ends_the_group(self, bench: Bench, kind: str, code: int | None) -> None:

@@ -49,6 +49,7 @@ class SlurmCluster:
         job_age: seconds for which the controller remembers ended jobs (MinJobAge).
         suite: Debian's suite whose Slurm it is, or the path below which one is installed.
         settings: lines to add to slurm.conf.
+        cpus: of each host, whatever the machine has.
         job_submit: text of a job_submit.lua.
         accounting: with a slurmdbd, and limits enforced; for the Slurm of `SUITE` alone.
 
@@ -74,6 +75,7 @@ class SlurmCluster:
         settings: str = "",
         job_submit: str = "",
         accounting: bool = False,
+        cpus: int = 1,
     ) -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
         self._slurm = installed(suite)
@@ -86,7 +88,7 @@ class SlurmCluster:
         self._more: Mapping[str, str] = {}
         self._next_jobs = 10000
         try:
-            self._prepare(job_age)
+            self._prepare(job_age, cpus)
             if job_submit:
                 (self.directory / "job_submit.lua").write_text(job_submit)
                 settings += "JobSubmitPlugins=lua\n"
@@ -224,7 +226,7 @@ class SlurmCluster:
             raise ClusterError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
 
-    def _prepare(self, job_age: int) -> None:
+    def _prepare(self, job_age: int, cpus: int) -> None:
         self.directory.chmod(0o755)
         for name in ("log", "state", "nodes", "munge", "jobs", "sbin", *(f"nodes/{host}" for host in self.hosts)):
             (self.directory / name).mkdir(mode=0o755)
@@ -236,7 +238,7 @@ class SlurmCluster:
         names = ("slurmctld", *self.hosts)
         ports = dict(zip(names, free_ports(len(names)), strict=True))
         user = pwd.getpwuid(os.geteuid()).pw_name
-        self.config.write_text(cluster_configuration(self._slurm.plugins, self.directory, ports, user, job_age))
+        self.config.write_text(cluster_configuration(self._slurm.plugins, self.directory, ports, user, job_age, cpus))
         if not self._slurm.is_old:  # later versions look for control groups unless they are told
             (self.directory / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
 

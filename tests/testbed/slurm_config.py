@@ -49,7 +49,9 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def cluster_configuration(plugins: Path, directory: Path, ports: Mapping[str, int], user: str, job_age: int) -> str:
+def cluster_configuration(
+    plugins: Path, directory: Path, ports: Mapping[str, int], user: str, job_age: int, cpus: int = 1
+) -> str:
     """Return slurm.conf.
 
     Args:
@@ -58,6 +60,7 @@ def cluster_configuration(plugins: Path, directory: Path, ports: Mapping[str, in
         ports: a port for "slurmctld" and for each host.
         user: name of the user that all daemons run as.
         job_age: seconds for which the controller remembers ended jobs.
+        cpus: of each host, whatever the machine has.
     """
     text = _COMMON.format(
         plugins=plugins,
@@ -68,7 +71,7 @@ def cluster_configuration(plugins: Path, directory: Path, ports: Mapping[str, in
         job_age=job_age,
     )
     return text + "".join(
-        f"NodeName={host} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=1 RealMemory=512 "
+        f"NodeName={host} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=512 "
         "Feature=testbed,class-Testbed\n"
         for host, port in ports.items()
         if host != "slurmctld"

@@ -25,6 +25,7 @@ from cosched.app.submission.field_checks import (
     checked_predecessors,
     checked_time_limit,
 )
+from cosched.connector.interface import LaunchMode
 from cosched.coscheduler.task import Task, TaskSpec, shared_values
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
@@ -105,6 +106,7 @@ class TaskValidator:
             UserError: it cannot be done as asked; says what would be accepted.
             SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
         """
+        request = self._launched(request)
         check_fields(request, self._connector)
         self._targets.check(request.notify)
         if request.model and (request.application or request.profile is not None):
@@ -116,6 +118,15 @@ class TaskValidator:
             task = self._with_history(self._history, task, owner, request, domain)
         check_deadline_can_be_met(task, domain)
         return task
+
+    def _launched(self, request: TaskRequest) -> TaskRequest:
+        """Return a request that is launched as its application's entry says where it does not say itself."""
+        if not request.application or request.native is not None:
+            return request
+        entry = self._catalogue.get(request.application)
+        processes = entry.processes_per_host if request.processes_per_host == 1 else request.processes_per_host
+        launch = LaunchMode(entry.launch) if request.launch is LaunchMode.EACH else request.launch
+        return replace(request, launch=launch, processes_per_host=processes)
 
     def more_runs(self, task: Task) -> int:
         """Return how many more runs a task without a prediction needs; 0 for none."""

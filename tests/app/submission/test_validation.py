@@ -4,7 +4,7 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,6 +20,7 @@ from cosched.connector.values import NativeDescription
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.calibration import Correction
+from cosched.prediction.catalogue import Catalogue, CatalogueEntry
 from cosched.prediction.profile import PredictionSource
 from tests.coscheduler.makers import a_task
 from tests.daemon.makers import Halving, catalogue
@@ -67,6 +68,22 @@ def test_a_deadline_that_the_fastest_class_can_meet_is_accepted(intake: TaskVali
     assert intake.task(request, mixed).spec.deadline == NOW + 100
     with pytest.raises(UserError, match=r"shortest prediction is 80 s"):
         intake.task(replace(request, deadline=NOW + 70), mixed)
+
+
+def test_an_application_of_the_catalogue_says_how_it_is_launched(tmp_path: Path) -> None:
+    lines = 'command = ["/bin/solver"]\nlaunch = "openmpi"\nprocesses_per_host = 4\n'
+    (tmp_path / "solver.toml").write_text(lines)
+    intake = TaskValidator(Catalogue([tmp_path]), Halving(), "fast")
+    spec = intake.task(TaskRequest(application="solver"), DOMAIN).spec
+    assert (spec.launch, spec.processes_per_host) == (LaunchMode.OPENMPI, 4)
+    request = TaskRequest(application="solver", launch=LaunchMode.MPICH, processes_per_host=2)
+    spec = intake.task(request, DOMAIN).spec
+    assert (spec.launch, spec.processes_per_host) == (LaunchMode.MPICH, 2)
+    modes = get_args(CatalogueEntry.model_fields["launch"].annotation)
+    assert modes == tuple(map(str, LaunchMode))
+    (tmp_path / "solver.toml").write_text(lines.replace("openmpi", "each"))
+    with pytest.raises(UserError, match="for a command that is launched once"):
+        Catalogue([tmp_path])
 
 
 def test_a_task_says_how_it_is_launched(intake: TaskValidator) -> None:

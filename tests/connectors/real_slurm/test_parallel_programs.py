@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
 import pytest
 
 from tests.connectors.parallel_programs import ParallelProgramTests
+from tests.testbed.debian import PackageError
+from tests.testbed.slurm_cluster import SlurmCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.pool
 
 
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SlurmCluster]:
+    """A cluster whose hosts have room for several ranks."""
+    try:
+        cluster = SlurmCluster(hosts=4, cpus=3, settings="SlurmdParameters=config_overrides\n")
+    except PackageError as error:
+        pytest.skip(f"Debian's Slurm cannot be had here: {error}")
+    with cluster:
+        yield cluster
+
+
 class TestParallelPrograms(ParallelProgramTests):
-    pass
+    # The nodes are one machine here, where Open MPI's ranks of several nodes would take each other's shared memory.
+    variables: ClassVar = {"OMPI_MCA_btl": "tcp,self"}
