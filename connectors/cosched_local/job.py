@@ -32,8 +32,8 @@ _PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL
 _NO_LIMIT = "inf"
 _AGENT = """\
 #!/bin/sh
-# Called by MPI's launchers as `agent HOST WORD...`: all local slots are of this machine. Each has a folder of its own for
-# the memory that its ranks share: in one, Open MPI's ranks of several slots would take each other's.
+# Called by MPI's launchers as `agent HOST WORD...`: all local slots are of this machine. Each has a folder of its own
+# for the memory that its ranks share: in one, Open MPI's ranks of several slots would take each other's.
 memory="${0%/*}/memory.$1"
 mkdir -p "$memory" && export OMPI_MCA_btl_vader_backing_directory="$memory" OMPI_MCA_btl_sm_backing_directory="$memory"
 shift
