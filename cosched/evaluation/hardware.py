@@ -6,105 +6,37 @@ Start at `load_hardware` and `Hardware`.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cosched.evaluation.budget import fail
+from cosched.evaluation.costs import LinearCost, Memory, MessageCost, PiecewiseCost, described_memory
 from cosched.language.arithmetic import setting_values
+from cosched.language.checks.curves import curve_points
 from cosched.language.checks.hardware import COST_SETTINGS, LONG_MESSAGE_SETTING, MESSAGE_COSTS, check_config, describes
 from cosched.language.diagnostics import ModelError, read, suggestion
 from cosched.language.library import default_library, find, locate, names
+from cosched.language.overlays import overlay_blocks
 from cosched.language.parser.parse import parse_hmcl
-from cosched.language.vocabulary import HOSTS_GROUP, MEMORY_GROUP, MEMORY_LEVELS, MESSAGE_GROUPS
+from cosched.language.vocabulary import (
+    BLOCKS_GROUP,
+    HOSTS_GROUP,
+    MEMORY_GROUP,
+    MESSAGE_GROUPS,
+    MESSAGE_SHARES,
+    NOISE_GROUP,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from cosched.language.syntax import Config
 
-    Floats = NDArray[np.float64]
-
-__all__ = ["Hardware", "LinearCost", "Memory", "MessageCost", "described_memory", "load_hardware"]
-
-
-_MAIN = "main"
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """Caches and main memory.
-
-    Attributes:
-        levels: names, the nearest to the processor first: those of the caches that there are, and `main`.
-        sizes: bytes that each cache holds, ascending.
-        a_byte: microseconds for each byte of each level, as many as levels: one more than sizes.
-    """
-
-    levels: tuple[str, ...]
-    sizes: tuple[float, ...]
-    a_byte: tuple[float, ...]
-
-    def time(self, volume: float | Floats, working_set: float | Floats) -> float | Floats:
-        """Return the microseconds in which `volume` bytes move while `working_set` bytes are gone over."""
-        if isinstance(working_set, np.ndarray):
-            return volume * np.take(self.a_byte, np.searchsorted(self.sizes, working_set))
-        return volume * self.a_byte[bisect_left(self.sizes, working_set)]
-
-    def costlier(self, level: str, factor: float) -> Memory:
-        """Return the same with each byte of one level taking `factor` times as long."""
-        costs = (cost * factor if name == level else cost for name, cost in zip(self.levels, self.a_byte, strict=True))
-        return replace(self, a_byte=tuple(costs))
-
-
-def described_memory(settings: Mapping[str, float | str]) -> Memory:
-    """Return what the settings of a checked group `memory` say: bytes and bytes a microsecond."""
-    values = {name: value for name, value in settings.items() if isinstance(value, float)}
-    caches = [
-        (size.removesuffix("_size"), values[size], 1 / values[bandwidth])
-        for size, bandwidth in MEMORY_LEVELS
-        if size in values
-    ]
-    return Memory(
-        (*(name for name, _, _ in caches), _MAIN),
-        tuple(size for _, size, _ in caches),
-        (*(cost for _, _, cost in caches), 1 / values["bandwidth"]),
-    )
+__all__ = ["Hardware", "load_hardware"]
 
 
 _MOST_PROCESSORS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class LinearCost:
-    """Cost of x bytes in microseconds, linear on either side of a bytes.
-
-    It is b + c·x up to a bytes, and d + e·x above. The coefficients are HMCL's DD_*_A to DD_*_E.
-    """
-
-    a: float
-    b: float
-    c: float
-    d: float
-    e: float
-
-    def __call__(self, size: float) -> float:
-        """Return the cost of `size` bytes, in microseconds."""
-        return self.b + self.c * size if size <= self.a else self.d + self.e * size
-
-
-@dataclass(frozen=True, slots=True)
-class MessageCost:
-    """The three parts of a message: the network's, the sender's and the receiver's."""
-
-    transfer: LinearCost
-    send: LinearCost
-    receive: LinearCost
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +51,8 @@ class Hardware:
         processors: how many a host has.
         hosts: the hosts in order where they are not all like this one; costs and processors are theirs then.
         memory: costs of moving bytes between processor and memory, if it says any.
+        blocks: microseconds of a repetition of APPLICATION.BLOCK, of each that has been measured.
+        noise: standard deviations of equal phases, launches and runs, as parts of their times, if it says any.
     """
 
     name: str
@@ -128,6 +62,8 @@ class Hardware:
     processors: int = 1
     hosts: tuple[Hardware, ...] = ()
     memory: Memory | None = None
+    blocks: Mapping[str, float] = field(default_factory=dict)
+    noise: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def classes(self) -> tuple[Hardware, ...]:
@@ -150,10 +86,12 @@ def load_hardware(
         ModelError: the file has faults.
     """
     searched = default_library() if library is None else library
-    return _read_hardware(locate(str(name_or_path), ".hmcl", "hardware", searched, beside), searched)
+    return _read_hardware(locate(str(name_or_path), ".hmcl", "hardware", searched, beside), searched, beside)
 
 
-def _read_hardware(path: Path, library: Sequence[Path], *, listed: bool = False) -> Hardware:
+def _read_hardware(
+    path: Path, library: Sequence[Path], beside: Path | None = None, *, listed: bool = False
+) -> Hardware:
     source = read(path)
     configs = parse_hmcl(source)
     if len(configs) != 1:
@@ -163,15 +101,15 @@ def _read_hardware(path: Path, library: Sequence[Path], *, listed: bool = False)
         raise ModelError(faults)
     config = configs[0]
     if all(group.name != HOSTS_GROUP for group in config.groups):
-        return _hardware_of(config)
+        return _hardware_of(config, overlay_blocks(path, library, beside))
     if listed:
         fail(source, config.at, f"{config.name} lists {HOSTS_GROUP} itself: list configurations with costs")
     return Hardware(
-        config.name, {}, {}, _description(setting_values(config)), hosts=tuple(_hosts(config, path, library))
+        config.name, {}, {}, _description(setting_values(config)), hosts=tuple(_hosts(config, path, library, beside))
     )
 
 
-def _hosts(config: Config, path: Path, library: Sequence[Path]) -> Iterator[Hardware]:
+def _hosts(config: Config, path: Path, library: Sequence[Path], beside: Path | None) -> Iterator[Hardware]:
     """Yield the hosts that a configuration lists, each configuration read once."""
     counts = setting_values(config)[HOSTS_GROUP]
     for setting in next(group.settings for group in config.groups if group.name == HOSTS_GROUP):
@@ -179,26 +117,43 @@ def _hosts(config: Config, path: Path, library: Sequence[Path]) -> Iterator[Hard
         if found is None:
             near = suggestion(setting.name, names(".hmcl", library, path.parent))
             fail(config.source, setting.at, f"no hardware {setting.name} beside this file or in the library{near}")
-        host = _read_hardware(found, library, listed=True)
+        host = _read_hardware(found, library, beside, listed=True)
         yield from [host] * int(counts[setting.name])
 
 
-def _hardware_of(config: Config) -> Hardware:
-    groups = setting_values(config)
-    operations = {name: value for name, value in groups.get("clc", {}).items() if isinstance(value, float)}
-    messages = {group: _message(groups[group]) for group in MESSAGE_GROUPS if group in groups}
+def _hardware_of(config: Config, overlaid: Mapping[str, float]) -> Hardware:
+    groups, curves = setting_values(config), curve_points(config)
+    operations = _numbers(groups, "clc")
+    messages = {group: _message(groups[group], curves.get(group)) for group in MESSAGE_GROUPS if group in groups}
     processors = groups.get("hardware", {}).get("processors", 1.0)
     if not (isinstance(processors, float) and 1 <= processors <= _MOST_PROCESSORS and processors == int(processors)):
         fail(config.source, config.at, f"processors is {processors}: a host has 1 to {_MOST_PROCESSORS}")
-    memory = described_memory(groups[MEMORY_GROUP]) if MEMORY_GROUP in groups else None
-    return Hardware(config.name, operations, messages, _description(groups), int(processors), memory=memory)
+    memory = described_memory(groups[MEMORY_GROUP], curves.get(MEMORY_GROUP, ())) if MEMORY_GROUP in groups else None
+    return Hardware(
+        config.name,
+        operations,
+        messages,
+        _description(groups),
+        int(processors),
+        memory=memory,
+        blocks={**_numbers(groups, BLOCKS_GROUP), **overlaid},
+        noise=_numbers(groups, NOISE_GROUP),
+    )
+
+
+def _numbers(groups: Mapping[str, Mapping[str, float | str]], group: str) -> dict[str, float]:
+    return {name: value for name, value in groups.get(group, {}).items() if isinstance(value, float)}
 
 
 def _description(groups: Mapping[str, Mapping[str, float | str]]) -> str:
     return str(groups.get("hardware", {}).get("Desc", ""))
 
 
-def _message(settings: Mapping[str, float | str]) -> MessageCost:
+def _message(settings: Mapping[str, float | str], points: Sequence[tuple[float, float]] | None) -> MessageCost:
+    if points is not None:
+        whole = PiecewiseCost.through(points)
+        sender, receiver = (float(settings.get(name, 0.0)) for name in MESSAGE_SHARES)
+        return MessageCost(whole.part(1 - sender - receiver), whole.part(sender), whole.part(receiver))
     make = _described if describes(settings) else _coefficients
     transfer, send, receive = (
         make({name: value for name, value in settings.items() if isinstance(value, float)}, cost)

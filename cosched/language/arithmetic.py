@@ -10,7 +10,7 @@ import operator
 from typing import TYPE_CHECKING
 
 from cosched.language.syntax import Binary, Invoke, Name, Number, Text, Unary
-from cosched.language.vocabulary import MEMORY_GROUP, MESSAGE_GROUPS
+from cosched.language.vocabulary import MEMORY_GROUP, MESSAGE_GROUPS, MESSAGE_SHARES, NOISE_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -165,6 +165,8 @@ def _unusable_setting(group: str, name: str, found: float) -> str:
         "DD_"
     ):  # a line may begin below 0: what it says for real sizes counts
         return "" if math.isfinite(found) else f"{name} is {found}: a coefficient is finite"
+    if group == NOISE_GROUP or name in MESSAGE_SHARES:
+        return "" if 0 <= found <= 1 else f"{name} is {found:g}: a part is 0 to 1, such as 3 %"
     if group != "hardware" and not 0 <= found < math.inf:
         return f"{name} is {found}: a cost is finite and not negative"
     if group in MESSAGE_GROUPS and name.endswith("_bandwidth") and found == 0:

@@ -11,11 +11,13 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 from cosched.language.checks.hardware import MESSAGE_SETTINGS
 from cosched.language.vocabulary import (
     COLLECTIVES,
+    CURVES,
     DEVICES,
     FUNCTION_ARITIES,
     HARDWARE_OBJECT,
     KEYWORDS,
     MEMORY_SETTINGS,
+    NOISE_SETTINGS,
     OPCODES,
     PROCESSORS,
     SETTING_GROUPS,
@@ -35,10 +37,12 @@ _COMMON = [
     (rf"({_NUMBER})([ \t]*)({_UNIT})", _QUANTITY),
     (_NUMBER, Number),
     (r"\|\||&&|[=!<>]=|[-+*/%^!<>=]", Operator),
-    (r"[{}()\[\];:,]", Punctuation),
+    (r"[{}()\[\];:,.]", Punctuation),
     (words(tuple(OPCODES), r"\b", r"\b"), Name.Constant),
     (words(tuple(FUNCTION_ARITIES), r"\b", r"(?=\s*\()"), Name.Builtin),
 ]
+_SETTINGS = (*MESSAGE_SETTINGS, *MEMORY_SETTINGS, *NOISE_SETTINGS, *sorted({kind.name for kind in CURVES.values()}))
+_BLOCK = bygroups(Keyword, Whitespace, Keyword)  # type: ignore[no-untyped-call]  # alone, "block" may name a variable
 _ANY_NAME = (r"[A-Za-z_]\w*", Name)
 
 
@@ -53,6 +57,7 @@ class PslLexer(RegexLexer):
     tokens = {  # noqa: RUF012
         "root": [
             *_COMMON,
+            (r"\b(is)(\s+)(block)\b", _BLOCK),
             (words(VARIABLE_TYPES[:-1], r"\b", r"\b"), Keyword.Type),
             (words(KEYWORDS, r"\b", r"\b"), Keyword),
             (words((*DEVICES, *COLLECTIVES), r"\b", r"\b"), Name.Builtin),
@@ -74,7 +79,7 @@ class HmclLexer(RegexLexer):
         "root": [
             *_COMMON,
             (words(("config", *SETTING_GROUPS), r"\b", r"\b"), Keyword),
-            (words((*MESSAGE_SETTINGS, *MEMORY_SETTINGS), r"\b", r"\b"), Name.Attribute),
+            (words(_SETTINGS, r"\b", r"\b"), Name.Attribute),
             _ANY_NAME,
         ]
     }

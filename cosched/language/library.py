@@ -13,7 +13,7 @@ from cosched.language.diagnostics import suggestion
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["default_library", "find", "is_path", "locate", "names"]
+__all__ = ["default_library", "find", "is_path", "locate", "names", "overlay_files"]
 
 _FOLDERS = {".psl": ("applications", "templates"), ".hmcl": ("hardware",)}
 
@@ -69,6 +69,18 @@ def locate(name_or_path: str, suffix: str, what: str, library: Sequence[Path], b
         place = "in the library" if beside is None else "beside the model or in the library"
         raise UserError(f"no {what} {name_or_path!r} {place}{near}")
     return path
+
+
+def overlay_files(hardware: Path, library: Sequence[Path], beside: Path | None = None) -> list[Path]:
+    """Return the files CLASS.d/*.hmcl of a hardware file CLASS.hmcl, by name.
+
+    Where names meet, the first folder's counts: `beside`, those of the library, the file's own.
+    """
+    found: dict[str, Path] = {}
+    for folder in (*([beside] if beside else []), *_folders(".hmcl", library), hardware.parent):
+        for path in _files(folder / f"{hardware.stem}.d", ".hmcl"):
+            found.setdefault(path.name, path)
+    return [found[name] for name in sorted(found)]
 
 
 def _folders(suffix: str, library: Sequence[Path]) -> Iterator[Path]:

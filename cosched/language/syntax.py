@@ -14,12 +14,14 @@ __all__ = [
     "Arm",
     "Assign",
     "Binary",
+    "BlockUsage",
     "Call",
     "Case",
     "Cflow",
     "Compute",
     "Confdev",
     "Config",
+    "Curve",
     "Declaration",
     "Element",
     "Exec",
@@ -42,6 +44,7 @@ __all__ = [
     "Object",
     "OpcodeCount",
     "OpcodeUsage",
+    "Point",
     "Position",
     "Procedure",
     "Return",
@@ -176,7 +179,15 @@ class MemoryUsage(Node):
     working_set: Expression
 
 
-Usage = OpcodeUsage | MeasuredUsage | MemoryUsage
+@dataclass(frozen=True, slots=True)
+class BlockUsage(Node):
+    """`<is block, name, count>`: repetitions of a block whose cost the hardware knows for each application."""
+
+    name: str
+    count: Expression
+
+
+Usage = OpcodeUsage | MeasuredUsage | MemoryUsage | BlockUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,11 +391,28 @@ class Object(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Point(Node):
+    """`size: cost`, one point of a curve."""
+
+    size: Expression
+    cost: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Curve(Node):
+    """`name = [size: cost, …]` in a group of a hardware configuration."""
+
+    name: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Group(Node):
     """A group of settings of a hardware configuration, such as `mpi`."""
 
     name: str
     settings: tuple[Assign, ...]
+    curves: tuple[Curve, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     |(?P<name>[A-Za-z_]\w*)|(?P<mark>\|\||&&|[=!<>]=|.)""",
     re.VERBOSE,
 )
-_USAGES = (["is", "clc"], ["is", "measured"], ["is", "memory"])
+_USAGES = (["is", "clc"], ["is", "measured"], ["is", "memory"], ["is", "block"])
 _SIGNS = ("-", "+", "!")
 _BEFORE_EXPRESSIONS = ("for", "while", "if", "else", "loop", "case", "measured", "in", "on", "return", "confdev")
 
@@ -95,7 +95,7 @@ def spaced(line: Sequence[Token]) -> list[bool]:
 
 def _adjoin(before: Token, token: Token) -> bool:
     """Return whether two tokens stand together without a space."""
-    if before.text in ("(", "[") or token.text in (")", "]", ",", ";", ":"):
+    if before.text in ("(", "[", ".") or token.text in (")", "]", ",", ";", ":", "."):
         return True
     return token.text in ("(", "[") and before.kind == "name" and before.text not in _BEFORE_EXPRESSIONS
 

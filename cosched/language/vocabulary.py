@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "BLOCKS_GROUP",
     "COLLECTIVES",
+    "CURVES",
     "DEVICES",
     "DIMENSIONLESS",
     "FUNCTION_ARITIES",
@@ -25,6 +27,9 @@ __all__ = [
     "MEMORY_LEVELS",
     "MEMORY_SETTINGS",
     "MESSAGE_GROUPS",
+    "MESSAGE_SHARES",
+    "NOISE_GROUP",
+    "NOISE_SETTINGS",
     "OBJECT_KINDS",
     "OPCODES",
     "OPTION_TYPES",
@@ -37,6 +42,7 @@ __all__ = [
     "TIME_A_BYTE",
     "UNITS",
     "VARIABLE_TYPES",
+    "CurveKind",
     "Device",
     "Dimension",
     "dimension",
@@ -191,10 +197,36 @@ MEMORY_LEVELS = tuple((f"{level}_size", f"{level}_bandwidth") for level in ("L1"
 MEMORY_SETTINGS = (*(name for level in MEMORY_LEVELS for name in level), "bandwidth")
 """All settings of that group; `bandwidth` is that of main memory."""
 
+NOISE_GROUP = "noise"
+"""HMCL group that says how much equal runs differ."""
+
+NOISE_SETTINGS = ("phase", "launch", "run")
+"""Settings of that group: standard deviations of phases, launches and single runs, as parts of their times."""
+
+BLOCKS_GROUP = "blocks"
+"""HMCL group of what applications' named blocks cost: APPLICATION.BLOCK = a time."""
+
+
+class CurveKind(NamedTuple):
+    """A curve's name, and the dimension of what it gives for sizes."""
+
+    name: str
+    dimension: Dimension
+
+
+CURVES: Mapping[str, CurveKind] = {
+    MEMORY_GROUP: CurveKind("curve", RATE),
+    **{group: CurveKind("points", TIME) for group in MESSAGE_GROUPS},
+}
+"""The curve that each group of HMCL may have."""
+
+MESSAGE_SHARES = ("send_share", "receive_share")
+"""Parts of a message's time, where it is given by points, that occupy the processors at its ends."""
+
 HOSTS_GROUP = "hosts"
 """HMCL group that lists hosts of other configurations."""
 
-SETTING_GROUPS = ("hardware", *MESSAGE_GROUPS, "clc", MEMORY_GROUP, HOSTS_GROUP)
+SETTING_GROUPS = ("hardware", *MESSAGE_GROUPS, "clc", MEMORY_GROUP, NOISE_GROUP, BLOCKS_GROUP, HOSTS_GROUP)
 """Groups of an HMCL configuration."""
 
 OPTION_TYPES: Mapping[str, str] = {

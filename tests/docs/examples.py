@@ -161,7 +161,10 @@ class Workplace:
         assert faults == [], [fault.render() for fault in faults]
         if "application" in text:
             application = load(path)
-            seconds = profile(application, library_hardware(application.hardware or "sgi_origin2000"), [1, 2, 4])
+            name = application.hardware or "sgi_origin2000"
+            beside = (self.folder / f"{name}.hmcl").is_file()
+            hardware = load_hardware(name, None, self.folder) if beside else library_hardware(name)
+            seconds = profile(application, hardware, [1, 2, 4])
             assert (seconds > 0).all()
 
     def _hmcl(self, text: str) -> None:

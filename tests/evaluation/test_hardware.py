@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.evaluation import Hardware, load_hardware
-from cosched.evaluation.hardware import Memory, described_memory
+from cosched.evaluation.costs import Memory, described_memory
 from cosched.language import ModelError
 
 if TYPE_CHECKING:

@@ -45,8 +45,11 @@ _WORDS = [
     "a",
     "b",
     "init",
+    "block",
+    "curve",
+    "points",
 ]
-_MARKS = [*"{}()[];:,=<>+-*/%^!", "&&", "||", "\r"]
+_MARKS = [*"{}()[];:,.=<>+-*/%^!", "&&", "||", "\r"]
 _VOCABULARY = [word.encode() for word in (*_WORDS, *_MARKS, *_ODD)]
 _SEEDS = [
     b"application a { include t; var numeric: n = 2 in (1, 9); link { t: size = 8 * n; } proc exec init { call t; } }",
@@ -66,6 +69,11 @@ _SEEDS = [
     b"subtask s { include t; link { t: x = max(1, sqrt(4)) % 3 ^ -2; } } partmp u { proc exec init { } }",
     b'config c { hardware { T = 1 / 195, D = "x"; } clc { LFOR = 2 * T, AFDG = 1 us; } }',
     b"config c { memory { L1_size = 1 KiB, L1_bandwidth = 8 GB/s; L3_size = 8e9, L3_bandwidth = 4, bandwidth = 2; } }",
+    b"application a { proc exec init { step cpu { confdev w(); } }"
+    b" proc cflow w { compute <is block, u, 2 * Nproc>; } }",
+    b"config c { memory { curve = [1 KiB: 8 GB/s, 2: 1e9]; } blocks { a.u = 2 * 3 ns; }"
+    b" noise { run = 3 %, launch = 1; } }",
+    b"config c { mpi { points = [0 B: 1 us, 2e3: 5], send_share = 1 / 3; } }",
     b"config c { mpi { transfer_latency = 1 us, send_overhead = 1, receive_overhead = 2; } }",
 ]
 

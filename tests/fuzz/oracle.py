@@ -29,6 +29,7 @@ _HARDWARE = """config h {
     mpi { transfer_latency = 1 us, transfer_bandwidth = 1 GB/s, send_overhead = 2, receive_overhead = 3; }
     clc { LFOR = T, AFDG = 2 * T, CMLL = 1; }
     memory { L1_size = 1 KiB, L1_bandwidth = 8 GB/s, bandwidth = 2 GB/s; }
+    blocks { a.u = 2 ns; }
 }"""
 _TEMPLATE = "partmp t { var numeric: x = 1 us, size = 8 B; proc exec init { step cpu { confdev x; } } }"
 

@@ -65,7 +65,8 @@ confdev 1,2,3; (* last *)
 }
 }
 proc cflow w{
-loop(<is clc,LFOR,2 * CMLL,(x+1) * AFDL>,x){compute <is measured,12  us>;}
+loop(<is clc,LFOR,2 * CMLL,(x+1) * AFDL>,x){compute <is measured,12  us>;compute <is
+block,u , 2*x>;}
 case (<is clc, IFBR>) { 0.5: call u; call v; 0.1: {} x: loop (<is clc>, 2) call u; }
 measured (Nproc) { 1: 2 s,
 2: 3 s }
@@ -116,6 +117,7 @@ application a {
     proc cflow w {
         loop (<is clc, LFOR, 2*CMLL, (x + 1)*AFDL>, x) {
             compute <is measured, 12 us>;
+            compute <is block, u, 2 * x>;
         }
         case (<is clc, IFBR>) {
             0.5:
@@ -331,3 +333,18 @@ def test_groups_of_hardware() -> None:
     assert of("config c { mpi { var = 1, x = 2; y = 3; } }", "hmcl") == [
         ["config c {", [["mpi {", ["var = 1 , x = 2 ;", "y = 3 ;"]]]],
     ]
+
+
+def test_curves_parts_and_blocks_of_hardware() -> None:
+    text = """config c { memory{curve=[ 1 KiB :8 GB/s,2:1e9 ] ;} blocks{a . u=2*3  ns;}
+    mpi{points=[0:1 , 8:2],send_share=20%;} }"""
+    assert (
+        format_source(Source("c.hmcl", text))
+        == """\
+config c {
+    memory { curve = [1 KiB: 8 GB/s, 2: 1e9]; }
+    blocks { a.u = 2 * 3 ns; }
+    mpi { points = [0: 1, 8: 2], send_share = 20 %; }
+}
+"""
+    )

@@ -20,6 +20,7 @@ from cosched.language.vocabulary import (
     HARDWARE_OBJECT,
     KEYWORDS,
     MEMORY_SETTINGS,
+    NOISE_SETTINGS,
     PROCESSORS,
     SETTING_GROUPS,
     UNITS,
@@ -32,7 +33,16 @@ FILES = sorted(path for root in default_library() for path in root.rglob("*.*"))
 NAMES = [*OPCODES, *FUNCTION_ARITIES]
 WORDS = {
     "psl": [*NAMES, *KEYWORDS, *DEVICES, *COLLECTIVES, PROCESSORS, HARDWARE_OBJECT],
-    "hmcl": [*NAMES, "config", *SETTING_GROUPS, *MESSAGE_SETTINGS, *MEMORY_SETTINGS],
+    "hmcl": [
+        *NAMES,
+        "config",
+        *SETTING_GROUPS,
+        *MESSAGE_SETTINGS,
+        *MEMORY_SETTINGS,
+        *NOISE_SETTINGS,
+        "curve",
+        "points",
+    ],
 }
 LANGUAGES = tuple(WORDS)
 
@@ -59,6 +69,13 @@ def test_what_a_word_is() -> None:
     assert found["KiB"] is Keyword.Pseudo
     assert found["AFDG"] is Name.Constant
     assert found["cells"] is Name
+
+
+def test_a_block_is_a_kind_of_cost_and_may_be_a_name() -> None:
+    found = tokens("compute <is block, block, block>;", "psl")
+    assert [kind for kind, part in found if part == "block"] == [Keyword, Name, Name]
+    text = "config c { blocks { heat.update = 0.5 ns; } noise { run = 3 %; } }"
+    assert [part for kind, part in tokens(text, "hmcl") if kind in Error] == []
 
 
 def used(word: str) -> str:

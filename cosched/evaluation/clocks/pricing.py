@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.evaluation.clocks.steps import Steps
-    from cosched.evaluation.hardware import LinearCost
+    from cosched.evaluation.costs import SizeCost
     from cosched.evaluation.layout import Layout
     from cosched.evaluation.sites import Site
 
     Floats = NDArray[np.float64]
     Indices = NDArray[np.int64]
-    _Formula = Callable[[LinearCost, Floats], Floats]
+    _Formula = Callable[[SizeCost, Floats], Floats]
 
 __all__ = ["Prices"]
 
@@ -49,13 +49,11 @@ class Prices:
         Args:
             steps: from `spread`.
         """
-        return self._each(steps, _linear, steps.amounts)
+        return self._each(steps, lambda cost, size: cost.times(size), steps.amounts)
 
     def latency(self, steps: Steps) -> tuple[Floats, Floats]:
         """Return the part of `of` that is independent of a message's size; 0 for work."""
-        return self._each(
-            steps, lambda cost, size: np.where(size <= cost.a, cost.b, cost.d), np.zeros(len(steps.amounts))
-        )
+        return self._each(steps, lambda cost, size: cost.latency(size), np.zeros(len(steps.amounts)))
 
     def _each(self, steps: Steps, formula: _Formula, work: Floats) -> tuple[Floats, Floats]:
         own, network = work.copy(), np.zeros(len(work))
@@ -95,10 +93,3 @@ class Prices:
                     chosen = mask & (of == number)
                     found[chosen] = formula(getattr(hardware.messages[name], part), size[chosen])
         return found
-
-
-def _linear(cost: LinearCost, size: Floats) -> Floats:
-    short = size <= cost.a
-    if short.all():
-        return cost.b + cost.c * size
-    return np.where(short, cost.b + cost.c * size, cost.d + cost.e * size)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,8 @@ from cosched.evaluation.interpreter.objects import CompiledObject
 from cosched.evaluation.layout import factors
 from cosched.evaluation.sites import linked_objects, sites
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
-from cosched.language.syntax import MemoryUsage, Name, OpcodeCount, walk
-from cosched.language.vocabulary import HARDWARE_OBJECT, MEMORY_GROUP
+from cosched.language.syntax import BlockUsage, MemoryUsage, Name, OpcodeCount, walk
+from cosched.language.vocabulary import BLOCKS_GROUP, HARDWARE_OBJECT, MEMORY_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,17 +45,22 @@ __all__ = ["compiled_application", "initial", "initial_frame", "on_hosts", "one_
 def compiled_application(application: Application, hardware: Hardware) -> CompiledObject:
     """Return an application compiled with the costs of a hardware.
 
-    Opcodes and memory without a cost are faults.
+    Opcodes, memory and blocks without a cost are faults. The costs of blocks are those of the application's own.
     """
+    own = f"{application.name}."
+    blocks = {name.removeprefix(own): cost for name, cost in hardware.blocks.items() if name.startswith(own)}
     missing = [
-        _without_cost(linked, node, hardware)
+        _without_cost(linked, node, hardware, own)
         for linked in linked_objects(application.root)
         for node, _ in walk(linked.object)
         if (isinstance(node, OpcodeCount) and node.opcode not in hardware.operations)
         or (isinstance(node, MemoryUsage) and hardware.memory is None)
+        or (isinstance(node, BlockUsage) and node.name not in blocks)
     ]
     if missing:
         raise ModelError(sorted(missing))
+    if blocks:
+        hardware = replace(hardware, blocks=blocks)
     return CompiledObject(application.root, hardware, sites(application.root), {})
 
 
@@ -149,7 +155,11 @@ def on_hosts(error: ModelError, count: int) -> ModelError:
     return type(error)(diagnostics)
 
 
-def _without_cost(linked: Linked, node: Node, hardware: Hardware) -> Diagnostic:
+def _without_cost(linked: Linked, node: Node, hardware: Hardware, own: str) -> Diagnostic:
+    if isinstance(node, BlockUsage):
+        name = f"{own}{node.name}"
+        near = suggestion(name, hardware.blocks) or f": give {name} = a time in its group {BLOCKS_GROUP}"
+        return linked.object.source.fault(node.at, f"hardware {hardware.name} gives no cost of block {name}{near}")
     lacking = f": it lacks the group {MEMORY_GROUP}"
     if isinstance(node, OpcodeCount):
         lacking = suggestion(node.opcode, hardware.operations)

@@ -11,6 +11,7 @@ from cosched.evaluation.interpreter.frame import every, fault
 from cosched.language.arithmetic import FUNCTIONS
 from cosched.language.diagnostics import ModelError
 from cosched.language.syntax import (
+    BlockUsage,
     Call,
     Case,
     Compute,
@@ -73,7 +74,21 @@ class CflowCompiler:
     def _usage(self, usage: Usage) -> CompiledNumber:
         if isinstance(usage, MeasuredUsage):
             return self._expressions.number(usage.time)
+        if isinstance(usage, BlockUsage):
+            return self._block(usage)
         return self._memory(usage) if isinstance(usage, MemoryUsage) else self._counted(usage)
+
+    def _block(self, usage: BlockUsage) -> CompiledNumber:
+        number, source, at = self._expressions.number(usage.count), self._source, usage.count.at
+        cost, name = self._hardware.blocks[usage.name], usage.name
+
+        def block(frame: Frame) -> LaneNumber:
+            count = number(frame)
+            if not every(count >= 0):
+                fault(source, at, f"{{:g}} repetitions of {name}: their number is not negative", count)
+            return count * cost
+
+        return block
 
     def _memory(self, usage: MemoryUsage) -> CompiledNumber:
         volume, working_set, memory = self._bytes(usage.volume), self._bytes(usage.working_set), self._hardware.memory

@@ -20,6 +20,7 @@ from cosched.evaluation.sites import linked_objects, sites
 from cosched.language.linker import Linked
 from cosched.language.syntax import (
     Binary,
+    BlockUsage,
     Case,
     Compute,
     Loop,
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cosched.evaluation.application import Application, ModelParameter
-    from cosched.evaluation.hardware import Hardware, LinearCost, MessageCost
+    from cosched.evaluation.costs import MessageCost, SizeCost
+    from cosched.evaluation.hardware import Hardware
     from cosched.evaluation.results import Evaluation, PathPart
     from cosched.language.diagnostics import Source
     from cosched.language.syntax import Expression, Object, Position
@@ -71,7 +73,7 @@ class SequentialWork:
     source: Source
     at: Position
     kind: str
-    node: OpcodeUsage | MeasuredUsage | MemoryUsage | Measured
+    node: OpcodeUsage | MeasuredUsage | MemoryUsage | BlockUsage | Measured
 
 
 def sequential_work(application: Application) -> Iterator[SequentialWork]:
@@ -129,6 +131,8 @@ def _scaled(node: Node, factor: float) -> Node:
             return replace(node, entries=entries)
         case MeasuredUsage():
             return replace(node, time=times(node.time, node.at))
+        case BlockUsage():
+            return replace(node, count=times(node.count, node.at))
         case MemoryUsage():
             return replace(node, volume=times(node.volume, node.at))
         case Measured():
@@ -138,7 +142,7 @@ def _scaled(node: Node, factor: float) -> Node:
 
 
 def costlier_hardware(
-    hardware: Hardware, opcodes: set[str], groups: list[str], factor: float, *, memory: bool
+    hardware: Hardware, opcodes: set[str], groups: list[str], factor: float, *, memory: bool, blocks: Sequence[str] = ()
 ) -> Iterator[tuple[str, Hardware]]:
     """Yield (name, hardware) with each cost in turn made `factor` times as great.
 
@@ -148,13 +152,16 @@ def costlier_hardware(
         groups: the message groups that matter.
         factor: e.g. 1.1.
         memory: whether the costs of memory matter. The sizes of caches are left as they are.
+        blocks: APPLICATION.BLOCK of the blocks that matter.
     """
     known = {opcode for item in hardware.classes for opcode in item.operations}
     for opcode in sorted(opcodes & known):
         yield f"clc {opcode}", _on_each(hardware, partial(_opcode, opcode=opcode, factor=factor))
     kinds = [item.memory for item in hardware.classes if memory and item.memory is not None]
-    for level in sorted({name for kind in kinds for name in kind.levels}):
+    for level in sorted({name for kind in kinds for name in kind.parts}):
         yield f"memory {level}, per byte", _on_each(hardware, partial(_memory, level=level, factor=factor))
+    for name in sorted(blocks):
+        yield f"block {name}", _on_each(hardware, partial(_block, name=name, factor=factor))
     sent = {group for item in hardware.classes for group in item.messages}
     for group in sorted(sent & {*groups, SHARED_MEMORY_GROUP}):
         for part in ("send", "transfer", "receive"):
@@ -176,6 +183,12 @@ def _opcode(hardware: Hardware, opcode: str, factor: float) -> Hardware:
     return replace(hardware, operations={**hardware.operations, opcode: hardware.operations[opcode] * factor})
 
 
+def _block(hardware: Hardware, name: str, factor: float) -> Hardware:
+    if name not in hardware.blocks:
+        return hardware
+    return replace(hardware, blocks={**hardware.blocks, name: hardware.blocks[name] * factor})
+
+
 def _memory(hardware: Hardware, level: str, factor: float) -> Hardware:
     memory = hardware.memory
     return hardware if memory is None else replace(hardware, memory=memory.costlier(level, factor))
@@ -185,12 +198,8 @@ def _message(hardware: Hardware, group: str, part: str, what: str, factor: float
     costs = hardware.messages.get(group)
     if costs is None:
         return hardware
-    line: LinearCost = getattr(costs, part)
-    if what == "message":
-        line = replace(line, b=line.b * factor, d=line.d * factor)
-    else:
-        line = replace(line, c=line.c * factor, e=line.e * factor)
-    changed: MessageCost = replace(costs, **{part: line})
+    one: SizeCost = getattr(costs, part)
+    changed: MessageCost = replace(costs, **{part: one.costlier(what, factor)})
     return replace(hardware, messages={**hardware.messages, group: changed})
 
 
@@ -382,7 +391,9 @@ def _costs(
     memory = any(isinstance(node, MemoryUsage) for node in nodes)
     found = []
     groups = sites(application.root).groups
-    for name, costlier in costlier_hardware(hardware, opcodes, groups, _COST_FACTOR, memory=memory):
+    blocks = {f"{application.name}.{node.name}" for node in nodes if isinstance(node, BlockUsage)}
+    varied = costlier_hardware(hardware, opcodes, groups, _COST_FACTOR, memory=memory, blocks=sorted(blocks))
+    for name, costlier in varied:
         then = _time(application, costlier, at, given)
         if then > now:
             found.append(Sensitivity(name, None, None, then, (then / now - 1) / (_COST_FACTOR - 1)))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["StatedError", "error"]
 
 _BOTH, _BELOW, _ABOVE = "error", "error_below", "error_above"
+_NORMAL = 1.645  # standard deviations within which nine of ten are
+_LARGEST_BELOW = 0.999
 _LIMITS = {_BOTH: 1.0, _BELOW: 1.0, _ABOVE: math.inf}
 
 
@@ -59,7 +61,8 @@ def error(
         parameters: as for `profile`.
 
     Returns:
-        The error by number of hosts, 0 where one is not covered; None where the application says nothing.
+        The error by number of hosts, with the noise that the hardware states; 0 where one is not covered. None where
+        the application says nothing.
 
     Raises:
         UserError: as for `profile`.
@@ -71,7 +74,13 @@ def error(
     either, below, above = stated.values()
     if either is None:
         either = np.zeros(len(hosts))
-    return StatedError(either if below is None else below, either if above is None else above)
+    noise = _NORMAL * max(
+        math.hypot(kind.noise.get("launch", 0.0), kind.noise.get("run", 0.0)) for kind in hardware.classes
+    )
+    below, above = either if below is None else below, either if above is None else above
+    if noise:
+        below, above = np.minimum(np.hypot(below, noise), _LARGEST_BELOW), np.hypot(above, noise)
+    return StatedError(below, above)
 
 
 def _stated(

@@ -14,9 +14,10 @@ from cosched.language.checks.objects import Findings, TooManyFaults
 from cosched.language.diagnostics import Diagnostic, ModelError, read, suggestion
 from cosched.language.library import default_library, find, names
 from cosched.language.linker import Linker
+from cosched.language.overlays import overlay_blocks
 from cosched.language.parser.parse import salvage_hmcl
-from cosched.language.syntax import MemoryUsage, OpcodeCount, Step, Text, walk
-from cosched.language.vocabulary import DEVICES, HOSTS_GROUP, MEMORY_GROUP, MESSAGE_GROUPS, OPCODES
+from cosched.language.syntax import BlockUsage, MemoryUsage, OpcodeCount, Step, Text, walk
+from cosched.language.vocabulary import BLOCKS_GROUP, DEVICES, HOSTS_GROUP, MEMORY_GROUP, MESSAGE_GROUPS, OPCODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,22 +36,26 @@ class KnownCosts(NamedTuple):
         operations: opcodes with a cost.
         messages: message groups, such as `mpi`.
         memory: whether it has costs of memory.
+        blocks: APPLICATION.BLOCK of each block with a cost; None where the evaluation looks.
     """
 
     name: str
     operations: frozenset[str]
     messages: frozenset[str]
     memory: bool
+    blocks: frozenset[str] | None = None
 
 
-def known_costs(config: Config, file: str) -> KnownCosts:
-    """Return what a configuration has a cost for."""
+def known_costs(config: Config, file: str, overlaid: Iterable[str] = ()) -> KnownCosts:
+    """Return what a configuration has a cost for, with the blocks that its overlays give."""
     groups = {group.name: group for group in config.groups}
     if HOSTS_GROUP in groups:  # whose configurations have their own: the evaluation looks at each
         return KnownCosts(f"{config.name} ({file})", frozenset(OPCODES), frozenset(MESSAGE_GROUPS), memory=True)
     operations = {setting.name for setting in groups["clc"].settings} if "clc" in groups else set()
     messages = frozenset(groups.keys() & set(MESSAGE_GROUPS))
-    return KnownCosts(f"{config.name} ({file})", frozenset(operations), messages, MEMORY_GROUP in groups)
+    blocks = {setting.name for setting in groups[BLOCKS_GROUP].settings} if BLOCKS_GROUP in groups else set()
+    name = f"{config.name} ({file})"
+    return KnownCosts(name, frozenset(operations), messages, MEMORY_GROUP in groups, frozenset({*blocks, *overlaid}))
 
 
 def uncosted(linked: Linked, hardware: KnownCosts) -> list[Diagnostic]:
@@ -58,6 +63,7 @@ def uncosted(linked: Linked, hardware: KnownCosts) -> list[Diagnostic]:
 
     Included objects count, too.
     """
+    application = linked.object.name if linked.object.kind == "application" else ""
     faults: list[Diagnostic] = []
     seen: set[Linked] = set()
     waiting = [linked]
@@ -66,11 +72,11 @@ def uncosted(linked: Linked, hardware: KnownCosts) -> list[Diagnostic]:
         if item not in seen:
             seen.add(item)
             waiting.extend(item.includes.values())
-            faults.extend(_uncosted_object(item.object, hardware))
+            faults.extend(_uncosted_object(item.object, application, hardware))
     return faults
 
 
-def _uncosted_object(item: Object, hardware: KnownCosts) -> list[Diagnostic]:
+def _uncosted_object(item: Object, application: str, hardware: KnownCosts) -> list[Diagnostic]:
     findings = Findings(item.source)
     with suppress(TooManyFaults):
         for node, _ in walk(*item.procedures):
@@ -79,6 +85,11 @@ def _uncosted_object(item: Object, hardware: KnownCosts) -> list[Diagnostic]:
                 findings.report(node, f"{node.opcode} has no cost on {hardware.name}{near}")
             if isinstance(node, MemoryUsage) and not hardware.memory:
                 findings.report(node, f"{MEMORY_GROUP} has no cost on {hardware.name}: it lacks the group")
+            if isinstance(node, BlockUsage) and application and hardware.blocks is not None:
+                name = f"{application}.{node.name}"
+                if name not in hardware.blocks:
+                    near = suggestion(name, hardware.blocks)
+                    findings.report(node, f"block {name} has no cost on {hardware.name}{near}")
             if isinstance(node, Step) and node.device in DEVICES:
                 group = DEVICES[node.device].group
                 if group and group not in hardware.messages:
@@ -149,7 +160,7 @@ class _CostChecker:
     def __init__(self, library: Sequence[Path], given: Path | None) -> None:
         self._library = library
         self._given = given
-        self._known: dict[Path, KnownCosts | None] = {}
+        self._known: dict[tuple[Path, Path], KnownCosts | None] = {}
         self.faults: list[Diagnostic] = []
 
     def check(self, linked: Linked) -> list[Diagnostic]:
@@ -157,9 +168,10 @@ class _CostChecker:
         path = self._given or self._named(linked.object)
         if path is None:
             return []
-        if path not in self._known:
-            self._known[path] = self._read(path)
-        found = self._known[path]
+        key = path, Path(linked.object.source.file).parent
+        if key not in self._known:
+            self._known[key] = self._read(*key)
+        found = self._known[key]
         return [] if found is None else uncosted(linked, found)
 
     def _named(self, item: Object) -> Path | None:
@@ -179,12 +191,13 @@ class _CostChecker:
             )
         return path
 
-    def _read(self, path: Path) -> KnownCosts | None:
+    def _read(self, path: Path, beside: Path) -> KnownCosts | None:
         """Return the costs of a hardware file; None if it has faults."""
         try:
             configs, faults = salvage_hmcl(read(path))
+            overlaid = overlay_blocks(path, self._library, beside)
         except ModelError as error:
             self.faults.extend(error.diagnostics)
             return None
         self.faults.extend(faults)
-        return known_costs(configs[0], str(path)) if len(configs) == 1 and not faults else None
+        return known_costs(configs[0], str(path), overlaid) if len(configs) == 1 and not faults else None

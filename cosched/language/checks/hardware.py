@@ -6,17 +6,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cosched.language.arithmetic import setting_values
+from cosched.language.checks.curves import check_curves
 from cosched.language.checks.expressions import Dimensions, misfit
 from cosched.language.checks.objects import Findings, TooManyFaults
 from cosched.language.diagnostics import suggestion
 from cosched.language.syntax import Assign, Element, Group, Invoke, Name, Text, Vector, walk
 from cosched.language.vocabulary import (
+    BLOCKS_GROUP,
+    CURVES,
+    DIMENSIONLESS,
     FUNCTION_ARITIES,
     HOSTS_GROUP,
     MEMORY_GROUP,
     MEMORY_LEVELS,
     MEMORY_SETTINGS,
     MESSAGE_GROUPS,
+    MESSAGE_SHARES,
+    NOISE_GROUP,
+    NOISE_SETTINGS,
     OPCODES,
     RATE,
     SETTING_GROUPS,
@@ -54,7 +61,7 @@ _COEFFICIENTS = tuple(f"DD_{cost}_{letter}" for cost in MESSAGE_COSTS for letter
 _REQUIRED = tuple(latency for latency, _ in COST_SETTINGS.values())
 _PLAIN = tuple(name for part in COST_SETTINGS.values() for name in part)
 _DESCRIBING = (*_PLAIN, LONG_MESSAGE_SETTING, *(f"long_{name}" for name in _PLAIN))
-MESSAGE_SETTINGS = (*_COEFFICIENTS, *_DESCRIBING)
+MESSAGE_SETTINGS = (*_COEFFICIENTS, *_DESCRIBING, *MESSAGE_SHARES)
 """What a message group may set, in either form."""
 
 
@@ -66,10 +73,12 @@ def check_config(config: Config) -> list[Diagnostic]:
     findings = Findings(config.source)
     with suppress(TooManyFaults):
         _check(config, findings.report)
+        check_curves(config, findings.report)
         groups = setting_values(config, findings.report)
         for fault_at, message in (
             *_hosts(config, groups.get(HOSTS_GROUP, {})),
             *_negative(config, groups),
+            *_overfull(config, groups),
             *_shrinking(config, groups.get(MEMORY_GROUP, {})),
         ):
             findings.report(fault_at, message)
@@ -88,6 +97,14 @@ def _negative(config: Config, groups: Mapping[str, Mapping[str, float | str]]) -
             a, b, c, d, e = (item if isinstance(item, float) else 0.0 for item in settings)
             if a < 0 or e < 0 or min(b, b + c * a, d + e * a) < 0:
                 yield group, f"DD_{cost}_A to E of {group.name} make messages of some size cost less than nothing"
+
+
+def _overfull(config: Config, groups: Mapping[str, Mapping[str, float | str]]) -> Iterable[tuple[Node, str]]:
+    """Yield each message group with shares of more than 1 together."""
+    for group in config.groups:
+        shares = [groups.get(group.name, {}).get(name) for name in MESSAGE_SHARES]
+        if sum(share for share in shares if isinstance(share, float)) > 1:
+            yield group, f"{' and '.join(MESSAGE_SHARES)} of {group.name} are more than 1 together"
 
 
 def _shrinking(config: Config, found: Mapping[str, float | str]) -> Iterable[tuple[Node, str]]:
@@ -131,6 +148,8 @@ def _check(config: Config, report: Callable[[Node, str], None]) -> None:
 
 def _dimension(group: str, setting: str) -> Dimension:
     """Return the dimension of a setting, by its name and group."""
+    if group == NOISE_GROUP or setting in MESSAGE_SHARES:
+        return DIMENSIONLESS
     if group == MEMORY_GROUP:
         return SIZE if setting.endswith("_size") else RATE
     if setting == LONG_MESSAGE_SETTING or (setting in _COEFFICIENTS and setting.endswith("A")):
@@ -155,8 +174,8 @@ def _lacking(group: Group) -> Iterable[tuple[Node, str]]:
 
 def _memory(group: Group) -> Iterable[tuple[Node, str]]:
     given = {setting.name for setting in group.settings}
-    if "bandwidth" not in given:
-        yield group, f"{MEMORY_GROUP} lacks bandwidth, that of main memory"
+    if "bandwidth" not in given and not group.curves:
+        yield group, f"{MEMORY_GROUP} lacks bandwidth, that of main memory, or a {CURVES[MEMORY_GROUP].name}"
     for level in MEMORY_LEVELS:
         missing = set(level) - given
         if len(missing) == 1:
@@ -169,6 +188,12 @@ def _messages(group: Group) -> Iterable[tuple[Node, str]]:
     Settings may be missing or too many.
     """
     given = {setting.name: setting for setting in group.settings}
+    points = CURVES[group.name].name
+    for name in MESSAGE_SHARES:
+        if name in given and not group.curves:
+            yield given[name], f"{name} needs {points}, the times that it is part of"
+    if group.curves and not any(name in (*_COEFFICIENTS, *_DESCRIBING) for name in given):
+        return
     if not describes(given):
         missing = [name for name in _COEFFICIENTS if name not in given]
     else:
@@ -227,6 +252,14 @@ def _setting(group: Group, setting: Assign, seen: set[str]) -> Iterable[tuple[No
 
 def _unknown(group: str, name: str) -> str:
     """Return the fault of an unknown setting's name, or an empty text."""
+    if group == BLOCKS_GROUP and "." not in name:
+        return f"{name} is no block: write APPLICATION.BLOCK = a time"
+    if group != BLOCKS_GROUP and "." in name:
+        return f"{name} is a block's name: it belongs into the group {BLOCKS_GROUP}"
+    if group == NOISE_GROUP and name not in NOISE_SETTINGS:
+        return f"{name} is no noise{suggestion(name, NOISE_SETTINGS) or ': known are ' + ', '.join(NOISE_SETTINGS)}"
+    if group in CURVES and name == CURVES[group].name:
+        return f"{name} is a curve: write {name} = [size: value, …]"
     if group == "clc" and name not in OPCODES:
         return unknown_opcode(name)
     if group in MESSAGE_GROUPS and name not in MESSAGE_SETTINGS:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.language import syntax
 from cosched.language.arithmetic import constant
 from cosched.language.diagnostics import suggestion
-from cosched.language.syntax import MeasuredUsage, MemoryUsage
+from cosched.language.syntax import BlockUsage, MeasuredUsage, MemoryUsage
 from cosched.language.vocabulary import (
     COLLECTIVES,
     DEVICES,
@@ -245,6 +245,11 @@ class ProcedureChecker:
         elif isinstance(usage, MemoryUsage):
             self._bytes(usage.volume)
             self._bytes(usage.working_set)
+        elif isinstance(usage, BlockUsage):
+            self._number(usage.count)
+            count = constant(usage.count)
+            if count is not None and not 0 <= count < math.inf:
+                self.report(usage.count, f"{count:g} repetitions of {usage.name}: they are finite and not negative")
         else:
             self._operations(usage)
 

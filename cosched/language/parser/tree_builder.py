@@ -97,6 +97,13 @@ def _declaration(at: Position, children: Children) -> syntax.Declaration:
     return syntax.Declaration(at, str(children[0]), children[1], children[2] or ())
 
 
+def _group(at: Position, children: Children) -> syntax.Group:
+    name, *parts = children
+    settings = tuple(part for part in parts if isinstance(part, syntax.Assign))
+    curves = tuple(part for part in parts if isinstance(part, syntax.Curve))
+    return syntax.Group(at, str(name), settings, curves)
+
+
 def _opcode_count(_: Position, children: Children) -> syntax.OpcodeCount:
     count, _star, opcode = children
     return syntax.OpcodeCount(_position(opcode), count, str(opcode))
@@ -157,7 +164,12 @@ _RULES: dict[str, Callable[[Position, Children], Any]] = {
     "opcode_usage": lambda at, c: syntax.OpcodeUsage(at, tuple(c)),
     "measured_usage": lambda at, c: syntax.MeasuredUsage(at, c[0]),
     "memory_usage": lambda at, c: syntax.MemoryUsage(at, *c),
+    "block_usage": lambda at, c: syntax.BlockUsage(at, str(c[0]), c[1]),
     "opcode_count": _opcode_count,
     # HMCL
-    "group": lambda at, c: syntax.Group(at, str(c[0]), tuple(c[1:])),
+    "group": _group,
+    "block_cost": lambda at, c: syntax.Assign(at, f"{c[0]}.{c[1]}", c[2]),
+    "curve": lambda at, c: syntax.Curve(at, str(c[0]), tuple(c[1:])),
+    "point": lambda at, c: syntax.Point(at, *c),
+    "percentage": lambda at, c: syntax.Binary(at, "/", c[0], syntax.Number(at, 100.0)),
 }

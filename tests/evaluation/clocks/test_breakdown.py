@@ -9,7 +9,8 @@ from cosched.evaluation.budget import Budget
 from cosched.evaluation.clocks.breakdown import account, critical_path, trace
 from cosched.evaluation.clocks.clocks import Clocks
 from cosched.evaluation.clocks.pricing import Prices
-from cosched.evaluation.hardware import Hardware, LinearCost, MessageCost
+from cosched.evaluation.costs import LinearCost, MessageCost
+from cosched.evaluation.hardware import Hardware
 from cosched.evaluation.layout import layout
 from cosched.evaluation.results import TRANSFER, PathPart
 from cosched.language import ModelError

@@ -4,7 +4,8 @@ import numpy as np
 
 from cosched.evaluation.clocks.pricing import Prices
 from cosched.evaluation.clocks.steps import COMPUTE, RECEIVE, SEND, Steps
-from cosched.evaluation.hardware import Hardware, LinearCost, MessageCost
+from cosched.evaluation.costs import LinearCost, MessageCost
+from cosched.evaluation.hardware import Hardware
 from cosched.evaluation.layout import layout
 from cosched.evaluation.sites import Site
 from cosched.language import Source

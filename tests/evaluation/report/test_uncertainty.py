@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,3 +69,12 @@ def test_numbers_of_hosts_that_are_not_covered_have_no_error(
     found = error(application, plain, [1, 2], {"a": 2})
     assert found is not None
     assert found.below == pytest.approx([0, 0.1])
+
+
+def test_noise_of_the_hardware_adds_to_a_stated_error(model: Callable[[str], Application], plain: Hardware) -> None:
+    noisy = replace(plain, noise={"phase": 0.5, "launch": 0.03, "run": 0.04})
+    found = error(model(TEXT.format("error_below = 0.1")), noisy, [1, 2])
+    assert found is not None
+    assert found.above.tolist() == pytest.approx([0.05 * 1.645] * 2)
+    assert found.below.tolist() == pytest.approx([(0.1**2 + (0.05 * 1.645) ** 2) ** 0.5] * 2)
+    assert error(model("proc exec init { }"), noisy, [1]) is None

@@ -37,9 +37,42 @@ def test_costs_of_memory() -> None:
     assert faults(f"memory {{ {levels}, bandwidth = 12 GB/s; }}") == []
 
 
+def test_curves_noise_and_blocks() -> None:
+    assert faults("memory { curve = [0 B: 87 GB/s, 2 MiB: 33 GB/s, 1e9: 2000 * 5]; }") == []
+    assert faults("noise { phase = 2 %, run = 0.03; } blocks { heat.update = 0.58 ns, heat.norm = 1e-3; }") == []
+    assert faults("mpi { points = [0 B: 1 us, 1 MiB: 500 us], send_share = 20 %, receive_share = 1 / 8; }") == []
+    assert faults(MPI.replace(" }", " points = [0: 1, 8: 2]; }")) == []
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
+        ("memory { curve = [1: 2]; }", "curve has 1 points: a curve has 2 to 1000"),
+        ("memory { curve = [1: 2, 1: 3]; }", "1 bytes is not more than 1: sizes grow from point to point"),
+        ("memory { curve = [1: 2, 2: 0]; }", "0 in curve: it is finite and more than 0"),
+        ("memory { curve = [-1: 2, 2: 1]; }", "a size of -1 bytes: it is finite and not negative"),
+        ("memory { curve = [1: x, 2: 1]; }", "a number is needed here"),
+        ("memory { curve = [1 us: 3, 2: 1]; }", "a time does not fit: a size in bytes is needed for curve"),
+        ("memory { curve = [1: 3 us, 2: 1]; }", "a time does not fit: a rate is needed for curve"),
+        ("memory { curv = [1: 3, 2: 1]; }", "curv is no curve of memory: did you mean curve?"),
+        ("memory { curve = 3; }", "curve is a curve: write curve = [size: value, …]"),
+        ("clc { LFOR = [1: 3, 2: 1]; }", "clc has no curves: LFOR takes one number"),
+        ("memory { curve = [1: 3, 2: 1]; curve = [1: 3, 2: 1]; }", "curve is already given in line 1"),
+        ("mpi { points = [1: 2 KiB, 2: 1]; }", "a size in bytes does not fit: a time is needed for points"),
+        (f"mpi {{ {WORDS} send_share = 3 %; }}", "send_share needs points, the times that it is part of"),
+        (
+            "mpi { points = [1: 3, 2: 1], send_share = 1, receive_share = 0.1; }",
+            "send_share and receive_share of mpi are more",
+        ),
+        ("mpi { points = [1: 3, 2: 1], send_share = 101 %; }", "send_share is 1.01: a part is 0 to 1, such as 3 %"),
+        ("noise { runs = 3 %; }", "runs is no noise: did you mean run?"),
+        ("noise { run = 3 us; }", "a time does not fit: a plain number is needed for run"),
+        ("noise { run = 3; }", "run is 3: a part is 0 to 1, such as 3 %"),
+        ("blocks { update = 3 ns; }", "update is no block: write APPLICATION.BLOCK = a time"),
+        ("blocks { a.update = 3 KiB; }", "a size in bytes does not fit: a time is needed for a.update"),
+        ("blocks { a.update = -1; }", "a.update is -1.0: a cost is finite and not negative"),
+        ("blocks { a.b = 1, a.b = 2; }", "a.b is already given in line 1"),
+        ("clc { a.b = 1; }", "a.b is a block's name: it belongs into the group blocks"),
         ("hosts { a = 1; b = 0; }", "a number of hosts is needed here, 1 to 100000"),
         ("hosts { a = 1.5; }", "a number of hosts is needed here, 1 to 100000"),
         ('hosts { a = "x"; }', "a number"),

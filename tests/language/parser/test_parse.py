@@ -8,9 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cosched.language import ModelError, Source, decode, default_library, parse_hmcl, parse_psl, read
+from cosched.language.arithmetic import value
 from cosched.language.syntax import (
     Assign,
     Binary,
+    BlockUsage,
     Call,
     Case,
     Compute,
@@ -193,6 +195,27 @@ def test_measured_costs() -> None:
     assert [(_shown(entry.key), _shown(entry.time)) for entry in first.entries] == [("1", "5e+07"), ("2", "4e+07")]
     assert isinstance(second, Compute)
     assert isinstance(second.usage, MeasuredUsage)
+
+
+def test_block_is_a_usage_and_a_name() -> None:
+    (item,) = parse("""application block { var numeric: block = 8; proc cflow w {
+        loop (<is block, block, 2 * block>, block) call block;
+    } }""")
+    (loop,) = item.procedures[0].body
+    assert isinstance(loop, Loop)
+    assert isinstance(loop.usage, BlockUsage)
+    assert (loop.usage.name, _shown(loop.usage.count)) == ("block", "(2 * block)")
+    assert "expected ','" in faults("application a { proc cflow w { compute <is block, b>; } }")[0]
+
+
+def test_curves_parts_and_costs_of_blocks() -> None:
+    text = """config c { mpi { points = [0 B: 1 us, 8: 2], send_share = 20 %; }
+        blocks { a.b = 4 / 2; } clc { LFOR = 7 % 4; } }"""
+    (config,) = parse_hmcl(Source("c.hmcl", text))
+    mpi, blocks, clc = config.groups
+    assert [(_shown(point.size), _shown(point.cost)) for point in mpi.curves[0].points] == [("0", "1"), ("8", "2")]
+    assert [setting.name for group in (mpi, blocks) for setting in group.settings] == ["send_share", "a.b"]
+    assert [value(group.settings[0].value, {}) for group in (mpi, blocks, clc)] == [0.2, 2, 3]
 
 
 def test_memory_is_a_usage_and_a_name() -> None:
