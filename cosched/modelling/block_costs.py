@@ -76,7 +76,7 @@ class BlockCosts:
         """Return the relative error of nine runs in ten at sizes like the ones seen."""
         if not len(self.off):
             return _ONE_SIZE
-        stated = stated_error(np.log1p(self.off), self.noise or 0.0, int(self.points.sizes.max()) + 1)
+        stated = stated_error(np.log1p(self.off), self.noise or 0.0, self.points)
         return min(max(stated, _LEAST), _MOST)
 
     def psl(self, skeleton: str, hardware: str, day: str, digest: str) -> str:

@@ -167,7 +167,7 @@ def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float]
     noise = repeat_noise(runs)
     floor = (noise or 0.0) / math.sqrt(2 * float(np.median(points.counts)))  # that of a median
     chosen = chosen_law(points, levels, floor)
-    error = max(_LEAST_ERROR, stated_error(chosen.off, noise or 0.0, len(np.unique(points.sizes))))
+    error = max(_LEAST_ERROR, stated_error(chosen.off, noise or 0.0, points))
     beyond = max(_LEAST_BEYOND, _WIDER_BEYOND * error, _extrapolated(points, chosen))
     return Fitted(
         application,
@@ -214,16 +214,19 @@ def seen_of(points: Points) -> Seen:
     return Seen(values, counts, int(points.sizes.max()) + 1)
 
 
-def stated_error(off: Floats, noise: float, sizes: int) -> float:
-    """Return the error to state: runs are off by `noise` beside what the law is.
+def stated_error(off: Floats, noise: float, points: Points) -> float:
+    """Return the error to state for a single run at a size that was not seen.
 
     Args:
         off: logarithms of measured over foretold times at sizes left out.
         noise: see `repeat_noise`.
-        sizes: how many there are.
+        points: where they were.
     """
-    deviation = math.hypot(float(np.sqrt(np.mean(off**2))), noise * math.sqrt(math.pi / 2))
-    return math.expm1(min(t_quantile(sizes - 1) * deviation, 20.0))
+    repeats = float(np.median(points.counts))
+    among = max(repeats, 2.0)
+    single = noise * math.sqrt(math.pi / 2 * (among - 1) / among)  # from the mean distance of a run to its others
+    deviation = math.hypot(float(np.sqrt(np.mean(off**2))), single * math.sqrt(1 - 1 / repeats))
+    return math.expm1(min(t_quantile(len(np.unique(points.sizes)) - 1) * deviation, 20.0))
 
 
 def _extrapolated(points: Points, chosen: Chosen) -> float:
