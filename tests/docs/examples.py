@@ -10,6 +10,7 @@ What stands after the three backticks says what becomes of an example:
     json plan        given to `cosched plan`
     toml config      read by `cosched config show --config`
     toml FILE.toml   the same, written to this file
+    python FILE.py   a program, written to this file
     json, toml       parsed, each line or the whole
     nothing          no example: what a command prints, or a form with places to fill in
 
@@ -129,6 +130,9 @@ class Workplace:
         if language == "toml" and more and more[0].endswith(".toml"):
             (self.folder / more[0]).write_text(text, encoding="utf-8")
             more = ["config"]
+        if language == "python" and more and more[0].endswith(".py"):
+            (self.folder / more[0]).write_text(text, encoding="utf-8")
+            return
         if more == ["daemon"] and language != "toml":
             self._daemon()
             more = []
