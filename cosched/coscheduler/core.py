@@ -64,7 +64,7 @@ from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.objective.comparison import PlanFigures, describe_difference
 from cosched.scheduling.objective.objective import measure_plan, objective
-from cosched.scheduling.policies import PolicyName, UserCountPolicy, find_policy
+from cosched.scheduling.policies import ImmediatePolicy, PolicyName, UserCountPolicy, find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -480,7 +480,7 @@ class Coscheduler:
             self.last_improvement = (time, why) if why else self.last_improvement
 
     def _dispatch(self, time: float) -> None:
-        if self._state.prioritised and self._policy.searched:
+        if self._state.prioritised and not isinstance(self._policy, ImmediatePolicy):
             self._queue.adopt(self.planning_view.by_priority(time))
         self._room = self.host_room()
         for name in self._queue.unmodelled(time, self._free_unmodelled()):
@@ -532,7 +532,7 @@ class Coscheduler:
         speeds, kept = RunTimeTable.of(problem), self.reservations.needed(time)
         if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)
-            return starts_in_order(self._arrivals(problem, self._policy), idle, may_leave, speeds, kept)
+            return starts_in_order(self._arrivals(problem, self._policy, time), idle, may_leave, speeds, kept)
         plan = self.planning_view.plan(problem, time)
         first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, idle)
         return starts_now(first, idle, partial(self._ready, time=time), speeds, kept, behind)
@@ -541,21 +541,22 @@ class Coscheduler:
         searched = not self._policy.searched or self._queue.staged(self.tasks[task], time)
         return searched and self._queue.may_leave(task, time)
 
-    def _arrivals(self, problem: Problem, policy: UserCountPolicy) -> list[tuple[str, int]]:
+    def _arrivals(self, problem: Problem, policy: UserCountPolicy, time: float) -> list[tuple[str, int]]:
         """Return the queue of a first-come-first-served policy; a host count is chosen once and kept.
 
-        Who comes after others arrives with the end of the last of them, else it would block the queue; so does who is
-        one too many of an array.
+        Only who may leave is in it, else it would block the queue: who comes after others arrives with the end of the
+        last of them. Each user's tasks are in order of priority and arrival, users take turns by their shares.
         """
-        queue, counts = [], dict(zip(self.plan.tasks, self.plan.counts, strict=True))
+        counts, arrived = dict(zip(self.plan.tasks, self.plan.counts, strict=True)), []
         best, live = best_seconds(problem), self._state.live_by_array.copy()
-        for place, name in sorted(enumerate(problem.tasks), key=lambda item: self.tasks[item[1]].number):
-            if self.predecessors(name) or array_room(self.tasks[name], live) < 1:
+        for place, name in enumerate(problem.tasks):  # the queue's order
+            if not self._queue.may_leave(name, time) or array_room(self.tasks[name], live) < 1:
                 continue
             live[self.tasks[name].spec.array] += 1
             row = best[place]
             if not 1 <= counts[name] <= len(row):
                 counts[name] = policy.host_count(row, f"{self.settings.seed}/{self.tasks[name].number}")
-            queue.append((name, counts[name]))
+            arrived.append(place)
         self._queue.adopt(self.plan.with_counts(counts))
-        return queue
+        in_turn = self.planning_view.in_turn(problem, arrived, time)
+        return [(problem.tasks[place], counts[problem.tasks[place]]) for place in in_turn]

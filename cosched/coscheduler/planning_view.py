@@ -23,10 +23,11 @@ from cosched.coscheduler.sharing.shares import fewest_hosts, share_user
 from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
+from cosched.scheduling.plan import Plan
 from cosched.scheduling.policies import ImmediatePolicy, find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from cosched.connector.interface import Host
     from cosched.coscheduler.attempts import AttemptLifecycle
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.coscheduler.task_plan import TaskPlan
     from cosched.coscheduler.task_queue import TaskQueue
-    from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
 
@@ -249,6 +249,8 @@ class PlanningView:
         plan, problem = self._queue.plan, self.problem(time)
         if problem is None:
             return plan
+        if not self._policy.searched:  # it looks at no deadline
+            problem = replace(problem, deadline=np.full(len(problem.tasks), np.inf))
         inside = plan.for_problem(problem)
         order = priority_plan(problem, inside, self._state.tasks).order
         return plan.reordered(problem.tasks[task] for task in order.tolist())
@@ -259,6 +261,28 @@ class PlanningView:
         if self._state.prioritised:
             plan = priority_plan(problem, plan, self._state.tasks)
         return plan if tree is None else fair_plan(tree, self.expected_usage(time), problem, plan, self._state.tasks)
+
+    def in_turn(self, problem: Problem, rows: Sequence[int], time: float) -> list[int]:
+        """Return tasks that may leave in the order of their turns, whatever their deadlines.
+
+        Args:
+            problem: what waits.
+            rows: tasks of it in order of arrival; each has a host count in the queue's plan.
+            time: now, epoch seconds.
+        """
+        tree = self._state.shares.tree
+        if not rows or tree is None:
+            return list(rows)
+        at_once = replace(
+            problem,
+            deadline=np.full(len(problem.tasks), np.inf),
+            release=np.zeros(len(problem.tasks)),
+            depends_on=((),) * len(problem.tasks),
+        )
+        counts = np.array([max(self._queue.planned_count(name), 1) for name in problem.tasks], dtype=np.int64)
+        in_order = Plan(np.array(rows, dtype=np.int64), counts)
+        plan = fair_plan(tree, self.expected_usage(time), at_once, in_order, self._state.tasks)
+        return [int(row) for row in plan.order]
 
     def expected_usage(self, time: float) -> dict[str, float]:
         """Return each user's decayed host-seconds, with those that live attempts have still ahead.

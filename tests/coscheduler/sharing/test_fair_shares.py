@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
 
+FIRST_COME = ["fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"]
 LONG = 1e9  # a half-life by which nothing decays
 
 
@@ -53,8 +54,9 @@ def test_without_shares_tasks_leave_in_order_of_arrival_and_nothing_is_charged()
     assert core.snapshot().shares.usage == ()
 
 
-def test_with_shares_users_take_turns_by_their_weights() -> None:
-    core = shared(a_core(1), Shares(half_life=LONG, users={"bob": Share(2.0)}))
+@pytest.mark.parametrize("policy", ["genetic", *FIRST_COME])
+def test_with_shares_users_take_turns_by_their_weights(policy: str) -> None:
+    core = shared(a_core(1, policy=policy), Shares(half_life=LONG, users={"bob": Share(2.0)}))
     first = submit(core, a_task(1, [10.0], owner="ada"))
     crowd(core, *["ada"] * 3, *["bob"] * 5)
     assert run_all(core, first) == ["ada", "bob", "bob", "ada", "bob", "bob", "ada", "bob", "ada"]
@@ -155,6 +157,40 @@ def test_impossible_deadlines_gain_nothing_at_submission_nor_when_they_cannot_be
         submit(core, a_task(number, [10.0], owner="ada", deadline=deadline, best_effort=True))
     assert [core.tasks[name].status.claim for name in ("4", "5")] == [0.0, 10.0]
     assert run_all(core, first) == ["bob", "ada", "bob", "ada", "bob", "ada"]
+
+
+@pytest.mark.parametrize("policy", FIRST_COME)
+def test_first_come_first_served_takes_turns_whatever_the_deadlines(policy: str) -> None:
+    core = shared(a_core(1, policy=policy))
+    first = submit(core, a_task(1, [10.0], owner="ada"))
+    for number in (2, 3):
+        submit(core, a_task(number, [10.0], owner="ada", deadline=500.0, priority=number))
+    crowd(core, "bob", "bob")
+    submit(core, a_task(6, [10.0], owner="bob", begin=1e5))
+    assert run_all(core, first) == ["ada", "bob", "ada", "bob", "ada"]
+
+
+@pytest.mark.parametrize("policy", FIRST_COME)
+def test_priorities_order_ones_own_where_the_first_is_served_first(policy: str) -> None:
+    core = a_core(1, policy=policy)
+    (first,) = dispatched(submit(core, a_task(1, [10.0], owner="ada")))
+    for number, owner, priority in ((2, "ada", 0), (3, "bob", 9), (4, "ada", 5)):
+        submit(core, a_task(number, [10.0], owner=owner, priority=priority))
+    order = []
+    attempts = [first]
+    while attempts:
+        order.append(attempts[0].task)
+        attempts = dispatched(complete(core, attempts[0], 0.0, 10.0 * len(order)))
+    assert order == ["1", "4", "3", "2"]
+
+
+@pytest.mark.parametrize("policy", FIRST_COME)
+def test_a_task_that_may_not_leave_yet_does_not_keep_those_behind_it(policy: str) -> None:
+    core = shared(a_core(4, policy=policy), Shares(users={"ada": Share(hosts=2)}))
+    submit(core, a_task(1, [10.0], owner="eve", begin=1e5))
+    crowd(core, "ada", "ada", "ada")
+    submit(core, a_task(5, [10.0], owner="bob"))
+    assert sorted(attempt.task for attempt in core.attempts.values()) == ["2", "3", "5"]
 
 
 @pytest.mark.parametrize(
