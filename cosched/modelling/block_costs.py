@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Learner = Callable[[Floats, Floats, Floats], Floats]
 
-__all__ = ["BlockCosts", "cost_names", "fit_costs", "in_units"]
+__all__ = ["BlockCosts", "cost_names", "fit_costs", "in_units", "named_blocks", "overlay"]
 
 _BETTER = 0.9  # of the error of fewer costs, to be chosen before it
 _TURNS = 4  # of a model whose time is no sum of its costs, as messages overlap
@@ -101,10 +101,11 @@ class BlockCosts:
         if hardware:
             options.insert(0, f'hrduse = "{hardware}"')
         text = _OPTIONS.sub(lambda found: _with_options(found[1], options), text, count=1)
-        text = _TOLD.sub(lambda _: self._told(), text, count=1)
+        text = _TOLD.sub(lambda _: self.told(), text, count=1)
         return format_source(Source("derived.psl", text))
 
-    def _told(self) -> str:
+    def told(self) -> str:
+        """Return a line about where the costs are from."""
         off = (
             f"A size foretold by the others is off by {np.mean(self.off):.1%}."
             if len(self.off)
@@ -119,6 +120,35 @@ class BlockCosts:
             for place, name in enumerate(self.points.names)
             if place in self.points.varying
         )
+
+
+def named_blocks(text: str, costs: Mapping[str, float]) -> str:
+    """Return a derived model with blocks in the place of its costs: `<is block, update_14, nx * ny>`.
+
+    Their costs stand in an overlay of each class of hosts then, see `overlay`.
+    """
+    for name in costs:
+        text = re.sub(rf"^\s*var numeric: {re.escape(name)} = [^;]*;\n", "", text, count=1, flags=re.MULTILINE)
+        if name == START:
+            text = text.replace(f"confdev {START} + work()", "confdev work()", 1)
+            text = re.sub(r"(proc cflow work \{\n)", rf"\g<1>compute <is block, {START}, 1>;\n", text, count=1)
+        else:
+            text = re.sub(rf"<is measured,\s*{re.escape(name)}\s*\*\s*", f"<is block, {name}, ", text)
+    return format_source(Source("derived.psl", text))
+
+
+def overlay(application: str, hardware: str, costs: Mapping[str, float], told: str) -> str:
+    """Return HMCL with what an application's blocks cost on a class of hosts.
+
+    Args:
+        application: the model's name.
+        hardware: the class.
+        costs: microseconds by block.
+        told: a line about where they are from.
+    """
+    settings = ", ".join(f"{application}.{name} = {in_units(cost)}" for name, cost in costs.items())
+    text = f"(* {told} *)\nconfig {hardware} {{ blocks {{ {settings}; }} }}\n"
+    return format_source(Source("overlay.hmcl", text))
 
 
 def _with_options(settings: str, ours: Sequence[str]) -> str:

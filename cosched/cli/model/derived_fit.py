@@ -13,9 +13,10 @@ from cosched.cli.output import print_answer, write_text
 from cosched.errors import UserError
 from cosched.evaluation import load, load_hardware
 from cosched.language.library import locate
-from cosched.modelling.block_costs import BlockCosts, fit_costs, in_units
+from cosched.modelling.block_costs import BlockCosts, fit_costs, in_units, named_blocks, overlay
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import only_class, samples_digest
+from cosched.modelling.writing import TOOL, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +30,18 @@ __all__ = ["fit_derived"]
 _ANY = "x86_64_gigabit"  # for a model without messages, whose costs the hardware does not decide
 
 
-def fit_derived(derived: Path, file: Path, runs: Sequence[TimedRun], machine: Hardware | None, json: bool) -> None:
+def fit_derived(
+    derived: Path, file: Path, runs: Sequence[TimedRun], machine: Hardware | None, *, blocks: bool, json: bool
+) -> None:
     """Learn the costs of a derived model and write it with them.
+
+    Args:
+        derived: the model.
+        file: where it goes.
+        runs: at least one.
+        machine: the resource model of their hosts, if there is one.
+        blocks: whether the costs go into an overlay of the class of hosts, and the model names blocks.
+        json: whether to print JSON.
 
     Raises:
         UserError: the model is another one, or the runs do not fit it.
@@ -40,16 +51,37 @@ def fit_derived(derived: Path, file: Path, runs: Sequence[TimedRun], machine: Ha
         raise UserError(f"--derived {derived} was not written by `{DERIVE}`: make one of the program's source")
     hardware = machine or load_hardware(locate(_ANY, ".hmcl", "hardware", model_folders()))
     hosts = only_class(runs)
-    found = fit_costs(load(derived, model_folders()), runs, hardware)
-    day = datetime.now(UTC).strftime("%Y-%m-%d")
-    write_text(file, found.psl(skeleton, hosts, day, samples_digest(runs)))
+    if blocks and not hosts:
+        raise UserError("--blocks: the runs name no class of hosts, which the costs are for: give --class")
+    application = load(derived, model_folders())
+    found = fit_costs(application, runs, hardware)
+    text = found.psl(skeleton, hosts, datetime.now(UTC).strftime("%Y-%m-%d"), samples_digest(runs))
+    written = [file]
+    if blocks:
+        text = named_blocks(text, found.costs)
+        written.append(_write_overlay(file.parent / f"{hosts}.d", application.name, hosts, found))
+    write_text(file, text)
     load(file, model_folders())  # what was written can be read
-    print_answer(json, _document(found, file), lambda: _lines(found, file))
+    print_answer(json, _document(found, written), lambda: _lines(found, written))
 
 
-def _document(found: BlockCosts, file: Path) -> dict[str, Any]:
+def _write_overlay(folder: Path, application: str, hosts: str, found: BlockCosts) -> Path:
+    """Write what the blocks cost on a class of hosts, beside the model."""
+    path = folder / f"{application}.hmcl"
+    if path.exists() and TOOL not in read_text(path):
+        raise UserError(f"{path} was not written by `{TOOL}`: move it away first")
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{folder} cannot be made ({error.strerror}): choose another --out") from error
+    write_text(path, overlay(application, hosts, found.costs, f"{application} on {hosts}, by `{TOOL}`. {found.told()}"))
+    return path
+
+
+def _document(found: BlockCosts, written: Sequence[Path]) -> dict[str, Any]:
     return {
-        "file": str(file),
+        "file": str(written[0]),
+        "overlay": str(written[1]) if len(written) > 1 else "",
         "runs": found.runs,
         "law": found.law,
         "costs": dict(found.costs),
@@ -60,7 +92,7 @@ def _document(found: BlockCosts, file: Path) -> dict[str, Any]:
     }
 
 
-def _lines(found: BlockCosts, file: Path) -> list[str]:
+def _lines(found: BlockCosts, written: Sequence[Path]) -> list[str]:
     costs = ", ".join(f"{name} {in_units(cost, 3)}" for name, cost in found.costs.items())
     if len(found.off):
         told = f"leave-one-size-out: mean {np.mean(found.off):.1%}, worst {np.max(found.off):.1%}"
@@ -69,8 +101,8 @@ def _lines(found: BlockCosts, file: Path) -> list[str]:
         told, tried = "one size was run: the counts alone say how the time grows", found.law
     repeats = "nothing was run twice" if found.noise is None else f"repeating a run: {found.noise:.1%}"
     return [
-        f"{found.runs} runs, {found.law}: {costs}",
+        f"{plural(found.runs, 'run')}, {found.law}: {costs}",
         f"{told}; {repeats}",
         f"tried: {tried}",
-        f"wrote {file} (error {found.error:.2g} inside what was seen)",
+        f"wrote {' and '.join(map(str, written))} (error {found.error:.2g} inside what was seen)",
     ]

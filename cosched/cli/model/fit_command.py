@@ -49,6 +49,9 @@ def fit(
         Path | None,
         typer.Option(metavar="DERIVED.psl", help="A model of `derive`, whose costs runs tell; one is enough."),
     ] = None,
+    blocks: Annotated[
+        bool, typer.Option("--blocks", help="Costs go beside the class, in CLASS.d: the model holds for all classes.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.psl", help="Where the model goes; default: APP.psl.")
     ] = None,
@@ -60,6 +63,8 @@ def fit(
     name = out.stem if out is not None else model_name(application)
     check_name(name, "application")
     file = out or Path(f"{name}.psl")
+    if blocks and derived is None:
+        raise UserError("--blocks: only models of `cosched model derive` name blocks: give --derived")
     if derived is None or file.resolve() != derived.resolve():
         _check_ours(file)
     chosen = hardware_class or (Path(hardware).stem if hardware else "")
@@ -71,7 +76,7 @@ def fit(
     if machine is None and runs[0].hardware:
         machine = named_hardware(runs[0].hardware, file.parent)
     if derived is not None:
-        fit_derived(derived, file, runs, machine, json)
+        fit_derived(derived, file, runs, machine, blocks=blocks, json=json)
         return
     fitted = fit_runs(name, runs, () if machine is None or machine.memory is None else machine.memory.sizes)
     write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d")))

@@ -71,3 +71,36 @@ def test_runs_on_several_classes_are_refused(folder: Path, capsys: pytest.Captur
     (folder / "two.csv").write_text("nx,steps,class,seconds\n500,20,a,1\n600,20,b,1\n")
     assert run(["model", "fit", "stencil", "--table", "two.csv", "--derived", "derived.psl"]) == 1
     assert "several classes of hosts (a, b): choose one with --class" in capsys.readouterr().err
+
+
+def test_costs_go_beside_the_class_of_hosts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "node_a.hmcl").write_text("config node_a { clc { LFOR = 0.5 ns; } }")
+    words = ["--table", "runs.csv", "--derived", "derived.psl", "--hardware", "./node_a.hmcl", "--blocks"]
+    assert run(["model", "fit", "stencil", *words]) == 0
+    assert "wrote stencil.psl and node_a.d/stencil.hmcl (error 0.01" in capsys.readouterr().out
+    model = (folder / "stencil.psl").read_text()
+    assert "compute <is block, update_14, nx ^ 2 * steps>;" in model
+    assert "compute <is block, startup, 1>;" in model
+    assert "update_14 =" not in model
+    overlay = (folder / "node_a.d" / "stencil.hmcl").read_text()
+    assert "stencil.update_14 = 0.5 ns" in overlay
+    for file in ("stencil.psl", "node_a.d/stencil.hmcl", "node_a.hmcl"):
+        assert run(["model", "format", "--check", file]) == (file == "node_a.hmcl")
+    assert run(["model", "check", "stencil.psl"]) == 0
+    capsys.readouterr()
+    assert run(["model", "predict", "./stencil.psl", "--set", "nx=400", "--set", "steps=30", "--json"]) == 0
+    seconds = json.loads(capsys.readouterr().out)["seconds"][0]
+    assert seconds == pytest.approx((5e-4 * 400**2 * 30 + 6e-3 * 402**2 + 800) * 1e-6, rel=1e-4)
+    assert run(["model", "fit", "stencil", *words]) == 0  # its own files are written again
+
+
+def test_costs_beside_a_class_need_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["model", "fit", "stencil", "--table", "runs.csv", "--blocks"]
+    assert run([*words, "--derived", "derived.psl"]) == 1
+    assert "--blocks: the runs name no class of hosts" in capsys.readouterr().err
+    assert run(words) == 1
+    assert "--blocks: only models of `cosched model derive` name blocks" in capsys.readouterr().err
+    (folder / "node_a.d").mkdir()
+    (folder / "node_a.d" / "stencil.hmcl").write_text("config node_a { blocks { stencil.a = 1 ns; } }")
+    assert run([*words, "--derived", "derived.psl", "--class", "node_a"]) == 1
+    assert "was not written by" in capsys.readouterr().err
