@@ -98,6 +98,15 @@ def test_blocks_of_fortran_are_solved_with_loops_over_arrays(tmp_path: Path) -> 
     assert {each.block.places[0].function for each in found.blocks} == {"relax", "MAIN"}
 
 
+def test_lines_that_would_end_a_comment_of_the_model_do_not(tmp_path: Path) -> None:
+    text = POLYNOMIAL.replace("u[i] = i % 7;", "*(&u[i]) = (*abs)(i) * (double)(*u), /* (* \u00e9 *) */ sum *= (*u);")
+    found = derived(written(tmp_path, "pointers.c", text), "nx=10..40 ny=10..40 steps=3..20")
+    assert "(*abs)" in " ".join(found.quoted(each.block) for each in found.blocks)
+    path = written(tmp_path, "pointers.psl", found.psl())
+    assert check_files([path], default_library()) == []
+    assert format_source(read(path)) == found.psl()
+
+
 def test_functions_of_cpp_have_their_names(tmp_path: Path) -> None:
     source = written(tmp_path, "total.cpp", TEMPLATES)
     found = derived(source, "n=10..40 m=10..50", build=build_command("c++"), gcov=coverage_reader("c++"))
