@@ -36,9 +36,13 @@ class _PartitionedSite(QuickSite):
     slots = _SLOTS
 
     def _manager(self, stack: ExitStack) -> dict[str, Any]:
+        pool = self._begun(stack)
+        return {"config": str(pool.config), "spool": str(pool.spool)}
+
+    def _begun(self, stack: ExitStack) -> CondorPool:
         self.pool = pool = stack.enter_context(CondorPool(hosts=2, settings=adopting(300) + self.slots))
         self.people = People(pool)
-        return {"config": str(pool.config), "spool": str(pool.spool)}
+        return pool
 
     def ended(self, job: str) -> TaskDetail:
         """Return the task of a job once it has ended."""
@@ -59,12 +63,12 @@ class _RemoteSite(_PartitionedSite):
     slots = ""
 
     def _manager(self, stack: ExitStack) -> dict[str, Any]:
-        super()._manager(stack)
+        pool = self._begun(stack)
         tokens, spool = self.folder / "tokens", self.folder / "spool"
-        self.pool.give_token(tokens, "cosched@pool")
+        pool.give_token(tokens, "cosched@pool")
         return {
-            "pool": self.pool.address,
-            "schedd": self.pool.tool("condor_status", "-schedd", "-af", "Name").strip(),
+            "pool": pool.address,
+            "schedd": pool.tool("condor_status", "-schedd", "-af", "Name").strip(),
             "tokens": str(tokens),
             "files": "spooled",
             "spool": str(spool),
