@@ -13,6 +13,7 @@ from cosched.cli.model.derive_command import derive
 from cosched.cli.model.explain_command import explain
 from cosched.cli.model.fit_command import fit
 from cosched.cli.model.history_command import history
+from cosched.cli.model.observe_command import observe
 from cosched.cli.model.predict_command import predict
 from cosched.cli.model.validate_command import validate
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
@@ -92,6 +93,7 @@ def format_files(
 app.command()(predict)
 app.command()(explain)
 app.command()(history)
+app.command()(observe)
 app.command()(derive)
 app.command()(fit)
 app.command()(validate)

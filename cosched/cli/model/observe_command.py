@@ -1,0 +1,76 @@
+"""`cosched model observe`: a program runs, and a record says what it took and did."""
+
+# No `from __future__ import annotations`: typer reads the annotations of commands when they run.
+
+import json as json_format
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cosched.cli.model.arguments import parse_parameter_values
+from cosched.cli.output import JsonOption, figure, print_answer
+from cosched.errors import UserError
+from cosched.measurement.programs.observing import Observation, observed
+from cosched.measurement.programs.records import record_line
+
+__all__ = ["observe"]
+
+_LOOPS_SHOWN = 200  # characters
+
+
+def observe(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="The program, as you would start it.")],
+    application: Annotated[str, typer.Option(help="Its name; default: that of its file.")] = "",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=NUMBER", help="A number that decides how long it runs; for each of them."),
+    ] = None,
+    hardware: Annotated[
+        str, typer.Option("--class", metavar="CLASS", help="Class of this machine, as `hardware measure` named it.")
+    ] = "",
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Where the record is added.")] = Path("runs.jsonl"),
+    limit: Annotated[float, typer.Option(metavar="SECONDS", help="After which the program is ended.", min=0.1)] = 3600,
+    json: JsonOption = False,
+) -> None:
+    """Run a program, watch its MPI calls, and add a record of the run to a file.
+
+    `cosched model fit` makes a model of such records. The program prints and returns what it always does; it runs with
+    your rights, here. Each call that is watched takes it about a microsecond longer.
+    """
+    parameters = {}
+    for name, value in parse_parameter_values(set_ or []).items():
+        if isinstance(value, list):
+            raise UserError(f"--set {name}: a run has one value of it: observe several runs")
+        parameters[name] = value
+    seen = observed(command, application, parameters, hardware, limit)
+    line = record_line(seen.record)
+    try:
+        handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        try:
+            os.write(handle, line.encode())  # at once: several may be added at the same time
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise UserError(f"{out} cannot be written ({error.strerror}): give another --out") from error
+    document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}
+    print_answer(json, document, lambda: _lines(seen, out))
+
+
+def _lines(seen: Observation, out: Path) -> list[str]:
+    record = seen.record
+    waited = f"{record.delay / record.wall / len(record.cpu):.1%} waited for a processor"
+    seconds = f"{figure(record.wall, 3)} s" if record.wall >= 1 else f"{figure(1e3 * record.wall, 3)} ms"
+    took = f"{seconds}, {waited}; {record.rss / (1 << 20):.0f} MiB{' a rank' if record.shim else ''}"
+    if record.shim:
+        ranks = f"{record.processors} rank{'s' if record.processors != 1 else ''}"
+        loops = record.loops if len(record.loops) <= _LOOPS_SHOWN else f"{record.loops[:_LOOPS_SHOWN]} …"
+        lines = [f"{ranks}, {record.calls} calls each; {took}", f"loops: {loops}"]
+    else:
+        lines = [f"one process; {took}"]
+    if not record.undisturbed:
+        lines.append("disturbed: others had its processors meanwhile; `cosched model fit` leaves it out")
+    if not record.parameters:
+        lines.append("no number was named: --set NAME=NUMBER says what its time depends on")
+    return [*lines, *seen.notes, f"added to {out}"]

@@ -1,0 +1,268 @@
+"""Observing: a program runs as it is, and a record says what it took and did.
+
+Start at `observed`. A library that is preloaded watches its MPI calls; without MPI the run is timed as a whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cosched.errors import UserError
+from cosched.measurement.programs.calls import SHIM_VARIABLE, shim_source
+from cosched.measurement.programs.records import RunRecord
+from cosched.measurement.programs.traces import merged, read_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.measurement.programs.traces import Trace
+
+__all__ = ["Observation", "observed", "shim_library"]
+
+_PRELOAD = "LD_PRELOAD"
+_COMPILE_LIMIT = 60.0  # seconds
+_VERSIONS = ("MPI", "MPICH", "OMPI", "I_MPI")  # macros of mpi.h whose names begin so tell its version
+_POLL = 0.01
+_GRACE = 5.0  # seconds between SIGTERM and SIGKILL
+_MOST_TRACE = 256 << 20  # bytes of what a process wrote
+_A_PART = 1 << 20
+# What follows them is the program.
+_STARTERS = (
+    "python",
+    "mpirun",
+    "mpiexec",
+    "srun",
+    "bash",
+    "sh",
+    "env",
+    "nice",
+    "taskset",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A run that was watched.
+
+    Attributes:
+        record: what it took and did.
+        notes: what could not be seen, in words.
+    """
+
+    record: RunRecord
+    notes: tuple[str, ...]
+
+
+def observed(
+    command: Sequence[str], application: str, parameters: Mapping[str, float], hardware: str, limit: float
+) -> Observation:
+    """Run a command and watch it.
+
+    Args:
+        command: the program with its arguments, or with what starts it, as `mpirun`.
+        application: its name; empty: that of its file.
+        parameters: numbers that decide how long it runs.
+        hardware: class of this machine; empty: not said.
+        limit: seconds after which it is ended.
+
+    Raises:
+        UserError: it cannot be started, fails or takes too long.
+    """
+    if shutil.which(command[0]) is None:
+        raise UserError(f"{command[0]}: there is no such program: give its path, as `./program`")
+    library = shim_library()
+    with tempfile.TemporaryDirectory(prefix="cosched-observe-") as folder:
+        environment = dict(os.environ)
+        if library is not None:
+            others = environment.get(_PRELOAD, "")
+            environment |= {SHIM_VARIABLE: folder, _PRELOAD: f"{library}:{others}" if others else str(library)}
+        before, started, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.time(), time.monotonic()
+        delay, memory = _run(command, environment, limit)
+        wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+        traces = _traces(Path(folder))
+    notes = _notes(traces, command, watched=library is not None)
+    whole = len({trace.rank for trace in traces}) == len(traces) > 0
+    program = Path(traces[0].program) if whole else _program(command)
+    if program.name.startswith("python"):
+        program = _program(command)
+    name = application or program.stem
+    digest = _digest(program)
+    if not whole:
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        record = RunRecord(name, digest, parameters, 1, 1, hardware, started, wall, (used,), delay, memory, False, 0)
+        return Observation(record, notes)
+    seen = merged(traces)
+    record = RunRecord(
+        name,
+        digest,
+        parameters,
+        len({trace.host for trace in traces}),
+        traces[0].size,
+        hardware,
+        started,
+        max(trace.wall for trace in traces),
+        tuple(trace.cpu for trace in traces),
+        sum(trace.delay for trace in traces),
+        max(trace.rss for trace in traces),
+        True,
+        max(trace.calls for trace in traces),
+        seen.blocks,
+        seen.messages,
+        seen.loops,
+    )
+    return Observation(record, notes)
+
+
+def shim_library() -> Path | None:
+    """Return the library that watches calls of MPI; make it if need be.
+
+    It is for the MPI whose compiler comes first in the path.
+
+    None where there is no such compiler.
+    """
+    if shutil.which("mpicc") is None:
+        return None
+    source = shim_source()
+    macros = _compiled(["mpicc", "-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"])
+    if macros is None:
+        return None
+    version = sorted(line for line in macros.splitlines() if line.startswith(tuple(f"#define {v}" for v in _VERSIONS)))
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    folder = (Path(base) if base.startswith("/") else Path.home() / ".cache") / "cosched"
+    library = folder / f"shim-{hashlib.sha256(chr(0).join([source, *version]).encode()).hexdigest()[:16]}.so"
+    if library.exists():
+        return library
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as room:
+        file = Path(room) / "shim.c"
+        file.write_text(source, encoding="utf-8")
+        # Not linked with MPI: it is preloaded into shells and launchers, too, which then need no MPI.
+        steps = (
+            ["mpicc", "-O2", "-fPIC", "-c", str(file), "-o", f"{room}/shim.o"],
+            ["cc", "-shared", "-Wl,-z,lazy", "-o", f"{room}/shim.so", f"{room}/shim.o", "-ldl"],
+        )
+        if any(_compiled(step) is None for step in steps):
+            return None
+        Path(room, "shim.so").replace(library)
+    return library
+
+
+def _compiled(words: Sequence[str]) -> str | None:
+    """Return what a compiler prints; None where it fails."""
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_COMPILE_LIMIT, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _run(command: Sequence[str], environment: Mapping[str, str], limit: float) -> tuple[float, int]:
+    """Run a command to its end.
+
+    Return the seconds that its first process waited for a processor, and the bytes of memory that it took at most.
+    """
+    try:
+        process = subprocess.Popen(command, env=environment, start_new_session=True)
+    except OSError as error:
+        raise UserError(f"{command[0]} cannot be started ({error.strerror}): check its path and its rights") from error
+    end, ended, memory = time.monotonic() + limit, False, 0
+    try:
+        while not ended:
+            ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+            if not ended and time.monotonic() > end:
+                raise UserError(f"{command[0]} was ended after {limit:g} s: give a smaller size, or a larger --limit")
+            if not ended:
+                memory = max(memory, _memory(process.pid))
+                time.sleep(_POLL)
+        delay = _waited(process.pid)
+    finally:
+        if not ended:
+            _end(process)
+    code = process.wait()
+    if code:
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+        raise UserError(f"{command[0]} {how}: a run that fails teaches nothing; mend it and observe it again")
+    return delay, memory
+
+
+def _memory(pid: int) -> int:
+    """Return the bytes that a process has taken at most; what wait tells counts the memory of the process before it."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program with all that it has started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(_GRACE)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue
+
+
+def _waited(pid: int) -> float:
+    """Return how long a process that has ended had waited for a processor, in seconds."""
+    try:
+        return 1e-9 * float(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
+def _traces(folder: Path) -> list[Trace]:
+    files = [file for file in folder.iterdir() if file.stat().st_size <= _MOST_TRACE]
+    found = [read_trace(file.read_text(encoding="utf-8", errors="replace"), file.name) for file in files]
+    return sorted(found, key=lambda trace: trace.rank)
+
+
+def _notes(traces: Sequence[Trace], command: Sequence[str], *, watched: bool) -> tuple[str, ...]:
+    if not traces:
+        if not watched:
+            return ("there is no mpicc that works: programs of MPI, too, are timed as a whole",)
+        return (
+            f"{Path(command[0]).name} made no call of MPI that could be watched: it was timed as a whole, with its "
+            "launcher if it has one (programs linked statically or of another MPI than mpicc's cannot be watched)",
+        )
+    notes = []
+    if len({trace.rank for trace in traces}) < len(traces):
+        notes.append("several programs of MPI ran one after another: they were timed as a whole, with their launchers")
+    elif len(traces) < traces[0].size:
+        notes.append(f"{traces[0].size - len(traces)} of {traces[0].size} ranks wrote nothing, as on other hosts")
+    if not all(trace.finalized for trace in traces):
+        notes.append("not all ranks called MPI_Finalize: their times are until their ends")
+    if any(trace.cut for trace in traces):
+        notes.append("there were too many calls to keep all in their order: the record has their numbers and sizes")
+    return tuple(notes)
+
+
+def _program(command: Sequence[str]) -> Path:
+    """Return the file of a program: a script's, where an interpreter runs it."""
+    first = Path(shutil.which(command[0]) or command[0])
+    scripts = [Path(word) for word in command[1:] if not word.startswith("-") and Path(word).is_file()]
+    return scripts[0] if scripts and first.name.startswith(_STARTERS) else first
+
+
+def _digest(program: Path) -> str:
+    found = hashlib.sha256()
+    try:
+        with program.open("rb") as file:
+            while part := file.read(_A_PART):
+                found.update(part)
+    except OSError:
+        return ""
+    return f"sha256:{found.hexdigest()}"
