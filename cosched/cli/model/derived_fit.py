@@ -14,6 +14,7 @@ from cosched.errors import UserError
 from cosched.evaluation import load, load_hardware
 from cosched.language.library import locate
 from cosched.modelling.block_costs import BlockCosts, fit_costs, in_units, named_blocks, overlay
+from cosched.modelling.derivation import START
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import only_class, samples_digest
 from cosched.modelling.writing import TOOL, plural
@@ -99,10 +100,13 @@ def _lines(found: BlockCosts, written: Sequence[Path]) -> list[str]:
         tried = ", ".join(f"{name} {error:.1%}" for name, error in found.errors.items())
     else:
         told, tried = "one size was run: the counts alone say how the time grows", found.law
+    blocks = [cost for name, cost in found.costs.items() if name != START]
+    short = [] if any(blocks) else ["the runs are too short to tell what the blocks cost: run larger sizes"]
     repeats = "nothing was run twice" if found.noise is None else f"repeating a run: {found.noise:.1%}"
     return [
         f"{plural(found.runs, 'run')}, {found.law}: {costs}",
         f"{told}; {repeats}",
         f"tried: {tried}",
+        *short,
         f"wrote {' and '.join(map(str, written))} (error {found.error:.2g} inside what was seen)",
     ]

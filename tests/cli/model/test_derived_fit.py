@@ -104,3 +104,10 @@ def test_costs_beside_a_class_need_one(folder: Path, capsys: pytest.CaptureFixtu
     (folder / "node_a.d" / "stencil.hmcl").write_text("config node_a { blocks { stencil.a = 1 ns; } }")
     assert run([*words, "--derived", "derived.psl", "--class", "node_a"]) == 1
     assert "was not written by" in capsys.readouterr().err
+
+
+def test_runs_that_show_only_the_start_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{size['nx']:g},{size['steps']:g},1.5" for size in SIZES]
+    (folder / "same.csv").write_text("\n".join(["nx,steps,seconds", *rows]))
+    assert run(["model", "fit", "stencil", "--table", "same.csv", "--derived", "derived.psl"]) == 0
+    assert "the runs are too short to tell what the blocks cost: run larger sizes" in capsys.readouterr().out
