@@ -15,7 +15,7 @@ from cosched.modelling.writing import check_name, check_text, plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.measurement.programs.records import RunRecord
+    from cosched.measurement.programs.records import ObservedRun
 
 __all__ = ["ObservedRuns", "observed_runs"]
 
@@ -32,7 +32,7 @@ class ObservedRuns:
     remarks: tuple[str, ...]
 
 
-def observed_runs(records: Sequence[RunRecord], application: str, *, disturbed: bool = False) -> ObservedRuns:
+def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed: bool = False) -> ObservedRuns:
     """Return the runs of an application that records tell of.
 
     Left out are runs of other applications, of the program as it was before it was built anew, disturbed ones, and such
@@ -76,12 +76,12 @@ def _remark(remarks: list[str], count: int, why: str) -> None:
         remarks.append(f"left out: {plural(count, 'run')} {why}")
 
 
-def _watching(record: RunRecord) -> float:
+def _watching(record: ObservedRun) -> float:
     """Return the seconds by which watching made a run longer."""
     return _A_CALL * record.calls if record.shim else 0.0
 
 
-def _run(record: RunRecord) -> TimedRun:
+def _run(record: ObservedRun) -> TimedRun:
     for name in record.parameters:
         check_name(name, "parameter")
     check_text(record.hardware, "class")

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from cosched.errors import UserError
-from cosched.measurement.programs.records import RunRecord
+from cosched.measurement.programs.records import ObservedRun
 from cosched.modelling.observed import observed_runs
 
-RECORD = RunRecord("heat", "sha256:0", {"nx": 5.0}, 1, 2, "node_a", 10.0, 0.1, (0.1, 0.1), 0.0, 4096, False, 0)
+RECORD = ObservedRun("heat", "sha256:0", {"nx": 5.0}, 1, 2, "node_a", 10.0, 0.1, (0.1, 0.1), 0.0, 4096, False, 0)
 
 
 def test_a_record_is_a_run() -> None:
@@ -52,6 +52,6 @@ def test_records_that_tell_little_are_left_out_and_said() -> None:
         ([replace(RECORD, hardware="a *) b")], "class 'a .. b' cannot stand in a model"),
     ],
 )
-def test_records_that_make_no_runs_are_refused(records: list[RunRecord], said: str) -> None:
+def test_records_that_make_no_runs_are_refused(records: list[ObservedRun], said: str) -> None:
     with pytest.raises(UserError, match=said):
         observed_runs(records, "heat")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Loop", "Part", "expanded", "folded", "loop_text"]
+__all__ = ["Part", "Repetition", "expanded", "folded", "loop_text"]
 
 _LONGEST = 64  # parts of a loop's body
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class Repetition:
     """A body that is repeated.
 
     Attributes:
@@ -30,7 +30,7 @@ class Loop:
     body: tuple[Part, ...]
 
 
-Part = int | Loop
+Part = int | Repetition
 """A call, by its number, or a loop."""
 
 
@@ -48,7 +48,9 @@ def folded(calls: Sequence[int]) -> tuple[Part, ...]:
     line = [number(call) for call in calls]
     length = 1
     while length <= _LONGEST and 2 * length <= len(line):
-        shorter = _fold(line, length, lambda count, body: number(Loop(count, tuple(parts[each] for each in body))))
+        shorter = _fold(
+            line, length, lambda count, body: number(Repetition(count, tuple(parts[each] for each in body)))
+        )
         length = 1 if len(shorter) < len(line) else length + 1  # what was folded may now be like its neighbour
         line = shorter
     return tuple(parts[each] for each in line)
@@ -85,6 +87,6 @@ def loop_text(parts: Sequence[Part], name: Callable[[int], str]) -> str:
     return " ".join(words)
 
 
-def _loop_word(part: Loop, name: Callable[[int], str]) -> str:
+def _loop_word(part: Repetition, name: Callable[[int], str]) -> str:
     inner = loop_text(part.body, name)
     return f"{part.count}*({inner})" if " " in inner or "*" in inner else f"{part.count}*{inner}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
 from cosched.measurement.programs.calls import SHIM_VARIABLE, shim_source
-from cosched.measurement.programs.records import RunRecord
+from cosched.measurement.programs.records import ObservedRun
 from cosched.measurement.programs.traces import merged, read_trace
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Observation:
         notes: what could not be seen, in words.
     """
 
-    record: RunRecord
+    record: ObservedRun
     notes: tuple[str, ...]
 
 
@@ -99,10 +99,10 @@ def observed(
     digest = _digest(program)
     if not whole:
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        record = RunRecord(name, digest, parameters, 1, 1, hardware, started, wall, (used,), delay, memory, False, 0)
+        record = ObservedRun(name, digest, parameters, 1, 1, hardware, started, wall, (used,), delay, memory, False, 0)
         return Observation(record, notes)
     seen = merged(traces)
-    record = RunRecord(
+    record = ObservedRun(
         name,
         digest,
         parameters,

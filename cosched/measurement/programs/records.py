@@ -1,6 +1,6 @@
 """Records say what a run of a program took and did: a line of JSON each.
 
-Start at `RunRecord` and `read_records`.
+Start at `ObservedRun` and `read_records`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["MOST_RECORDS", "Block", "Message", "RunRecord", "read_records", "record_line"]
+__all__ = ["MOST_RECORDS", "Block", "Message", "ObservedRun", "read_records", "record_line"]
 
 MOST_RECORDS = 100_000
 """More lines are refused."""
@@ -67,7 +67,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class RunRecord:
+class ObservedRun:
     """A run of a program.
 
     Attributes:
@@ -112,13 +112,13 @@ class RunRecord:
         return self.delay < _DISTURBED * self.wall
 
 
-def read_records(text: str, file: str) -> list[RunRecord]:
+def read_records(text: str, file: str) -> list[ObservedRun]:
     """Return the records of a file, a line each; empty lines count for nothing.
 
     Raises:
         UserError: what is wrong, with its line.
     """
-    found: list[RunRecord] = []
+    found: list[ObservedRun] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -132,7 +132,7 @@ def read_records(text: str, file: str) -> list[RunRecord]:
     return found
 
 
-def record_line(record: RunRecord) -> str:
+def record_line(record: ObservedRun) -> str:
     """Return a record as a line of JSON, with its end."""
     document: dict[str, Any] = {"schema": _SCHEMA}
     for name, (key, _) in _FIELDS.items():
@@ -145,11 +145,11 @@ def record_line(record: RunRecord) -> str:
     return json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def _record(document: Any) -> RunRecord:
+def _record(document: Any) -> ObservedRun:
     given = _object(document, "the line", {"schema", *(key for key, _ in _FIELDS.values())})
     if given["schema"] != _SCHEMA:
         raise ValueError(f"its schema is {given['schema']!r}, and this cosched knows {_SCHEMA}")
-    return RunRecord(**{name: read(given[key], key) for name, (key, read) in _FIELDS.items()})
+    return ObservedRun(**{name: read(given[key], key) for name, (key, read) in _FIELDS.items()})
 
 
 def _object(value: Any, key: str, known: Iterable[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from cosched.api.documents import LearntRunView
 from cosched.cli.model import app
 from cosched.client import Client
 from cosched.errors import UserError
-from cosched.measurement.programs.records import RunRecord, record_line
+from cosched.measurement.programs.records import ObservedRun, record_line
 from tests.modelling.makers import stencil_runs
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_records_become_a_model_and_are_held_against_it(folder: Path) -> None:
     def recorded(seed: int) -> str:
         return "".join(
             record_line(
-                RunRecord(
+                ObservedRun(
                     "heat",
                     "sha256:0",
                     each.parameters,

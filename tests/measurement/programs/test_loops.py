@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.measurement.programs.loops import Loop, expanded, folded, loop_text
+from cosched.measurement.programs.loops import Repetition, expanded, folded, loop_text
 
 NAMES = "abcdefgh"
 
@@ -24,7 +24,7 @@ def test_loops_within_loops_are_found() -> None:
 def test_what_is_not_repeated_stays_as_it_is() -> None:
     assert _text("abcd") == "a b c d"
     assert folded([]) == ()
-    assert folded([7, 7]) == (Loop(2, (7,)),)
+    assert folded([7, 7]) == (Repetition(2, (7,)),)
 
 
 @given(st.lists(st.integers(0, 3), max_size=200))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched.measurement.programs.records import Block, Message, RunRecord, read_records, record_line
+from cosched.measurement.programs.records import Block, Message, ObservedRun, read_records, record_line
 
 LINE = (
     '{"schema":1,"application":"heat","digest":"sha256:0","parameters":{"nx":512,"ny":512},"hosts":1,"processors":2,'
@@ -29,7 +29,7 @@ BLOCKS = st.builds(
 )
 MESSAGES = st.builds(Message, TEXTS, TEXTS, st.integers(0, 999), TEXTS, st.floats(0, 1e15), COUNTS)
 RECORDS = st.builds(
-    RunRecord,
+    ObservedRun,
     TEXTS,
     TEXTS,
     st.dictionaries(TEXTS, st.floats(-1e15, 1e15), max_size=3),
@@ -50,7 +50,7 @@ RECORDS = st.builds(
 
 
 @given(st.lists(RECORDS, max_size=3))
-def test_what_is_written_is_read(records: list[RunRecord]) -> None:
+def test_what_is_written_is_read(records: list[ObservedRun]) -> None:
     assert read_records("".join(map(record_line, records)), "runs.jsonl") == records
 
 
