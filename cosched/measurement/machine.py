@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
     from cosched.measurement.samples import Samples
 
-__all__ = ["CompilerChoice", "MachineBench", "compiler_version", "found_mpi"]
+__all__ = [
+    "NOISE_LAUNCHES",
+    "NOISE_PHASES",
+    "CompilerChoice",
+    "MachineBench",
+    "compiler_version",
+    "found_mpi",
+    "shipped_source",
+]
 
 _NARROW = 0.03  # of a 95 % interval; what is wider is measured longer
 _PART = 0.95  # of the tests that must be as narrow
@@ -36,6 +44,7 @@ _SAMPLE = 200_000  # nanoseconds of processor time
 _ROUNDS = 10  # of one run of a program
 _LAUNCH_LIMIT = 300.0  # seconds
 _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+NOISE_LAUNCHES, NOISE_PHASES = 5, ("1000", "100000")  # phases of so many nanoseconds
 _OVERSUBSCRIBED = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
@@ -83,8 +92,16 @@ class MachineBench:
     def memory(self, samples: Samples) -> None:
         """Time copies: samples named "memory BYTES", bytes a microsecond."""
         sizes = [str(size) for size in working_sets(_available_bytes())]
-        program = self._compiled("memory", _shipped("memory.c"))
+        program = self._compiled("memory", shipped_source("memory.c"))
         self._until_narrow(samples, "memory", lambda seed: [program, "2", str(_SAMPLE), str(seed), *sizes])
+
+    def noise(self, samples: Samples) -> None:
+        """Time equal phases on all processors at once: "noise deviation" and "noise slowest", parts of one."""
+        program = self._compiled("noise", shipped_source("noise.c"))
+        for _ in range(NOISE_LAUNCHES):
+            for line in self._output([program, *NOISE_PHASES]):
+                name, value = line.split()
+                samples.add(f"noise {name}", float(value))
 
     def messages(self, samples: Samples, kind: str, way: str) -> None:
         """Time messages between two processes: samples named "KIND TEST BYTES", microseconds.
@@ -96,11 +113,17 @@ class MachineBench:
         """
         sizes = [str(size) for size in MESSAGE_SIZES]
         if way == "mpi":
-            program = self._compiled("messages_mpi", _shipped("messages.c"), "-DMPI", compiler=["mpicc"])
+            program = self._compiled("messages_mpi", shipped_source("messages.c"), "-DMPI", compiler=["mpicc"])
             launcher = ["mpirun", "-np", "2", program]
         else:
-            launcher = [self._compiled("messages", _shipped("messages.c"))]
+            launcher = [self._compiled("messages", shipped_source("messages.c"))]
         self._until_narrow(samples, kind, lambda seed: [*launcher, str(_ROUNDS), str(seed), way, *sizes])
+
+    def compiled(self) -> dict[str, bytes]:
+        """Return all programs that need no MPI, compiled, for hosts without a compiler."""
+        sources = {name: shipped_source(f"{name}.c") for name in ("memory", "noise", "messages")}
+        sources["operations"] = operation_source()
+        return {name: Path(self._compiled(name, text, "-s", "-lm")).read_bytes() for name, text in sources.items()}
 
     def others(self) -> float:
         """Return the mean number of processors that others used since this bench was made."""
@@ -180,7 +203,8 @@ def found_mpi() -> str:
     return " ".join(done.stdout.split("\n", 1)[0].split()) or "MPI"
 
 
-def _shipped(name: str) -> str:
+def shipped_source(name: str) -> str:
+    """Return one of the programs in C."""
     return (files("cosched.measurement") / "native" / name).read_text(encoding="utf-8")
 
 

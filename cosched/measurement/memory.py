@@ -5,10 +5,11 @@ What a virtual machine says of its caches need not be what its programs get.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.measurement.segments import flat_steps
+from cosched.measurement.segments import chosen_points, flat_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +27,12 @@ class MemoryLevels:
     Attributes:
         caches: bytes and bytes a microsecond of each cache, the nearest first.
         main: bytes a microsecond of main memory.
+        curve: (bytes of the working set, bytes a microsecond), of few sizes.
     """
 
     caches: tuple[tuple[int, float], ...]
     main: float
+    curve: tuple[tuple[int, float], ...]
 
 
 def working_sets(available: int) -> list[int]:
@@ -51,4 +54,5 @@ def memory_levels(rates: Mapping[int, float]) -> MemoryLevels:
     sizes = sorted(rates)
     steps = flat_steps([rates[size] for size in sizes], _CACHES + 1)
     caches = tuple((sizes[end - 1], rate) for end, rate in steps[:-1])
-    return MemoryLevels(caches, steps[-1][1])
+    chosen = chosen_points(sizes, [rates[size] for size in sizes], math.log)
+    return MemoryLevels(caches, steps[-1][1], tuple((sizes[k], rates[sizes[k]]) for k in chosen))

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.measurement.segments import fitted_lines
+import numpy as np
+
+from cosched.measurement.segments import chosen_points, fitted_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +33,17 @@ class MessageCosts:
         parts: two lines for each part, named as in HMCL: COMM, TSEND, TRECV.
         worst: how far the parts together are off at worst, as a part of the time.
         sizes: how many were measured.
+        points: (bytes, microseconds one way) of few sizes.
+        send: the sender's part of the time, the median over the sizes.
+        receive: the receiver's.
     """
 
     parts: dict[str, tuple[Line, Line]]
     worst: float
     sizes: int
+    points: tuple[tuple[int, float], ...]
+    send: float
+    receive: float
 
 
 def message_costs(samples: Samples, kind: str) -> MessageCosts:
@@ -58,7 +66,16 @@ def message_costs(samples: Samples, kind: str) -> MessageCosts:
     }
     together = [sum(_cost(parts[part], size) for part in parts) for size in sizes]
     worst = max(abs(found - total) / total for found, total in zip(together, there, strict=True))
-    return MessageCosts(parts, worst, len(sizes))
+    chosen = chosen_points(sizes, there, float)
+    send_share, receive_share = (float(np.median(np.array(part) / np.array(there))) for part in (sent, received))
+    return MessageCosts(
+        parts,
+        worst,
+        len(sizes),
+        tuple((sizes[k], there[k]) for k in chosen),
+        send_share,
+        min(receive_share, 1 - send_share),
+    )
 
 
 def _pair(lines: Sequence[Line]) -> tuple[Line, Line]:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Fit = Callable[[int, int], tuple[float, float]]
 
-__all__ = ["Line", "fitted_lines", "flat_steps"]
+__all__ = ["Line", "chosen_points", "fitted_lines", "flat_steps"]
 
 _FEWEST = 3  # points of a line
+_CLOSE, _MOST_POINTS = 0.03, 16  # of lines between points: how far off at most, and how many
 _GAIN = 0.8  # another step must leave at most so much of the error
 
 
@@ -119,3 +120,23 @@ def _line(x: Floats, y: Floats, of: Floats, begin: float) -> tuple[float, float]
         slope = max(float((shifted * y / of).sum() / max((shifted**2).sum(), 1e-300)), 0.0)
         base = -slope * begin * (1 - 1e-9)
     return float(base) or 0.0, float(slope)
+
+
+def chosen_points(sizes: Sequence[float], costs: Sequence[float], scale: Callable[[float], float]) -> list[int]:
+    """Return the places of few points between which straight lines are close to all.
+
+    The first and the last are among them; then the one that is farthest off, as a part of its cost, and so on.
+
+    Args:
+        sizes: ascending.
+        costs: above 0.
+        scale: of the axis on which the lines are straight.
+    """
+    x, y = np.array([scale(size) for size in sizes]), np.asarray(costs, np.float64)
+    chosen = sorted({0, len(x) - 1})
+    while len(chosen) < min(_MOST_POINTS, len(x)):
+        off = np.abs(np.interp(x, x[chosen], y[chosen]) / y - 1)
+        if off.max() <= _CLOSE:
+            break
+        chosen = sorted({*chosen, int(off.argmax())})
+    return chosen

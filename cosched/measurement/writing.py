@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cosched.errors import UserError
+from cosched.language import Source, format_source
 from cosched.measurement.memory import MemoryLevels, memory_levels
 from cosched.measurement.messages import MessageCosts, message_costs
 from cosched.measurement.operations import operation_costs
@@ -28,6 +29,7 @@ _SCHEMA = 1
 _DIGITS = 6  # as the programs print them
 _MOST_BYTES = 16 << 20
 _A_LINE = 4  # settings
+_NOISE = "noise deviation"
 _LAST_GROUPS = ("mpi", "pvm")
 
 
@@ -41,7 +43,9 @@ class MachineFacts:
         compiler: with its flags.
         within: how messages within the host were sent.
         between: how those between hosts were.
-        others: mean number of processors that others used meanwhile.
+        others: mean number of processors that others used meanwhile; 0 where jobs measured.
+        hosts: those that jobs measured, in words; empty for the machine that the command ran on.
+        built: where the programs were compiled, in words, if jobs measured.
     """
 
     processors: int
@@ -50,6 +54,8 @@ class MachineFacts:
     within: str
     between: str
     others: float
+    hosts: str = ""
+    built: str = ""
 
 
 class MeasuredMachine:
@@ -68,6 +74,11 @@ class MeasuredMachine:
     def operations(self) -> dict[str, float]:
         """Return microseconds of each opcode."""
         return operation_costs({name.split()[1]: self.samples.value(name) for name in self.group("operation")})
+
+    @property
+    def noise(self) -> float | None:
+        """Return the standard deviation of equal phases as a part of them; None where it was not measured."""
+        return min(self.samples.value(_NOISE), 1.0) if _NOISE in set(self.samples) else None
 
     @cached_property
     def memory(self) -> MemoryLevels:
@@ -100,7 +111,8 @@ class MeasuredMachine:
 
     def hmcl(self) -> str:
         """Return the resource model."""
-        return "".join(f"{line}\n" for line in self._lines())
+        text = "".join(f"{line}\n" for line in self._lines())
+        return format_source(Source(f"{self.name}.hmcl", text))
 
     def _lines(self) -> Iterator[str]:
         facts = self.facts
@@ -114,6 +126,9 @@ class MeasuredMachine:
         yield f'        Tool = "{TOOL}",'
         yield f'        Measured = "{facts.measured}",'
         yield f'        Compiler = "{facts.compiler}",'
+        if facts.hosts:
+            yield f'        Hosts = "{facts.hosts}",'
+            yield f'        Built = "{facts.built}",'
         yield f'        Samples = "sha256:{digest}",'
         yield f"        processors = {facts.processors};"
         yield "    }"
@@ -127,8 +142,13 @@ class MeasuredMachine:
         for level, (size, rate) in enumerate(self.memory.caches, 1):
             yield f"        L{level}_size = {size // 1024} KiB, L{level}_bandwidth = {rate / 1e3:.4g} GB/s;"
         yield f"        bandwidth = {self.memory.main / 1e3:.4g} GB/s;"
+        points = ", ".join(f"{size // 1024} KiB: {rate / 1e3:.4g} GB/s" for size, rate in self.memory.curve)
+        yield f"        curve = [{points}];"
         yield "    }"
         yield ""
+        if self.noise is not None:
+            yield f"    noise {{ phase = {self.noise * 100:.3g} %; }}"
+            yield ""
         yield "    clc {"
         settings = [f"{name} = {cost * 1e3:.4g} ns" for name, cost in sorted(self.operations.items())]
         for first in range(0, len(settings), _A_LINE):
@@ -163,6 +183,13 @@ def _message_lines(costs: MessageCosts) -> Iterator[str]:
     for part, (short, long) in costs.parts.items():
         numbers = zip("ABCDE", (short.upto, short.base, short.a_byte, long.base, long.a_byte), strict=True)
         yield f"        {', '.join(f'DD_{part}_{letter} = {number:.12g}' for letter, number in numbers)};"
+    points = ", ".join(f"{size} B: {microseconds:.9g} us" for size, microseconds in costs.points)
+    yield f"        points = [{points}];"
+    yield f"        send_share = {_percent(costs.send)} %, receive_share = {_percent(costs.receive)} %;"
+
+
+def _percent(part: float) -> str:
+    return f"{math.floor(part * 1000) / 10:g}"  # down, so that parts of a whole are not more than that
 
 
 def _rounded(value: float) -> float:

@@ -17,10 +17,13 @@ def test_this_machine_is_measured() -> None:
     with MachineBench(CompilerChoice(compiler()), 0.0) as bench:
         bench.operations(samples)
         bench.memory(samples)
+        bench.noise(samples)
         bench.messages(samples, "shm", "local")
         bench.messages(samples, "network", "tcp")
         assert bench.others() >= 0
     machine = MeasuredMachine("here", FACTS, samples)
+    assert machine.noise is not None
+    assert machine.samples.value("noise slowest") >= 1
     assert "config here {" in machine.hmcl()
     # What holds on any machine: a division takes longer than an addition, and a message longer than both.
     assert machine.operations["DILL"] > machine.operations["AILL"]

@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.measurement.segments import fitted_lines, flat_steps
+from cosched.measurement.segments import chosen_points, fitted_lines, flat_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SIZES = [0.0, *(float(1 << power) for power in range(22))]
 
@@ -40,3 +45,17 @@ def test_steps_of_a_curve_are_found_and_no_more() -> None:
     assert [end for end, _ in flat_steps(values, 4)] == [3, 6, 9]
     assert [step for _, step in flat_steps(values, 4)] == pytest.approx([80.0, 30.5, 10.0])
     assert len(flat_steps([math.pi] * 8, 4)) == 1
+
+
+@given(st.lists(st.floats(0.1, 1e4), min_size=3, max_size=40), st.sampled_from((float, math.sqrt)))
+def test_few_points_are_close_to_all_or_as_many_as_may_be(costs: list[float], scale: Callable[[float], float]) -> None:
+    sizes = [float(k + 1) for k in range(len(costs))]
+    chosen = chosen_points(sizes, costs, scale)
+    assert (chosen[0], chosen[-1], chosen) == (0, len(costs) - 1, sorted(set(chosen)))
+    x = [scale(size) for size in sizes]
+    off = np.abs(np.interp(x, [x[k] for k in chosen], [costs[k] for k in chosen]) / costs - 1)
+    assert off.max() <= 0.03 or len(chosen) == min(16, len(costs))
+
+
+def test_a_line_needs_its_ends_alone() -> None:
+    assert chosen_points([1, 2, 3, 4], [2.0, 4.0, 6.0, 8.0], float) == [0, 3]

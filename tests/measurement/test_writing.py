@@ -7,6 +7,9 @@ import pytest
 
 from cosched.errors import UserError
 from cosched.evaluation import load_hardware
+from cosched.evaluation.costs import PiecewiseCost
+from cosched.language import check_files, format_source, read
+from cosched.measurement.samples import Samples
 from cosched.measurement.writing import MeasuredMachine, read_samples
 from tests.measurement.makers import FACTS, made_up_samples
 
@@ -59,3 +62,19 @@ def test_a_time_that_cannot_be_is_refused(value: float) -> None:
     document["samples"]["operation ADL"] = [value]
     with pytest.raises(UserError, match="operation ADL"):
         read_samples(json.dumps(document), "x")
+
+
+def test_curve_points_and_noise_are_written_and_old_samples_do_without(tmp_path: Path) -> None:
+    samples = made_up_samples()
+    file = tmp_path / "node_a.hmcl"
+    file.write_text(MeasuredMachine("node_a", FACTS, samples).hmcl())
+    found = load_hardware(file)
+    assert found.memory is not None
+    assert found.memory.curve[0] == (16384.0, 50e3)
+    assert list(found.noise.items()) == [("phase", 0.02)]
+    assert [type(cost.send) for cost in found.messages.values()] == [PiecewiseCost] * 3
+    before = Samples({name: samples.of(name) for name in samples if not name.startswith("noise")})
+    file.write_text(MeasuredMachine("node_a", FACTS, before).hmcl())
+    assert not load_hardware(file).noise
+    assert check_files([file]) == []
+    assert format_source(read(file)) == file.read_text()

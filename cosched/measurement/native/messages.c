@@ -1,6 +1,9 @@
 /* Times messages between two processes: over a socket, or by MPI where this is compiled with -DMPI.
 
-   messages ROUNDS SEED (local|tcp) BYTES…
+   messages ROUNDS SEED (local|tcp|listen:PORT:TOKEN|connect:PORT:TOKEN:HOST) BYTES…
+
+   Between two hosts one listens and the other connects, on one of a few ports from PORT on; each begins only with a peer
+   that knows the token.
 
    Prints a line for each sample: test, bytes, microseconds. The tests:
    pingpong  half of the time there and back;
@@ -16,9 +19,11 @@
 #include <mpi.h>
 #else
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #endif
@@ -41,11 +46,95 @@ static void put(long bytes) { MPI_Send(buffer, bytes, MPI_CHAR, 1 - rank, 0, MPI
 static void get(long bytes) { MPI_Recv(buffer, bytes, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
 static void finish(void) { MPI_Finalize(); }
 #else
-static int peer;
+#define PORTS 8
+#define PATIENCE 25
+#define TOKEN 16
+static int peer, forked;
+
+static int greeted(int other, const char *token)
+{
+    char heard[TOKEN + 1] = {0};
+    struct timeval patience = {2, 0}, none = {0, 0};
+    setsockopt(other, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (send(other, token, TOKEN, MSG_NOSIGNAL) != TOKEN || recv(other, heard, TOKEN, MSG_WAITALL) != TOKEN ||
+        memcmp(heard, token, TOKEN))
+        return 0;
+    setsockopt(other, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none);
+    return 1;
+}
+
+static int accepted(int first, const char *token)
+{
+    int on = 1, door = socket(AF_INET, SOCK_STREAM, 0), port = first;
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
+    setsockopt(door, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    for (; port < first + PORTS; port++) {
+        address.sin_port = htons(port);
+        if (!bind(door, (void *)&address, sizeof address))
+            break;
+    }
+    if (port == first + PORTS || listen(door, 4))
+        return -1;
+    alarm(PATIENCE + 5);
+    for (;;) {
+        int other = accept(door, 0, 0);
+        if (other >= 0 && greeted(other, token)) {
+            alarm(0);
+            close(door);
+            return other;
+        }
+        if (other >= 0)
+            close(other);
+    }
+}
+
+static int connected(int first, const char *token, const char *host)
+{
+    const char *names[] = {host, strrchr(host, '@') ? strrchr(host, '@') + 1 : host, "127.0.0.1"};
+    for (time_t end = time(0) + PATIENCE; time(0) < end; usleep(200000))
+        for (int k = 0; k < 3; k++)
+            for (int port = first; port < first + PORTS; port++) {
+                char service[16];
+                struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found;
+                snprintf(service, sizeof service, "%d", port);
+                if (getaddrinfo(names[k], service, &hints, &found))
+                    break;
+                int other = socket(AF_INET, SOCK_STREAM, 0);
+                struct timeval patience = {2, 0};
+                setsockopt(other, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+                int reached = !connect(other, found->ai_addr, found->ai_addrlen) && greeted(other, token);
+                freeaddrinfo(found);
+                if (reached)
+                    return other;
+                close(other);
+            }
+    return -1;
+}
+
+/* "listen:PORT:TOKEN" or "connect:PORT:TOKEN:HOST" */
+static void meet(const char *kind)
+{
+    int port, on = 1;
+    char token[TOKEN + 1], host[256];
+    rank = *kind == 'c';
+    if (rank ? sscanf(kind, "connect:%d:%16[^:]:%255s", &port, token, host) != 3
+             : sscanf(kind, "listen:%d:%16[^:]", &port, token) != 2)
+        exit(2);
+    peer = rank ? connected(port, token, host) : accepted(port, token);
+    if (peer < 0)
+        exit(3);
+    setsockopt(peer, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
 static void start(int *count, char ***words, const char *kind)
 {
     int pair[2], on = 1;
     (void)count, (void)words;
+    if (!strncmp(kind, "listen:", 7) || !strncmp(kind, "connect:", 8)) {
+        meet(kind);
+        return;
+    }
+    forked = 1;
     if (!strcmp(kind, "local")) {
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
             exit(3);
@@ -86,7 +175,7 @@ static void finish(void)
 {
     fflush(stdout);
     close(peer);
-    if (rank == 0)
+    if (rank == 0 && forked)
         wait(0);
 }
 #endif

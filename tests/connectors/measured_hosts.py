@@ -1,0 +1,39 @@
+"""Hosts are measured by tasks: what every manager shows. What is measured is not judged."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.cli.main import run
+from cosched.evaluation import load_hardware
+from cosched.language import check_files
+from cosched.measurement.writing import read_samples
+from tests.testbed.compiler import compiler
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cosched.client import Client
+    from tests.testbed.nursery import QuickSite
+
+__all__ = ["measure_two_hosts"]
+
+
+def measure_two_hosts(site: QuickSite, client: Client, folder: Path) -> None:
+    """Measure the last two hosts of a site and their network, and see that no reservation stays."""
+    hosts = [host.name for host in client.hosts()][-2:]
+    words = ["--hosts", ",".join(hosts), "--quick", "--json", "--folder", str(folder), "--cc", compiler()]
+    assert run(["hardware", "measure", "kind_a", *words, "--server", site.server]) == 0
+    file = folder / "kind_a.hmcl"
+    assert check_files([file]) == []
+    assert {"mpi", "pvm", "shm"} == load_hardware(file).messages.keys()
+    text = file.read_text()
+    assert f'Hosts = "{", ".join(hosts)}"' in text
+    assert 'Built = "on the host"' in text
+    facts, samples = read_samples((folder / "kind_a.samples.json").read_text(), "x")
+    assert facts.between.startswith("sockets, not MPI, between ")
+    assert {name.split()[0] for name in samples} == {"operation", "memory", "noise", "shm", "network"}
+    assert client.reservations() == []
+    tasks = client.tasks().tasks
+    assert [(task.name, task.state) for task in tasks] == [("measure", "completed")] * 3
+    assert [sorted(task.hosts) for task in reversed(tasks)] == [[hosts[0]], [hosts[1]], sorted(hosts)]

@@ -1,0 +1,86 @@
+"""The commands run here as a job would run them; what they measure is not judged."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.errors import SystemFault
+from cosched.measurement.host_program import BUILT_ELSEWHERE, BUILT_HERE, HostProgram, read_measurement
+from cosched.measurement.machine import CompilerChoice, MachineBench
+from cosched.measurement.messages import MESSAGE_SIZES
+from tests.testbed.compiler import compiler
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def shipped() -> dict[str, bytes]:
+    with MachineBench(CompilerChoice(compiler()), 0.0) as bench:
+        return bench.compiled()
+
+
+def done(command: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TMPDIR": str(folder), "COSCHED_HOSTS": "here", "COSCHED_RANK": "0"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
+
+
+def test_a_host_is_measured_by_what_it_compiles_and_nothing_is_left(tmp_path: Path) -> None:
+    found = done(HostProgram(CompilerChoice(compiler()), {}, "", 0).alone(loopback=True), tmp_path)
+    assert found.returncode == 0, found.stderr
+    measured = read_measurement("here", found.stdout)
+    assert (measured.built, measured.processors > 0) == (BUILT_HERE, True)
+    assert measured.compiler.endswith("-O2")
+    groups = {name.split()[0] for name in measured.samples}
+    assert groups == {"operation", "memory", "noise", "shm", "network"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_host_without_a_compiler_runs_what_came_along(tmp_path: Path, shipped: dict[str, bytes]) -> None:
+    program = HostProgram(CompilerChoice("no-such-compiler"), shipped, "cc 12 -O2", 0)
+    found = done(program.alone(loopback=False), tmp_path)
+    assert found.returncode == 0, found.stderr
+    measured = read_measurement("here", found.stdout)
+    assert (measured.built, measured.compiler) == (BUILT_ELSEWHERE, "cc 12 -O2")
+    assert not [name for name in measured.samples if name.startswith("network")]
+
+
+def test_without_compiler_and_programs_it_says_so(tmp_path: Path) -> None:
+    found = done(HostProgram(CompilerChoice("no-such-compiler"), {}, "", 0).alone(loopback=False), tmp_path)
+    assert found.returncode == 4
+    assert "no C compiler here" in found.stderr
+
+
+def test_two_processes_with_a_token_meet_and_time_messages(tmp_path: Path, shipped: dict[str, bytes]) -> None:
+    command = HostProgram(CompilerChoice("no-such-compiler"), shipped, "cc", 0).pair(secrets.token_hex(8))
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "COSCHED_HOSTS": "slot1@localhost,other"}
+    ranks = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**environment, "COSCHED_RANK": rank})
+        for rank in ("0", "1")
+    ]
+    said = [rank.communicate(timeout=300)[0] for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0]
+    measured = read_measurement("both", said[0])
+    assert set(measured.samples) == {
+        f"network {test} {size}" for test in ("pingpong", "send", "receive") for size in MESSAGE_SIZES
+    }
+
+
+@given(st.text(max_size=80))
+def test_what_is_no_measurement_is_refused(text: str) -> None:
+    with pytest.raises(SystemFault, match="measure once more"):
+        read_measurement("here", text)
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "nan", "inf", "x"])
+def test_a_time_that_cannot_be_is_refused(word: str) -> None:
+    text = f"fact compiler cc\nfact built here\nfact processors 2\noperation ADL {word}\n"
+    with pytest.raises(SystemFault, match="for a time"):
+        read_measurement("here", text)
