@@ -22,6 +22,7 @@ __all__ = ["Curve", "correction_curve"]
 
 MOST_KNOTS = 12
 _MOST_RUNS = 24  # evenly from all; more teach so few knots little
+_SHORTEST = 1e-6  # microseconds; far below all knots
 _SCALE = 1e3  # the shortest run's number: a history takes logarithms of numbers well above 1
 
 
@@ -41,7 +42,7 @@ class Curve:
 
     def at(self, seconds: Floats) -> Floats:
         """Return the factor for what the formula gives."""
-        logs = np.log(seconds * 1e6)
+        logs = np.log(np.maximum(seconds * 1e6, _SHORTEST))
         bent = np.maximum(0.0, logs[:, None] - np.array(self.knots)) @ np.array(self.slopes)
         return np.asarray(np.exp(self.start + bent))
 
@@ -62,7 +63,7 @@ def correction_curve(stated: Floats, measured: Floats) -> Curve | None:
         stated: seconds that the formula gives.
         measured: seconds that the runs took.
     """
-    if len(np.unique(stated)) < 4:
+    if len(np.unique(stated)) < 4 or stated.min() <= 0:
         return None
     order = np.argsort(stated)
     chosen = order[np.linspace(0, len(order) - 1, min(len(order), _MOST_RUNS)).round().astype(int)]

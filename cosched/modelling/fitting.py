@@ -16,7 +16,7 @@ import numpy as np
 
 from cosched.errors import UserError
 from cosched.language.vocabulary import PROCESSORS
-from cosched.modelling.laws import Chosen, chosen_law, error_of
+from cosched.modelling.laws import SHORTEST, Chosen, chosen_law, error_of
 from cosched.modelling.points import check_design, points_of, repeat_noise
 from cosched.prediction.history import t_quantile
 
@@ -215,7 +215,7 @@ def seen_of(points: Points) -> Seen:
 
 
 def stated_error(off: Floats, noise: float, points: Points) -> float:
-    """Return the error to state for a single run at a size that was not seen.
+    """Return the error to state for a single run at a new size.
 
     Args:
         off: logarithms of measured over foretold times at sizes left out.
@@ -244,7 +244,7 @@ def _extrapolated(points: Points, chosen: Chosen) -> float:
     if law is None:
         return 0.0
     rest = points.where(~small)
-    off = np.abs(np.log(rest.seconds / law.at(rest)))
+    off = np.abs(np.log(rest.seconds / np.maximum(law.at(rest), SHORTEST)))
     return math.expm1(min(float(np.quantile(off, 0.9)), 20.0))
 
 

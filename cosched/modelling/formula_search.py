@@ -31,6 +31,7 @@ _USUAL = 0.005  # relative error below which formulas are as good as one another
 _LIKELY = 4.0  # how much likelier the simpler of two exponents is, as a logarithm
 _MOST_UNUSUAL = 2.5  # of the exponents of a term together
 _MOST_POSSIBLE = 1500
+_LEAST_LOG = 2.0  # value of a parameter from which its logarithm may count
 # Power, power of the logarithm, and how unusual they are.
 _POWERS: tuple[tuple[float, float, float], ...] = (
     (0.0, 0.0, 0.0),
@@ -45,6 +46,7 @@ _POWERS: tuple[tuple[float, float, float], ...] = (
 _SHARES = ((0.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.5), (-0.5, 0.0, 1.0), (-1.0, 1.0, 1.0), (1.0, 0.0, 1.0))
 _RIDGE = 0.1  # of the exponents of a power law
 _EXPONENT_DIGITS = 3
+_MOST_EXPONENT = 5.0
 
 
 class Possible(NamedTuple):
@@ -56,7 +58,11 @@ class Possible(NamedTuple):
 
 def possible_terms(points: Points) -> Possible:
     """Return the terms that runs at these points can tell apart."""
-    each = [_POWERS if place in points.varying else _POWERS[:1] for place in range(len(points.names))]
+    large = points.values.min(axis=0) >= _LEAST_LOG
+    each = [
+        [item for item in (_POWERS if place in points.varying else _POWERS[:1]) if large[place] or not item[1]]
+        for place in range(len(points.names))
+    ]
     shares = _SHARES if points.processors_vary else _SHARES[:1]
     found: list[tuple[float, Term]] = []
     for *chosen, share in product(*each, shares):
@@ -91,9 +97,12 @@ def best_formulas(points: Points, wanted: Floats, possible: Possible, most: int 
         begun = sorted(scored, key=lambda key: (scored[key], key))[:_KEPT]
         if not begun:
             break
-        best = refitted(Formula(tuple(possible.terms[place] for place in begun[0]), (1.0,) * length), points, wanted)
-        if best is not None:
-            found.append(best)
+        for chosen in begun:
+            formula = Formula(tuple(possible.terms[place] for place in chosen), (1.0,) * length)
+            best = refitted(formula, points, wanted)
+            if best is not None and (best.at(points.values, points.processors) > 0).all():
+                found.append(best)
+                break
     return found
 
 
@@ -108,7 +117,8 @@ def _extended(
     matrix[:, :-1, -1] = matrix[:, -1, :-1] = products[:, fixed]
     matrix[:, -1, -1] = np.diag(products)
     right[:, :-1, 0], right[:, -1, 0] = sums[fixed], sums
-    scale = 1 / np.sqrt(np.diagonal(matrix, axis1=1, axis2=2))
+    lengths = np.sqrt(np.diagonal(matrix, axis1=1, axis2=2))
+    scale = 1 / np.where(lengths > 0, lengths, 1.0)
     matrix = matrix * scale[:, :, None] * scale[:, None, :] + 1e-11 * np.eye(length)
     right = right * scale[:, :, None]
     costs = np.linalg.solve(matrix, right)
@@ -141,7 +151,7 @@ def power_law(points: Points) -> Formula:
     prior = np.array([1.0] * len(varying) + [-0.7] * int(points.processors_vary))
     ridge = _RIDGE**2 * np.eye(len(columns))
     exponents = np.linalg.solve(centred @ centred.T + ridge, centred @ (times - times.mean()) + ridge @ prior)
-    exponents = np.round(exponents, _EXPONENT_DIGITS)
+    exponents = np.round(np.clip(exponents, -_MOST_EXPONENT, _MOST_EXPONENT), _EXPONENT_DIGITS)
     powers = [0.0] * len(points.names)
     for place, power in zip(varying, exponents.tolist(), strict=False):
         powers[place] = power

@@ -32,10 +32,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Learner = Callable[[Points], dict[str, "Law"]]
 
-__all__ = ["Chosen", "Law", "chosen_law", "error_of"]
+__all__ = ["SHORTEST", "Chosen", "Law", "chosen_law", "error_of"]
 
 _BETTER = 0.9  # of the error of a simpler law, to be chosen before it
 _FARTHEST = 20.0  # logarithm of how far off a prediction counts at most
+SHORTEST = 1e-12
+"""Seconds that a law gives at least: one of logarithms alone may give none."""
+
 _CURVED = "with a curve"
 
 
@@ -164,5 +167,5 @@ def _left_out(points: Points, learner: Learner) -> dict[str, Floats]:
             off = {name: np.zeros(len(points)) for name in laws}
         off = {name: values for name, values in off.items() if name in laws}
         for name, values in off.items():
-            values[out] = np.log(points.seconds[out] / laws[name].at(points.where(out)))
+            values[out] = np.log(points.seconds[out] / np.maximum(laws[name].at(points.where(out)), SHORTEST))
     return off

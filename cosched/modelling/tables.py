@@ -28,6 +28,7 @@ SHORTEST, LONGEST = 1e-9, 10 * 365 * 86400.0
 
 _HEADING = re.compile(r"(\S+?)(?:[ \t]+(\S+))?")
 _SECONDS, _HOSTS, _COUNTS, _CLASS, _MEMORY = "seconds", "hosts", ("processors", PROCESSORS), "class", "memory"
+_LARGEST = 1e18
 _MOST_COUNT = 1e6
 
 
@@ -153,8 +154,8 @@ def _value(cell: str, column: _Column, place: str) -> float:
         value = float(cell)
     except ValueError:
         raise UserError(f"{place}: {column.name} is {cell[:80]!r}: write a number") from None
-    if not math.isfinite(value) or abs(value) > 1e30:
-        raise UserError(f"{place}: {column.name} is {cell.strip()[:80]}: write a finite number")
+    if not math.isfinite(value) or abs(value) > _LARGEST:
+        raise UserError(f"{place}: {column.name} is {cell.strip()[:80]}: write a finite number up to {_LARGEST:g}")
     return value * column.factor
 
 

@@ -48,6 +48,7 @@ def test_processors_are_those_of_all_hosts() -> None:
         ("n,seconds\n1,nan\n", "runs.csv:2: seconds is nan: write a finite number"),
         ("n,seconds\n1,1e308\n", "runs.csv:2: seconds is 1e308: write a finite number"),
         ("n,seconds\n1,1e12\n", "runs.csv:2: a run time of 1e.12 s cannot be"),
+        ("n,seconds\n1e19,1\n", "n is 1e19: write a finite number"),
         ("n,seconds\ninf,1\n", "n is inf: write a finite number"),
         ("n,seconds\nfast,1\n", "n is 'fast': write a number"),
         ("n,hosts,seconds\n1,1.5,1\n", "hosts is 1.5: write a whole number from 1"),

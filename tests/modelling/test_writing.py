@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from cosched.errors import UserError
 from cosched.evaluation import Hardware, error, load, profile
@@ -14,8 +18,6 @@ from cosched.modelling.writing import check_name, check_text, model_name, model_
 from tests.modelling.makers import stencil_runs
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cosched.modelling.fitting import Fitted
 
 HOSTS = Hardware("any", {}, {})
@@ -107,3 +109,35 @@ def test_names_and_texts_that_would_break_a_model_are_refused() -> None:
             check_text(text, "class")
     check_name("nx", "parameter")
     check_text("node_a, rack 3", "class")
+
+
+NUMBERS = st.one_of(st.integers(1, 5000).map(float), st.floats(1e-6, 1e12))
+TIMES = st.floats(1e-9, 3e8)
+
+
+@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])  # an example takes a second
+@given(st.data(), st.integers(1, 3), st.integers(3, 12))
+def test_any_runs_make_a_sound_model_or_one_line(data: st.DataObject, count: int, several: int) -> None:
+    values = data.draw(st.lists(st.tuples(*[NUMBERS] * count), min_size=several, max_size=several))
+    times = data.draw(st.lists(TIMES, min_size=several, max_size=several))
+    processors = data.draw(st.lists(st.sampled_from([1, 2, 7]), min_size=several, max_size=several))
+    runs = [
+        TimedRun(dict(zip("abc", place, strict=False)), ranks, seconds)
+        for place, ranks, seconds in zip(values, processors, times, strict=True)
+    ]
+    try:
+        fitted = fit_runs("p", runs)
+    except UserError as refusal:
+        said = str(refusal)
+    else:
+        said = ""
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "p.psl")
+            file.write_text(model_text(fitted, "2026-11-23"))
+            assert check_files([file]) == []
+            model = load(file)
+            for run in runs:
+                expected = fitted.predict(run.parameters, run.processors)
+                assert profile(model, HOSTS, [run.processors], run.parameters)[0] == pytest.approx(expected, rel=1e-6)
+                assert error(model, HOSTS, [run.processors], run.parameters) is not None
+    assert "\n" not in said

@@ -35,7 +35,7 @@ __all__ = ["fit"]
 
 def fit(
     application: Annotated[str, typer.Argument(metavar="APP", help="The program, as `task list` shows it.")],
-    records: Annotated[list[Path] | None, typer.Argument(metavar="[RECORDS.jsonl…]", help="Records of runs.")] = None,
+    records: Annotated[list[Path] | None, typer.Argument(metavar="RECORDS.jsonl", help="Records of runs.")] = None,
     table: TableOption = None,
     tasks: TasksOption = False,
     numbers: NumbersOption = "",
