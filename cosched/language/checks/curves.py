@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["check_curves", "curve_points"]
 
 _FEWEST, _MOST = 2, 1000
+_STEEPEST = 1e100  # a line any steeper has no numbers
 
 
 def curve_points(config: Config) -> Mapping[str, Points]:
@@ -60,7 +61,7 @@ def _check_points(curve: Curve, kind: CurveKind, report: Callable[[Node, str], N
     dimensions = Dimensions({}, (), report)
     if not _FEWEST <= len(curve.points) <= _MOST:
         report(curve, f"{curve.name} has {len(curve.points)} points: a curve has {_FEWEST} to {_MOST}")
-    before = -math.inf
+    before, cost_before = -math.inf, math.nan
     for point in curve.points:
         for expression, dimension in ((point.size, SIZE), (point.cost, kind.dimension)):
             message = misfit(dimensions.of(expression), dimension)
@@ -72,7 +73,10 @@ def _check_points(curve: Curve, kind: CurveKind, report: Callable[[Node, str], N
                 report(point.size, f"a size of {size:g} bytes: it is finite and not negative")
             elif size <= before:
                 report(point.size, f"{size:g} bytes is not more than {before:g}: sizes grow from point to point")
+            elif cost is not None and abs(cost - cost_before) / (size - before) > _STEEPEST:
+                report(point.cost, f"{cost:g} in {curve.name} is too far from {cost_before:g} for so few bytes more")
             before = max(before, size)
+        cost_before = math.nan if cost is None else cost
         if cost is not None and not 0 < cost < math.inf:
             report(point.cost, f"{cost:g} in {curve.name}: it is finite and more than 0")
 

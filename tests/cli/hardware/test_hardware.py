@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.cli.main import run
+from cosched.measurement.samples import Samples
 from cosched.measurement.writing import MeasuredMachine
 from tests.measurement.makers import FACTS, made_up_samples
 
@@ -70,3 +71,16 @@ def test_what_differs_is_shown_and_ends_with_1(old: Path, tmp_path: Path, capsys
     assert "operation" in said
     assert "1.50" in said
     assert "memory" not in said
+
+
+@pytest.mark.parametrize(("factor", "code"), [(1.5, 0), (3.0, 1), (0.3, 1)])
+def test_noise_differs_where_it_has_doubled_or_halved(
+    old: Path, tmp_path: Path, factor: float, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = made_up_samples()
+    changed = {name: list(samples.of(name)) for name in samples}
+    changed["noise deviation"] = [factor * value for value in changed["noise deviation"]]
+    new = tmp_path / "new.samples.json"
+    new.write_text(MeasuredMachine("new", FACTS, Samples(changed)).samples_text())
+    assert run(["hardware", "compare", str(old), str(new)]) == code
+    assert ("noise deviation" in capsys.readouterr().out) == bool(code)

@@ -51,6 +51,7 @@ def test_curves_noise_and_blocks() -> None:
         ("memory { curve = [1: 2, 1: 3]; }", "1 bytes is not more than 1: sizes grow from point to point"),
         ("memory { curve = [1: 2, 2: 0]; }", "0 in curve: it is finite and more than 0"),
         ("memory { curve = [-1: 2, 2: 1]; }", "a size of -1 bytes: it is finite and not negative"),
+        ("mpi { points = [0: 1e308, 1e-300: 1]; }", "1 in points is too far from 1e+308 for so few bytes more"),
         ("memory { curve = [1: x, 2: 1]; }", "a number is needed here"),
         ("memory { curve = [1 us: 3, 2: 1]; }", "a time does not fit: a size in bytes is needed for curve"),
         ("memory { curve = [1: 3 us, 2: 1]; }", "a time does not fit: a rate is needed for curve"),
