@@ -256,6 +256,9 @@ def _rounded_up(error: float) -> float:
 
 def _wishes(fitted: Fitted) -> list[str]:
     seen, found = fitted.seen, []
+    if not fitted.chosen.law.formula.grows:
+        varied = ", ".join(fitted.points.names[place] for place in fitted.points.varying)
+        found.append(f"The run time was not seen to grow with {varied} by more than repeats differ: run larger sizes")
     if fitted.noise is None:
         found.append("No size was run twice, so that it is not known how far repeats differ: run one again")
     for name, values in seen.values.items():

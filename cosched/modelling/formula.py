@@ -132,6 +132,11 @@ class Formula:
     costs: tuple[float, ...]
     working_set: WorkingSet | None = None
 
+    @property
+    def grows(self) -> bool:
+        """Return whether it depends on a parameter."""
+        return any(any(term.powers) or any(term.logs) for term in self.terms)
+
     def at(self, values: Floats, processors: Floats) -> Floats:
         """Return its value at points, see `Term.at`."""
         return np.asarray(self.columns(values, processors) @ np.array(self.costs))

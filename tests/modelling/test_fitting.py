@@ -54,6 +54,8 @@ def test_it_says_what_to_run_next() -> None:
     first, gap, *_ = fit_runs("heat", stencil_runs(repeats=1, sides=(64, 80, 1024, 1100, 1200))).wishes()
     assert "run one again" in first
     assert gap == "Nothing between nx = 80 and 1024 has been seen: run nx=286"
+    flat, *_ = fit_runs("heat", stencil_runs(0.3, law=lambda _nx, _ny, _count: 0.01)).wishes()
+    assert flat == "The run time was not seen to grow with nx, ny by more than repeats differ: run larger sizes"
     alone = " ".join(fit_runs("heat", stencil_runs(counts=(2,))).wishes())
     assert "Only Nproc = 2 has been seen, and the model says nothing of others: run on 4" in alone
 
