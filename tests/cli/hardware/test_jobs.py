@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.api.documents import HostView
+from cosched.api.documents import HostView, TokenRequest
 from cosched.cli.hardware.jobs import chosen_hosts
 from cosched.cli.main import run
 from cosched.errors import UserError
@@ -52,8 +52,17 @@ def test_places_to_measure_exclude_each_other(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.daemon
-def test_hosts_of_local_slots_are_measured_by_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_hosts_of_local_slots_are_measured_by_tasks_of_administrators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with QuickSite("local", scale=0.05, hosts=3) as site, site.client() as client:
+        token = client.create_token(TokenRequest(user="ann", role="user")).token
+        with monkeypatch.context() as patch:
+            patch.setenv("COSCHED_TOKEN", token)
+            words = ["hardware", "measure", "a", "--hosts", "host01", "--folder", str(tmp_path)]
+            assert run([*words, "--server", site.server]) == 1
+        assert "this token may not be used for that" in capsys.readouterr().err
+        assert (client.tasks().total, list(tmp_path.iterdir())) == (0, [])
         measure_two_hosts(site, client, tmp_path)
         said = capsys.readouterr().out
         assert {"hosts", "deviations", "built"} <= set(json.loads(said))
