@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JobWatch", "merged_report"]
 
+_NO_MORE_THAN_THE_CODE = ("failed", "failed: NonZeroExitCode")  # of Slurm's reasons; people want to know the code
 _STAMPS_OVERDUE = 5.0  # seconds after which a running job whose stamps cannot be seen counts as running all the same
 _STAMP_PERIOD = 0.05  # seconds between two looks at the stamps
 _SHORTEST_POLL = 0.25  # seconds after which Slurm is asked for a job whose end is near
@@ -54,6 +55,8 @@ def merged_report(
     if started is not None and finished is not None:
         finished = max(started, finished)  # Slurm cuts off its seconds
     code = _merged_exit_code(state, record, stamps)
+    if state is JobState.FAILED and code and reason in _NO_MORE_THAN_THE_CODE:
+        reason = ""
     return JobReport(
         attempt, state, record.job, started, finished, code, reason, (stamps.hosts or record.hosts) if begun else ()
     )

@@ -226,3 +226,19 @@ def test_what_ended_at_the_fence_was_removed() -> None:
 
 def test_the_unknown_stays_unknown() -> None:
     assert _state(_job_record(JobState.UNKNOWN), _BEGAN) is JobState.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "told"),
+    [
+        ("failed: NonZeroExitCode", 3, ""),
+        ("failed", 3, ""),
+        ("failed: NonZeroExitCode", None, "failed: NonZeroExitCode"),
+        ("timeout: TimeLimit", 3, "timeout: TimeLimit"),
+    ],
+)
+def test_a_reason_that_says_no_more_than_the_code_is_left_out(reason: str, code: int | None, told: str) -> None:
+    record = replace(_record(JobState.FAILED, exit_code=code), reason=reason)
+    report = merged_report("a", record, ProcessStamps(), fenced=False, now=1000.0)
+    assert report is not None
+    assert (report.exit_code, report.reason) == (code, told)
