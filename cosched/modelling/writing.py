@@ -63,12 +63,14 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def model_text(fitted: Fitted, day: str) -> str:
+def model_text(fitted: Fitted, day: str, also: Iterable[int] = ()) -> str:
     """Return a model in its canonical layout.
 
     Args:
         fitted: what the runs taught.
         day: when, as people write it.
+        also: of runs on one number of processors, other numbers with the same times: those that the hosts have, where a
+            program did not use all of them.
 
     Raises:
         UserError: a name that PSL does not take.
@@ -77,11 +79,11 @@ def model_text(fitted: Fitted, day: str) -> str:
     check_text(fitted.hardware, "class")
     for name in fitted.points.names:
         check_name(name, "parameter")
-    text = "".join(f"{line}\n" for line in _lines(fitted, day))
+    text = "".join(f"{line}\n" for line in _lines(fitted, day, also))
     return format_source(Source(f"{fitted.application}.psl", text))
 
 
-def _lines(fitted: Fitted, day: str) -> Iterator[str]:
+def _lines(fitted: Fitted, day: str, also: Iterable[int]) -> Iterator[str]:
     seen, law = fitted.seen, fitted.chosen.law
     counts = ", ".join(map(str, seen.processors))
     yield f"(* {fitted.application}, fitted by `{TOOL}` on {day} to {fitted.runs} runs{_of_class(fitted.hardware)}"
@@ -110,7 +112,8 @@ def _lines(fitted: Fitted, day: str) -> Iterator[str]:
     formula = law.formula.psl(fitted.points.names)
     if len(seen.processors) == 1:
         yield "        (* Runs on other numbers of processors teach what those take. *)"
-        yield f"        measured ({PROCESSORS}) {{ {seen.processors[0]}: {formula} }}"
+        same = sorted({seen.processors[0], *also})
+        yield f"        measured ({PROCESSORS}) {{ {', '.join(f'{count}: {formula}' for count in same)} }}"
     else:
         yield f"        compute <is measured, {formula}>;"
     yield "    }"

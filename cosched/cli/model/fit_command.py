@@ -78,8 +78,9 @@ def fit(
     if derived is not None:
         fit_derived(derived, file, runs, machine, blocks=blocks, json=json)
         return
+    also = set() if machine is None else {run.hosts * machine.processors for run in runs}
     fitted = fit_runs(name, runs, () if machine is None or machine.memory is None else machine.memory.sizes)
-    write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d")))
+    write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d"), also))
     load(file, model_folders())  # what was written can be read
     print_answer(json, {"file": str(file), **_figures(fitted)}, lambda: _lines(fitted, file, machine))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -152,3 +153,14 @@ def test_records_become_a_model_and_are_held_against_it(folder: Path) -> None:
         run("validate", "heat.psl", "--records", "held.jsonl")
     with pytest.raises(UserError, match="no run is on hosts of class none"):
         run("fit", "heat", "runs.jsonl", "--class", "none")
+
+
+def test_a_serial_program_is_covered_on_hosts_of_several_processors(folder: Path) -> None:
+    (folder / "node_b.hmcl").write_text("config node_b { hardware { processors = 2; } clc { AFDG = 1 ns; } }")
+    line = ObservedRun("one", "", {"n": 1.0}, 1, 1, "node_b", 1.0, 1.0, (1.0,), 0.0, 0, False, 0)
+    sizes = [replace(line, parameters={"n": float(n)}, wall=1e-3 * n) for n in (10, 20, 50, 90)]
+    (folder / "one.jsonl").write_text("".join(map(record_line, sizes)))
+    run("fit", "one", "one.jsonl")
+    assert "cannot be used" not in run("predict", "one.psl", "--hosts", "1", "--set", "n=50")
+    assert "cannot be used" not in run("predict", "one.psl", "--hosts", "1", "--hardware", "x86_64_gigabit")
+    assert "1 of" not in run("validate", "one.psl", "--records", "one.jsonl")
