@@ -3,21 +3,10 @@
  * It begins with an eigenvector of the iteration, so that each step multiplies all cells by a number that is known:
  * the result is checked against it. Every CHECK steps all processes agree on how much changed.
  */
+#include "kernel.h"
 #include <math.h>
-#include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-static int argument(int count, char **words, int place)
-{
-    char *end;
-    long value = place < count ? strtol(words[place], &end, 10) : 0;
-    if (place >= count || *end || value < 1 || value > 1000000) {
-        fprintf(stderr, "heat: give NX NY STEPS CHECK, each 1 to 1000000\n");
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    return (int)value;
-}
+static const char *usage = "heat: give NX NY STEPS CHECK, each at least 1";
 
 static void exchange(double *u, int rows, int ny, int up, int down)
 {
@@ -45,18 +34,15 @@ static double update(const double *u, double *v, int rows, int ny)
 
 int main(int count, char **words)
 {
-    int rank, size;
-    MPI_Init(&count, &words);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int nx = argument(count, words, 1), ny = argument(count, words, 2);
-    int steps = argument(count, words, 3), check = argument(count, words, 4);
+    begin(&count, &words);
+    int nx = argument(count, words, 1, usage), ny = argument(count, words, 2, usage);
+    int steps = argument(count, words, 3, usage), check = argument(count, words, 4, usage);
+    if (size > nx) refuse("heat: there are more processes than rows");
     int first = (int)((long)nx * rank / size), rows = (int)((long)nx * (rank + 1) / size) - first;
     int up = rank ? rank - 1 : MPI_PROC_NULL, down = rank < size - 1 ? rank + 1 : MPI_PROC_NULL;
     double *u = calloc((rows + 2) * (size_t)ny, sizeof *u), *v = calloc((rows + 2) * (size_t)ny, sizeof *v);
     double wide = M_PI / (nx + 1), high = M_PI / (ny + 1), factor = 0.5 * (cos(wide) + cos(high)), changed = 0;
     double begun = MPI_Wtime();
-    if (rows < 1) fprintf(stderr, "heat: there are more processes than rows\n"), MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 1; i <= rows; i++)
         for (int j = 0; j < ny; j++) u[i * (size_t)ny + j] = sin(wide * (first + i)) * sin(high * (j + 1));
     for (int step = 1; step <= steps; step++) {
@@ -66,19 +52,16 @@ int main(int count, char **words)
         u = v;
         v = other;
     }
-    double off = 0, worst = 0, scale = pow(factor, steps);
+    double off = 0, scale = pow(factor, steps);
     for (int i = 1; i <= rows; i++)
         for (int j = 0; j < ny; j++) {
             double exact = scale * sin(wide * (first + i)) * sin(high * (j + 1));
             off = fmax(off, fabs(u[i * (size_t)ny + j] - exact));
         }
-    MPI_Allreduce(&off, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    int right = worst < 1e-9;
-    if (!rank)
-        printf("heat %d x %d, %d steps on %d: %s, off by %.1e, %.6f s\n", nx, ny, steps, size, right ? "right" : "WRONG",
-               worst, MPI_Wtime() - begun);
+    off = largest(off);
+    char what[99];
+    snprintf(what, sizeof what, "heat %d x %d, %d steps", nx, ny, steps);
     free(u);
     free(v);
-    MPI_Finalize();
-    return !right;
+    return finish(what, off < 1e-9, off, MPI_Wtime() - begun);
 }
