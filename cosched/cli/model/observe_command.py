@@ -60,7 +60,9 @@ def observe(
 
 def _lines(seen: Observation, out: Path) -> list[str]:
     record = seen.record
-    waited = f"{record.delay / record.wall / len(record.cpu):.1%} waited for a processor"
+    waited = (
+        f"{record.delay / record.wall:.1%} of it waited for processors{', all ranks together' if record.shim else ''}"
+    )
     seconds = f"{figure(record.wall, 3)} s" if record.wall >= 1 else f"{figure(1e3 * record.wall, 3)} ms"
     took = f"{seconds}, {waited}; {record.rss / (1 << 20):.0f} MiB{' a rank' if record.shim else ''}"
     if record.shim:
