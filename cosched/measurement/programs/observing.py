@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -32,7 +33,7 @@ __all__ = ["Observation", "observed", "shim_library"]
 _PRELOAD = "LD_PRELOAD"
 _COMPILE_LIMIT = 60.0  # seconds
 _VERSIONS = ("MPI", "MPICH", "OMPI", "I_MPI")  # macros of mpi.h whose names begin so tell its version
-_POLL = 0.01
+_FIRST_LOOK, _LAST_LOOK = 0.02, 5.0  # seconds between looks at its memory, ever more rarely: each takes its processor
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 _MOST_TRACE = 256 << 20  # bytes of what a process wrote
 _A_PART = 1 << 20
@@ -175,17 +176,21 @@ def _run(command: Sequence[str], environment: Mapping[str, str], limit: float) -
         process = subprocess.Popen(command, env=environment, start_new_session=True)
     except OSError as error:
         raise UserError(f"{command[0]} cannot be started ({error.strerror}): check its path and its rights") from error
-    end, ended, memory = time.monotonic() + limit, False, 0
+    end, ended, memory, pause = time.monotonic() + limit, False, 0, _FIRST_LOOK
+    handle = os.pidfd_open(process.pid)
+    poll = select.poll()
+    poll.register(handle, select.POLLIN)
     try:
         while not ended:
-            ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
-            if not ended and time.monotonic() > end:
+            left = end - time.monotonic()
+            if left <= 0:
                 raise UserError(f"{command[0]} was ended after {limit:g} s: give a smaller size, or a larger --limit")
+            ended = bool(poll.poll(1000 * min(pause, left)))
             if not ended:
-                memory = max(memory, _memory(process.pid))
-                time.sleep(_POLL)
+                memory, pause = max(memory, _memory(process.pid)), min(2 * pause, _LAST_LOOK)
         delay = _waited(process.pid)
     finally:
+        os.close(handle)
         if not ended:
             _end(process)
     code = process.wait()
