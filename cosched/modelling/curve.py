@@ -22,8 +22,7 @@ __all__ = ["Curve", "correction_curve"]
 
 MOST_KNOTS = 12
 _MOST_RUNS = 24  # evenly from all; more teach so few knots little
-_SHORTEST = 1e-6  # microseconds; far below all knots
-_SCALE = 1e3  # the shortest run's number: a history takes logarithms of numbers well above 1
+_SHORTEST = 1e-300  # microseconds; of nothing there is no logarithm
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +66,15 @@ def correction_curve(stated: Floats, measured: Floats) -> Curve | None:
         return None
     order = np.argsort(stated)
     chosen = order[np.linspace(0, len(order) - 1, min(len(order), _MOST_RUNS)).round().astype(int)]
-    least = float(stated.min())
     history = History(
-        Run((_SCALE * float(stated[place]) / least,), 1, "", float(measured[place]), stated=float(stated[place]))
-        for place in chosen
+        Run((float(stated[place]),), 1, "", float(measured[place]), stated=float(stated[place])) for place in chosen
     )
     logs = np.unique(np.log(stated * 1e6).round(6))
     logs = np.unique(logs[np.linspace(0, len(logs) - 1, min(len(logs), MOST_KNOTS)).round().astype(int)])
     factors = []
     for log in logs.tolist():
         seconds = float(np.exp(log)) / 1e6
-        median, _ = history.predict((_SCALE * seconds / least,), [1], "", stated=[seconds])
+        median, _ = history.predict((seconds,), [1], "", stated=[seconds])
         factors.append(float(np.log(median[0] / seconds)))
     rises = np.diff(factors) / np.diff(logs)
     slopes = [float(number(value)) for value in np.diff([0.0, *rises.tolist(), 0.0]).tolist()]

@@ -15,6 +15,7 @@ from cosched.language import Source, check_files, format_source
 from cosched.modelling.fitting import fit_runs
 from cosched.modelling.points import TimedRun
 from cosched.modelling.writing import check_name, check_text, model_name, model_text
+from tests.exploring import examples
 from tests.modelling.makers import stencil_runs
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ NUMBERS = st.one_of(st.integers(1, 5000).map(float), st.floats(1e-6, 1e12))
 TIMES = st.floats(1e-9, 3e8)
 
 
-@settings(max_examples=10, phases=[Phase.explicit, Phase.generate])  # an example takes a second
+@settings(max_examples=examples(10), phases=[Phase.explicit, Phase.generate])  # an example takes a second
 @given(st.data(), st.integers(1, 3), st.integers(3, 12))
 def test_any_runs_make_a_sound_model_or_one_line(data: st.DataObject, count: int, several: int) -> None:
     values = data.draw(st.lists(st.tuples(*[NUMBERS] * count), min_size=several, max_size=several))
