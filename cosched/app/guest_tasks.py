@@ -91,18 +91,22 @@ class CarriedModels:
         """Return a user's model with every file of ours that it includes; errors as `gathered`."""
         return self.gathered(str(self._kept(ModelBundle("model", (ModelBundleFile("model.psl", text),)))))
 
-    def profile(self, model: ModelBundle, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def profile(
+        self, model: ModelBundle, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
+    ) -> Profile:
         """Return what a model that came with a task predicts on 1…hosts hosts.
+
+        Each host gets so many `ranks`; 0: one for each processor.
 
         Raises:
             UserError: the model or the hardware is at fault, in one line.
             SystemFault: the model cannot be written down.
         """
-        key = (model_digest(model), hardware, hosts, tuple(sorted(values.items())))
+        key = (model_digest(model), hardware, hosts, ranks, tuple(sorted(values.items())))
         with self._guard:
             known = self._profiles.get(key)
         if known is None:  # evaluated without the guard: known profiles need not wait for others' models
-            known = self._predictor.file_profile(self._kept(model), values, hardware, hosts)
+            known = self._predictor.file_profile(self._kept(model), values, hardware, hosts, ranks)
             with self._guard:
                 self._profiles[key] = known
                 if len(self._profiles) > _MOST_REMEMBERED:
@@ -246,7 +250,8 @@ class GuestValidator:
         classes = domain.classes or (self._hardware,)
         most = min(document.most or domain.hosts, domain.hosts)
         model = document.model
-        profiles = [replace(self._models.profile(model, values, name, most), hardware=name) for name in classes]
+        ranks = _ranks(document)
+        profiles = [replace(self._models.profile(model, values, name, most, ranks), hardware=name) for name in classes]
         return slowest_profile(profiles, "+".join(classes))
 
     def _request(self, document: TaskDocument, asked: TaskSpec, profile: Profile) -> TaskRequest:
@@ -264,6 +269,10 @@ class GuestValidator:
         if not self._terms.commands:
             raise UserError(f"{_refused_subject(document)} not run for others here")
         return replace(request, application="", parameters={})
+
+
+def _ranks(document: TaskDocument) -> int:
+    return 0 if document.launch is None else document.launch.ranks(document.processes_per_host or 1)
 
 
 def _refused_subject(document: TaskDocument) -> str:
@@ -289,7 +298,7 @@ class ModelKnowledge:
     def __init__(self, catalogue: Catalogue, models: CarriedModels) -> None:
         self._catalogue = catalogue
         self._models = models
-        self._known: dict[tuple[str, str, str, int], Profile | None] = {}
+        self._known: dict[tuple[str, str, str, int, int], Profile | None] = {}
         self._guard = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "foresee-elsewhere")
         self._closed = False
@@ -341,7 +350,7 @@ class ModelKnowledge:
         if document.model is None:
             return _users_profile(document.seconds[:hosts])
         hosts = min(hosts, document.most or hosts)
-        key = (model_digest(document.model), repr(document.parameters), hardware, hosts)
+        key = (model_digest(document.model), repr(document.parameters), hardware, hosts, _ranks(document))
         with self._guard:
             if key in self._known or self._closed:  # the engine goes on asking until it has ended, too
                 return self._known.get(key)
@@ -360,9 +369,10 @@ class ModelKnowledge:
     def _evaluated(self, document: TaskDocument, hardware: str, hosts: int) -> Profile:
         assert document.model is not None
         values = {one.name: one.entry for one in document.parameters if one.entry is not None}
-        return self._models.profile(document.model, values, hardware, hosts).limited(hosts, document.least)
+        found = self._models.profile(document.model, values, hardware, hosts, _ranks(document))
+        return found.limited(hosts, document.least)
 
-    def _find_out(self, key: tuple[str, str, str, int], evaluate: Callable[[], Profile]) -> None:
+    def _find_out(self, key: tuple[str, str, str, int, int], evaluate: Callable[[], Profile]) -> None:
         try:
             found: Profile | None = evaluate()
         except CoschedError:

@@ -99,6 +99,10 @@ class LaunchMode(StrEnum):
         """Return whether one process is started, on the first host."""
         return self is not LaunchMode.EACH
 
+    def ranks(self, processes_per_host: int) -> int:
+        """Return how many ranks each host gets; 0 where no launcher of MPI says it, as programs start their own."""
+        return processes_per_host if self in (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL) else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:

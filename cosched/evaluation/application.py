@@ -12,13 +12,14 @@ from cosched.language.arithmetic import UndefinedError, constant, value
 from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.library import default_library, locate
 from cosched.language.linker import Linker
-from cosched.language.syntax import Assign, Text, walk
-from cosched.language.vocabulary import PROCESSORS
+from cosched.language.syntax import Assign, Number, Text, walk
+from cosched.language.vocabulary import HARDWARE_OBJECT, PROCESSORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from cosched.evaluation.hardware import Hardware
     from cosched.language.linker import Linked
     from cosched.language.syntax import Expression
 
@@ -48,6 +49,21 @@ class Application:
     def decompose(self) -> tuple[str, ...]:
         """Variables that the number of hosts is factored into; empty without the option."""
         return tuple(part.strip() for part in self._option("decompose").split(",")) if self._option("decompose") else ()
+
+    @cached_property
+    def serial(self) -> bool:
+        """Whether it states that it is for one processor: `hardware: Nproc = 1`."""
+        item = self.root.object
+        return any(
+            assign.name == PROCESSORS and isinstance(assign.value, Number) and assign.value.value == 1
+            for link in item.links
+            if link.target == HARDWARE_OBJECT
+            for assign in link.assigns
+        )
+
+    def on_its_processors(self, hardware: Hardware) -> Hardware:
+        """Return hosts with those processors that it uses: of a serial program's host all but one are idle."""
+        return hardware.with_processors(1) if self.serial else hardware
 
     def _option(self, name: str) -> str:
         option = self.root.object.option(name)

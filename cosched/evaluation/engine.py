@@ -63,7 +63,8 @@ def profile(
         ModelError: the model cannot be evaluated; or it covers none of the numbers of hosts.
     """
     key = hosts if isinstance(hosts, range) else tuple(hosts)
-    return _profile(application, hardware, key, tuple((parameters or {}).items()), steps).copy()
+    machine = application.on_its_processors(hardware)
+    return _profile(application, machine, key, tuple((parameters or {}).items()), steps).copy()
 
 
 @lru_cache(maxsize=256)
@@ -223,6 +224,7 @@ def evaluate(
         ModelError: the model cannot be evaluated on that number of hosts.
     """
     given, budget, known = checked_parameters(application, parameters or {}), Budget(steps), sites(application.root).all
+    hardware = application.on_its_processors(hardware)
     try:
         _, course = _together(application, hardware, [hosts], given, budget, remember=True)
         together = math.isfinite(course.latest[0])

@@ -6,7 +6,8 @@ Start at `load_hardware` and `Hardware`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cosched.evaluation.budget import fail
@@ -69,6 +70,17 @@ class Hardware:
     def classes(self) -> tuple[Hardware, ...]:
         """The kinds of hosts, in order."""
         return tuple(dict.fromkeys(self.hosts)) or (self,)
+
+    def with_processors(self, count: int) -> Hardware:
+        """Return the same with another number of processors on each host: those that a program uses there."""
+        return _with_processors(self, count)
+
+
+@lru_cache(maxsize=64)  # the same one each time: what is remembered of a hardware is found by its identity
+def _with_processors(hardware: Hardware, count: int) -> Hardware:
+    hosts = tuple(host.with_processors(count) for host in hardware.hosts)
+    same = hardware.processors == count and hosts == hardware.hosts
+    return hardware if same else replace(hardware, processors=count, hosts=hosts)
 
 
 def load_hardware(

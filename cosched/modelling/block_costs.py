@@ -272,9 +272,10 @@ class _At:
 
     def __init__(self, application: Application, points: Points, place: int, hardware: Hardware) -> None:
         self._application = application
-        self._hardware = hardware
+        processors = int(points.processors[place])
+        self._hardware = hardware.with_processors(min(processors, hardware.processors))
         self._values = dict(zip(points.names, map(float, points.values[place]), strict=True))
-        self._hosts = max(1, round(points.processors[place] / hardware.processors))
+        self._hosts = max(1, round(processors / hardware.processors))
 
     def seconds(self, costs: Mapping[str, float]) -> float:
         """Return the run time with these costs."""

@@ -22,7 +22,7 @@ __all__ = ["ModelPredictor", "predict_profile"]
 
 _MOST_REMEMBERED = 4096
 _LONGEST_TEXT = 256 * 1024
-_Key = tuple[str, str, int, tuple[tuple[str, float], ...]]
+_Key = tuple[str, str, int, int, tuple[tuple[str, float], ...]]
 _Content = tuple[tuple[str, int, int], ...]
 
 
@@ -48,7 +48,12 @@ class ModelPredictor:
         self._profiles: OrderedDict[_Key, Profile] = OrderedDict()
 
     def profile(
-        self, application: CatalogueEntry, values: Mapping[str, ParameterValue], hardware: str, hosts: int
+        self,
+        application: CatalogueEntry,
+        values: Mapping[str, ParameterValue],
+        hardware: str,
+        hosts: int,
+        ranks: int = 0,
     ) -> Profile:
         """Return the predicted run time on 1, 2, … hosts.
 
@@ -57,23 +62,26 @@ class ModelPredictor:
             values: values of its parameters, checked.
             hardware: name or path of the resource model.
             hosts: how many there are; counts beyond what the application can use are left out.
+            ranks: how many each host gets; 0: one for each of its processors.
 
         Raises:
             UserError: the model or its hardware is at fault, in one line with file, line and column.
         """
         entering = application.model_parameters(values)
-        return self.model_profile(application.model, entering, hardware, min(hosts, application.hosts.max))
+        return self.model_profile(application.model, entering, hardware, min(hosts, application.hosts.max), ranks)
 
-    def model_profile(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def model_profile(
+        self, model: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
+    ) -> Profile:
         """Return the run time that a model predicts on 1, 2, … hosts; see `profile`."""
-        key = (model, hardware, hosts, tuple(sorted(values.items())))
+        key = (model, hardware, hosts, ranks, tuple(sorted(values.items())))
         known = self._known(key)
         if known is None:
             with self._evaluating:
                 known = self._known(key)  # another thread may have asked for the same before
                 if known is None:
                     content = self._content
-                    known = self._evaluate(model, values, hardware, hosts)
+                    known = self._evaluate(model, values, hardware, hosts, ranks)
                     self._remember(key, known, content)
         return known
 
@@ -96,7 +104,9 @@ class ModelPredictor:
             if len(self._profiles) > _MOST_REMEMBERED:
                 self._profiles.popitem(last=False)
 
-    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def text_profile(
+        self, text: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
+    ) -> Profile:
         """Return the prediction of a model given as text; it is not kept.
 
         Raises:
@@ -110,11 +120,13 @@ class ModelPredictor:
             try:
                 model = evaluation.load(path, self._folders)
                 machine = evaluation.load_hardware(hardware, self._folders)
-                return predict_profile(model, machine, values, hosts)
+                return predict_profile(model, machine, values, hosts, ranks)
             except UserError as error:
                 raise UserError(str(error).replace(str(path), "your model")) from error
 
-    def file_profile(self, path: Path, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def file_profile(
+        self, path: Path, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
+    ) -> Profile:
         """Return the prediction of a model that may include only files beside it.
 
         The prediction is not kept.
@@ -123,9 +135,9 @@ class ModelPredictor:
             UserError: the model or its hardware is at fault, in one line.
         """
         model = evaluation.load(path, (path.parent,))
-        return predict_profile(model, evaluation.load_hardware(hardware, self._folders), values, hosts)
+        return predict_profile(model, evaluation.load_hardware(hardware, self._folders), values, hosts, ranks)
 
-    def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> Profile:
         models, machines = self._models, self._hardware  # others are begun when a file has changed
         model = models.get(name)
         if model is None:
@@ -133,7 +145,7 @@ class ModelPredictor:
         machine = machines.get(hardware)
         if machine is None:
             machine = machines[hardware] = evaluation.load_hardware(hardware, self._folders)
-        return predict_profile(model, machine, values, hosts)
+        return predict_profile(model, machine, values, hosts, ranks)
 
     def _forget_if_changed(self) -> None:
         content = tuple(_stamps(self._folders))
@@ -145,15 +157,17 @@ class ModelPredictor:
 
 
 def predict_profile(
-    model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float], hosts: int
+    model: evaluation.Application, machine: evaluation.Hardware, values: Mapping[str, float], hosts: int, ranks: int = 0
 ) -> Profile:
     """Return a model's run time on 1…hosts hosts.
 
-    It has a range where the model states its error.
+    It has a range where the model states its error. Each host gets so many `ranks`; 0: one for each processor.
 
     Raises:
         UserError: the model is at fault, in one line.
     """
+    if ranks:
+        machine = machine.with_processors(ranks)
     seconds = evaluation.profile(model, machine, range(1, hosts + 1), values)
     error = evaluation.error(model, machine, range(1, hosts + 1), values)
     low, high = (None, None) if error is None else (tuple(end.tolist()) for end in error.around(seconds))

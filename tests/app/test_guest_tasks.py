@@ -12,6 +12,7 @@ from cosched import resources
 from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge, model_digest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.validation import TaskValidator
+from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.handovers import DocumentParameter, ModelBundle, ModelBundleFile, TaskDocument
 from cosched.errors import UserError
@@ -182,6 +183,24 @@ def test_a_users_own_model_travels_as_any(home: Domain, tmp_path: Path) -> None:
     assert guest.profile is not None
     assert guest.profile.seconds == pytest.approx(predicted.seconds)
     assert home.knowledge.document(change_task(task, model="nonsense"), 8) is None
+
+
+def test_a_guests_ranks_are_those_that_its_launcher_starts(home: Domain, tmp_path: Path) -> None:
+    text = "application quarter { proc exec init { step cpu { confdev 80 s / Nproc; } } }"
+    predicted = ModelPredictor([resources.models()]).text_profile(text, {}, HARDWARE, 2, 4)
+    task = make_task(9, name="own", command=("/opt/run",), profile=predicted, model=text, deadline=NOW + 60)
+    task = change_task(task, launch=LaunchMode.OPENMPI, processes_per_host=4)
+    document = home.knowledge.document(task, 2)
+    assert document is not None
+    there = Domain(tmp_path, "ranks", GuestTerms(commands=True))
+    guest = there.guests.task(replace(document, deadline=60.0), "home", there.state)
+    assert guest.profile is not None
+    assert guest.profile.seconds[:2] == pytest.approx((20.0, 10.0))
+    assert home.knowledge.profile(document, HARDWARE, 2) is None
+    home.knowledge._pool.shutdown(wait=True)
+    found = home.knowledge.profile(document, HARDWARE, 2)
+    assert found is not None
+    assert found.seconds == pytest.approx((20.0, 10.0))
 
 
 NATIVE = NativeDescription("slurm", {"partition": "long", "mem": "2G"}, "#!/bin/sh\nsrun ./sweep3d\n")

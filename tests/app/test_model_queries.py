@@ -27,10 +27,12 @@ class SlowPredictor(ModelPredictor):
         self.began, self.released = threading.Event(), threading.Event()
         self.seconds = seconds
 
-    def model_profile(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def model_profile(
+        self, model: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
+    ) -> Profile:
         self.began.set()
         self.released.wait(self.seconds)
-        return super().model_profile(model, values, hardware, hosts)
+        return super().model_profile(model, values, hardware, hosts, ranks)
 
 
 @pytest.fixture

@@ -77,7 +77,12 @@ class Halving:
     """Predicts work / n on n hosts, twice that on the class "slow"; the model "broken" is at fault."""
 
     def profile(
-        self, application: CatalogueEntry, values: Mapping[str, ParameterValue], hardware: str, hosts: int
+        self,
+        application: CatalogueEntry,
+        values: Mapping[str, ParameterValue],
+        hardware: str,
+        hosts: int,
+        ranks: int = 0,
     ) -> Profile:
         if application.model == "broken":
             raise UserError("models/broken.psl:3:7: 'Nprok' is not declared: did you mean Nproc?")
@@ -85,7 +90,9 @@ class Halving:
         work = float(values["work"]) * factor
         return Profile(tuple(work / count for count in range(1, hosts + 1)), PredictionSource.MODEL, hardware)
 
-    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def text_profile(
+        self, text: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
+    ) -> Profile:
         if text != "a model":
             raise UserError("your model:1:1: a model is wanted")
         return Profile(tuple(values["work"] / count for count in range(1, hosts + 1)), PredictionSource.MODEL, hardware)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cosched.errors import UserError
-from cosched.evaluation import CountError, engine, evaluate, load, load_hardware, profile
+from cosched.evaluation import CountError, engine, error, evaluate, load, load_hardware, profile
 from cosched.language import ModelError
 
 if TYPE_CHECKING:
@@ -396,3 +396,19 @@ def test_the_budget_grows_with_the_numbers_of_hosts_but_not_for_one_of_them(
     assert profile(application, plain, [2, 1]).tolist() == [0, 0]
     with pytest.raises(ModelError, match="stopped here after 1000 steps"):
         profile(application, plain, range(1, 100), {"n": 1000})
+
+
+def test_a_serial_program_leaves_the_other_processors_of_its_host_idle(
+    model: Callable[[str], Application], plain: Hardware
+) -> None:
+    application = model("""application model { include hardware; var numeric: n = 3;
+        option { error = 0.1 * Nproc; } link { hardware: Nproc = 1; }
+        proc exec init { step cpu { confdev n; } } }""")
+    host = replace(plain, processors=4)
+    assert profile(application, host, [1, 2]).tolist() == [pytest.approx(3e-6), math.inf]
+    assert len(evaluate(application, host, 1).processors) == 1
+    stated = error(application, host, [1])
+    assert stated is not None
+    assert stated.above.tolist() == pytest.approx([0.1])
+    with pytest.raises(CountError, match="is for 1 processors"):
+        profile(application, host, [2])

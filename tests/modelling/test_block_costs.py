@@ -166,3 +166,18 @@ def test_runs_that_do_not_fit_the_model_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("cost", "text"), [(5e-4, "0.5 ns"), (0.25, "250 ns"), (12.0, "12 us"), (2500.0, "2.5 ms")])
 def test_costs_are_written_in_a_unit_that_is_easily_read(cost: float, text: str) -> None:
     assert in_units(cost) == text
+
+
+def test_runs_on_some_of_a_hosts_processors_are_taken_as_they_were(tmp_path: Path) -> None:
+    host = HARDWARE.with_processors(4)
+    serial = model(tmp_path)
+    costs = {"update_14": 5e-4, "init_9": 5e-4, "startup": 0.0}
+    found = fit_costs(serial, timed(serial, costs), host)
+    assert found.costs["update_14"] == pytest.approx(5e-4, rel=1e-6)
+    ring = model(tmp_path, RING)
+    runs = [
+        TimedRun({"cells": cells}, ranks, float(profile(ring, host.with_processors(ranks), [1], {"cells": cells})[0]))
+        for cells in (1e5, 1e6, 1e7)
+        for ranks in (1, 2, 4)
+    ]
+    assert fit_costs(ring, runs, host).costs["cell"] == pytest.approx(1e-3, rel=1e-6)

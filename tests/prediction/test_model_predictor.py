@@ -67,7 +67,7 @@ def test_what_was_evaluated_while_its_model_changed_is_not_kept(folder: Path, mo
     def changed(*asked: Any) -> Any:
         (folder / "halves.psl").write_text(MODEL.replace("1e6", "2e6"))
         os.utime(folder / "halves.psl", ns=(0, 0))
-        predictor._known(("another", "plain", 1, ()))  # whoever asks meanwhile notices the change
+        predictor._known(("another", "plain", 1, 0, ()))  # whoever asks meanwhile notices the change
         return evaluate(*asked)
 
     monkeypatch.setattr(evaluation, "profile", changed)
@@ -157,3 +157,12 @@ def test_a_model_that_is_given_as_text_is_evaluated_and_its_faults_are_in_your_m
         predictor.text_profile(MODEL.replace("Work", "Wrok", 1), {}, "plain", 2)
     with pytest.raises(UserError, match="at most"):
         predictor.text_profile("x" * 300_000, {}, "plain", 2)
+
+
+def test_ranks_that_the_launcher_starts_count_instead_of_the_hosts_processors(folder: Path) -> None:
+    (folder / "plain.hmcl").write_text(HARDWARE.replace("Tclk = 1;", "processors = 2;"))
+    predictor = ModelPredictor([folder])
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 2).seconds == pytest.approx((40.0, 20.0))
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 2, 1).seconds == pytest.approx((80.0, 40.0))
+    assert predictor.text_profile(MODEL, {}, "plain", 1, 4).seconds == pytest.approx((20.0,))
+    assert predictor.file_profile(folder / "halves.psl", {}, "plain", 1, 8).seconds == pytest.approx((10.0,))

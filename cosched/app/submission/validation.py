@@ -47,16 +47,23 @@ class ProfilePredictor(Protocol):
     """Answers "how long on n hosts?" from an application's model."""
 
     def profile(
-        self, application: CatalogueEntry, values: Mapping[str, ParameterValue], hardware: str, hosts: int
+        self,
+        application: CatalogueEntry,
+        values: Mapping[str, ParameterValue],
+        hardware: str,
+        hosts: int,
+        ranks: int = 0,
     ) -> Profile:
-        """Return the profile on 1…hosts hosts of one class.
+        """Return the profile on 1…hosts hosts of one class, each with so many ranks; 0: one for each processor.
 
         Raises:
             UserError: the model is at fault.
         """
         ...
 
-    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def text_profile(
+        self, text: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
+    ) -> Profile:
         """Return the same for a model that is given as text."""
         ...
 
@@ -190,7 +197,8 @@ class TaskValidator:
         if request.profile is not None:
             profile = _own_profile(request, least, most)
         elif entry.model:
-            profile, hardware = self._model_profile(entry, values, domain, least, most)
+            profile, hardware = self._model_profile(entry, values, domain, _ranks(request))
+            profile = profile.limited(most, least)
             correction = f"{entry.name}/{hardware}"
         command = request.command or entry.arguments(values)
         return _task(
@@ -207,16 +215,17 @@ class TaskValidator:
         )
 
     def _model_profile(
-        self, entry: CatalogueEntry, values: Mapping[str, ParameterValue], domain: DomainState, least: int, most: int
+        self, entry: CatalogueEntry, values: Mapping[str, ParameterValue], domain: DomainState, ranks: int
     ) -> tuple[Profile, str]:
         if not domain.hosts:
             raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
         classes = domain.classes or (self._hardware,)
         profiles = [
-            replace(self._predictor.profile(entry, values, name, domain.hosts), hardware=name) for name in classes
+            replace(self._predictor.profile(entry, values, name, domain.hosts, ranks), hardware=name)
+            for name in classes
         ]
         hardware = "+".join(classes)
-        return slowest_profile(profiles, hardware).limited(most, least), hardware
+        return slowest_profile(profiles, hardware), hardware
 
     def _command_task(self, request: TaskRequest, domain: DomainState) -> Task:
         if not request.command:
@@ -242,7 +251,9 @@ class TaskValidator:
         values = {name: _number(name, value) for name, value in request.parameters.items()}
         classes = domain.classes or (self._hardware,)
         profiles = [
-            replace(self._predictor.text_profile(request.model, values, name, domain.hosts), hardware=name)
+            replace(
+                self._predictor.text_profile(request.model, values, name, domain.hosts, _ranks(request)), hardware=name
+            )
             for name in classes
         ]
         return slowest_profile(profiles, "+".join(classes))
@@ -279,6 +290,10 @@ def _task(
     }
     spec = TaskSpec(**(shared_values(request, TaskSpec) | checked))
     return Task("", 0, domain.time, spec, profile=profile, correction=correction)
+
+
+def _ranks(request: TaskRequest) -> int:
+    return request.launch.ranks(request.processes_per_host)
 
 
 def _number(name: str, value: float | str) -> float:

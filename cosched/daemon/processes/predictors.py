@@ -50,7 +50,9 @@ class ModelProcesses(ModelPredictor):
         for process in self._processes:
             process.abandon()
 
-    def text_profile(self, text: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def text_profile(
+        self, text: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
+    ) -> Profile:
         """Return the prediction of a model given as text; see `Predictor`.
 
         Raises:
@@ -59,21 +61,26 @@ class ModelProcesses(ModelPredictor):
         if not self._line.acquire(blocking=False):
             raise SystemFault(f"{_LINE} models of users are being evaluated: try again in a moment")
         try:
-            return self._asked(self._texts, "text", text, values, hardware, hosts)
+            return self._asked(self._texts, "text", text, (values, hardware, hosts, ranks))
         finally:
             self._line.release()
 
-    def file_profile(self, path: Path, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
+    def file_profile(
+        self, path: Path, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
+    ) -> Profile:
         """Return what a model predicts that includes files beside it and no others; see `Predictor`."""
-        return self._asked(self._files, "file", str(path), values, hardware, hosts)
+        return self._asked(self._files, "file", str(path), (values, hardware, hosts, ranks))
 
-    def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int) -> Profile:
-        return self._asked(self._named, "named", name, values, hardware, hosts)
+    def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> Profile:
+        return self._asked(self._named, "named", name, (values, hardware, hosts, ranks))
 
     def _asked(
-        self, process: WorkerProcess, verb: str, model: str, values: Mapping[str, float], hardware: str, hosts: int
+        self, process: WorkerProcess, verb: str, model: str, where: tuple[Mapping[str, float], str, int, int]
     ) -> Profile:
-        asked = partial(process.call, verb, model=model, values=dict(values), hardware=hardware, hosts=hosts)
+        values, hardware, hosts, ranks = where
+        asked = partial(
+            process.call, verb, model=model, values=dict(values), hardware=hardware, hosts=hosts, ranks=ranks
+        )
         try:
             try:
                 found = asked()
@@ -103,14 +110,14 @@ class _Models:
     def __init__(self, folders: Sequence[Path]) -> None:
         self._predictor = ModelPredictor(folders)
 
-    def named(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
-        return _document(self._predictor.model_profile, model, values, hardware, hosts)
+    def named(self, model: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> dict[str, Any]:
+        return _document(self._predictor.model_profile, model, values, hardware, hosts, ranks)
 
-    def text(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
-        return _document(self._predictor.text_profile, model, values, hardware, hosts)
+    def text(self, model: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> dict[str, Any]:
+        return _document(self._predictor.text_profile, model, values, hardware, hosts, ranks)
 
-    def file(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
-        return _document(self._predictor.file_profile, Path(model), values, hardware, hosts)
+    def file(self, model: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> dict[str, Any]:
+        return _document(self._predictor.file_profile, Path(model), values, hardware, hosts, ranks)
 
 
 def _document(evaluate: Any, *asked: object) -> dict[str, Any]:

@@ -68,6 +68,7 @@ def error(
         UserError: as for `profile`.
         ModelError: an option has no value in its range.
     """
+    hardware = application.on_its_processors(hardware)
     stated = {name: _stated(name, application, hardware, hosts, parameters or {}) for name in _LIMITS}
     if all(values is None for values in stated.values()):
         return None

@@ -21,6 +21,7 @@ from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.calibration import Correction
 from cosched.prediction.catalogue import Catalogue, CatalogueEntry
+from cosched.prediction.model_predictor import ModelPredictor
 from cosched.prediction.profile import PredictionSource
 from tests.coscheduler.makers import a_task
 from tests.daemon.makers import Halving, catalogue
@@ -267,3 +268,24 @@ def test_others_tasks_are_as_absent_as_ones_that_never_were(name: str, role: Rol
     else:
         with pytest.raises(UserError, match="there is no task '1'"):
             check_predecessors([NEW], found.get, Principal(name, role))
+
+
+@pytest.mark.parametrize(
+    ("launch", "processes", "seconds"),
+    [
+        (LaunchMode.EACH, 1, 20.0),
+        (LaunchMode.ONCE, 1, 20.0),
+        (LaunchMode.OPENMPI, 1, 80.0),
+        (LaunchMode.MPICH, 8, 10.0),
+    ],
+)
+def test_a_model_is_asked_for_the_ranks_that_the_launcher_starts(
+    tmp_path: Path, launch: LaunchMode, processes: int, seconds: float
+) -> None:
+    (tmp_path / "four.hmcl").write_text("config four { hardware { processors = 4; } clc { CMLL = 1; } }")
+    intake = TaskValidator(Catalogue([tmp_path]), ModelPredictor([tmp_path]), "four")
+    model = "application halves { proc exec init { step cpu { confdev 80 s / Nproc; } } }"
+    request = TaskRequest(command=("/bin/x",), model=model, launch=launch, processes_per_host=processes, hosts=1)
+    profile = intake.task(request, replace(DOMAIN, hosts=1)).profile
+    assert profile is not None
+    assert profile.seconds == pytest.approx((seconds,))
