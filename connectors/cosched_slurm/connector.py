@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
@@ -25,7 +25,7 @@ from cosched_slurm.job_script import (
 )
 from cosched_slurm.jobs import JobRecord, commented_uuid, job_records, start_diagnosis
 from cosched_slurm.nodes import busy_nodes, cluster_hosts
-from cosched_slurm.owners import OwnerAccount, owner_account
+from cosched_slurm.owners import OwnerAccount, owner_account, without_forged_names
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
 from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.slurm_settings import SlurmSettings
@@ -60,7 +60,7 @@ class SlurmConnector:
         self._largest = self._slurm.largest_array
         self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._unfinished)
         self._adopted = AdoptedJobs(self._commands, self._settings.spool)
-        self._foreign_jobs = ForeignJobs(self._slurm.all_users_jobs, self._attempts.known, self._settings.poll)
+        self._foreign_jobs = ForeignJobs(self._all_users_jobs, self._attempts.known, self._settings.poll)
         self._accounting = AccountingCache(self._commands.accounting, self._settings.poll)
         self._job_watch = JobWatch(self._attempts, self._records, self._report, self._settings.poll)
 
@@ -168,7 +168,7 @@ class SlurmConnector:
         with self._spool_faults():
             self._attempts.fence(attempt)
         adopted = self._adopted.records().get(attempt)
-        same = [adopted] if adopted else job_records(self._slurm.jobs(), self._arrays.attempts_of).get(attempt, [])
+        same = [adopted] if adopted else job_records(self._jobs(), self._arrays.attempts_of).get(attempt, [])
         self._slurm.cancel([record.job for record in same if not record.has_ended])
 
     def find(self, attempt: str) -> JobReport | None:
@@ -310,7 +310,7 @@ class SlurmConnector:
     def _submitted(self, launch: Launch, job: str) -> str:
         """Follow an attempt that Slurm has taken; cancel its job where it was fenced meanwhile."""
         if self._attempts.fenced(launch.attempt):
-            self._slurm.cancel([job])
+            self.cancel(launch.attempt)  # by its comment: the number is the word of sbatch, which is its owner's
             self._attempts.refuse_fenced(launch.attempt)
         self._job_watch.follow(
             JobRecord(launch.attempt, process_count(launch), job, JobState.QUEUED, hosts=launch.hosts)
@@ -322,9 +322,15 @@ class SlurmConnector:
         shown = self._records()
         return {attempt: shown.get(attempt) for attempt in attempts}
 
+    def _jobs(self) -> list[Mapping[str, Any]]:
+        return without_forged_names(self._slurm.jobs(), self._attempts.owner)
+
+    def _all_users_jobs(self) -> list[Mapping[str, Any]]:
+        return without_forged_names(self._slurm.all_users_jobs(), self._attempts.owner)
+
     def _records(self) -> dict[str, JobRecord]:
         """Return Slurm's job of each attempt; of several the live one, else the last."""
-        found = job_records(self._slurm.jobs(), self._arrays.attempts_of)
+        found = job_records(self._jobs(), self._arrays.attempts_of)
         return {
             attempt: max(same, key=lambda record: not record.has_ended)
             if any(not record.has_ended for record in same)
@@ -334,7 +340,7 @@ class SlurmConnector:
 
     def _unfinished(self) -> set[str]:
         """Return the folders in use: of live attempts, and of arrays that Slurm shows."""
-        rows = self._slurm.jobs()
+        rows = self._jobs()
         live = {
             record.attempt
             for same in job_records(rows, self._arrays.attempts_of).values()

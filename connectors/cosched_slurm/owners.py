@@ -6,10 +6,16 @@ import os
 import pwd
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
+from cosched_slurm.jobs import commented_uuid
 
-__all__ = ["OwnerAccount", "account_name", "owner_account"]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+__all__ = ["OwnerAccount", "account_name", "owner_account", "without_forged_names"]
 
 _ACCOUNT_NAME = re.compile(r"[a-z_][a-z0-9._-]{0,63}\Z")
 
@@ -68,3 +74,37 @@ def owner_account(owner: str, lowest_uid: int) -> OwnerAccount:
         )
     groups = tuple(os.getgrouplist(user.pw_name, user.pw_gid))
     return OwnerAccount(user.pw_name, user.pw_uid, user.pw_gid, groups, user.pw_dir)
+
+
+def without_forged_names(
+    rows: Iterable[Mapping[str, Any]], owner_of: Callable[[str], int | None]
+) -> list[Mapping[str, Any]]:
+    """Return jobs without the comments by which users give theirs the names of other users' attempts.
+
+    A job whose user this machine does not know keeps its comment: one of our own without it would run twice.
+
+    Args:
+        rows: jobs in Slurm's JSON of any version.
+        owner_of: returns the number of the user, beside the daemon's, whose jobs an attempt or array has; None where
+            there is none of this name.
+    """
+    users: dict[str, int | None] = {}
+    found = []
+    for row in rows:
+        name = commented_uuid(row)
+        owner = None if name is None else owner_of(name)
+        if owner is not None:
+            user = str(row.get("user_name") or "")
+            if user not in users:
+                users[user] = _user_number(user)
+            if users[user] not in (None, owner, os.geteuid()):
+                row = {**row, "comment": ""}
+        found.append(row)
+    return found
+
+
+def _user_number(user: str) -> int | None:
+    try:
+        return pwd.getpwnam(user).pw_uid
+    except KeyError:
+        return None

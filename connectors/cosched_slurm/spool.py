@@ -105,6 +105,13 @@ class SlurmAttemptFolders(AttemptFolders):
         """
         os.chown(self.folder(attempt), user.uid, user.gid, follow_symlinks=False)
 
+    def owner(self, attempt: str) -> int | None:
+        """Return the number of the user whose folder an attempt's, or an array's, is; None where there is none."""
+        try:
+            return self.folder(attempt).lstat().st_uid
+        except OSError:
+            return None
+
     def created(self, attempt: str) -> float:
         """Return when the attempt's script was written, or the present where there is none.
 

@@ -8,7 +8,8 @@ import pwd
 import pytest
 
 from cosched.errors import UserError
-from cosched_slurm.owners import account_name, owner_account
+from cosched_slurm.jobs import commented_uuid, job_comment
+from cosched_slurm.owners import account_name, owner_account, without_forged_names
 
 LOWEST = 1000
 
@@ -38,3 +39,24 @@ def test_a_user_of_the_system_is_refused() -> None:
 def test_root_is_refused_whatever_the_lowest_number_is() -> None:
     with pytest.raises(UserError, match="root"):
         owner_account("root", 0)
+
+
+ATTEMPT = "12345678-1234-1234-1234-123456789abc"
+NOBODY = pwd.getpwnam("nobody").pw_uid
+
+
+@pytest.mark.parametrize(
+    ("user", "owner", "counts"),
+    [
+        ("daemon", NOBODY, False),  # another user's job has the name of nobody's attempt
+        ("daemon", os.geteuid(), False),
+        ("nobody", NOBODY, True),
+        (pwd.getpwuid(os.geteuid()).pw_name, NOBODY, True),
+        ("no-such-user", NOBODY, True),  # the controller's machine may know users that this one does not
+        ("daemon", None, True),
+    ],
+)
+def test_a_job_of_another_user_is_not_taken_for_an_attempt(user: str, owner: int | None, counts: bool) -> None:
+    row = {"job_id": 5, "user_name": user, "comment": job_comment(ATTEMPT, 1)}
+    (found,) = without_forged_names([row], lambda _name: owner)
+    assert (commented_uuid(found) == ATTEMPT) is counts

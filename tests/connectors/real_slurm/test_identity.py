@@ -14,6 +14,7 @@ from cosched.connector.contract import Bench
 from cosched.errors import UserError
 from cosched_slurm import SlurmConnector
 from cosched_slurm.commands import SlurmCommands
+from cosched_slurm.jobs import job_comment
 from cosched_slurm.owners import owner_account
 from cosched_slurm.slurm_settings import SlurmSettings
 
@@ -65,6 +66,35 @@ def test_a_job_fences_neither_itself_nor_others(cluster: SlurmCluster, users: Be
     assert users.report(launch).state is JobState.COMPLETED
     users.submit(other)
     users.until(other, JobState.COMPLETED)
+
+
+def test_a_job_of_another_user_with_the_name_of_an_attempt_is_not_taken_for_it(
+    commands: SlurmCommands, cluster: SlurmCluster, users: Bench
+) -> None:
+    launch = replace(users.shell("exit 3", hosts=("node01",)), owner="nobody")
+    users.submit(launch)
+    script = cluster.spool / "forged.sh"
+    script.write_text("#!/bin/sh\nsleep 60\n")
+    script.chmod(0o755)
+    forged = commands.submit(
+        [
+            f"--comment={job_comment(launch.attempt, 1)}",
+            "--nodelist=node02",
+            "--output=/dev/null",
+            "--chdir=/",
+            str(script),
+        ],
+        owner_account("daemon", 1),
+    )
+    try:
+        users.until(launch, JobState.FAILED)
+        assert users.report(launch).exit_code == 3
+        users.connector.cancel(launch.attempt)
+        assert "JobState=CANCELLED" not in cluster.tool("scontrol", "show", "job", forged)
+        (taken,) = [host for host in users.connector.hosts() if host.name == "node02"]
+        assert taken.claimed
+    finally:
+        commands.cancel([forged])
 
 
 def test_an_attempt_that_is_cancelled_before_it_begins_does_not_run_as_its_owner(users: Bench) -> None:
