@@ -15,8 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.faults import wishes
 from benchmarks.faults.damage import damage
-from cosched.errors import CoschedError, SystemFault
+from cosched.errors import SystemFault
 from tests.testbed.trouble import MANNERS, Trouble
 
 if TYPE_CHECKING:
@@ -35,10 +36,7 @@ _KINDS = (
     "daemon killed at its start",
     "search killed",
     "models killed",
-    "queued task cancelled",
-    "starting task cancelled",
-    "running task cancelled",
-    "ended task cancelled",
+    *wishes.KINDS,
     "database locked",
     "database read-only",
     "database damaged",
@@ -72,6 +70,7 @@ class Harm:
 
     Attributes:
         kinds: name → does harm of this kind; False where there was nothing to harm.
+        wishes: what users have asked for meanwhile.
         wrong: what was not as it should be.
     """
 
@@ -88,19 +87,16 @@ class Harm:
         self._chance = chance
         self._submitter = submitter
         self._pace = pace
-        self._cancelled: set[str] = set()
         self._honest_from = 0.0
         self._trouble = Trouble(seed=chance.randrange(2**32))
+        self.wishes = wishes.Wishes(site.client, chance)
         self.wrong: list[str] = []
         self.kinds: dict[str, Callable[[], bool]] = {
             "daemon killed": self._kill_daemon,
             "daemon killed at its start": self._kill_starting_daemon,
             "search killed": lambda: self._kill_helper("cosched.daemon.processes.planner"),
             "models killed": lambda: self._kill_helper("cosched.daemon.processes.predictors"),
-            "queued task cancelled": lambda: self._cancel("queued"),
-            "starting task cancelled": lambda: self._cancel("dispatching"),
-            "running task cancelled": lambda: self._cancel("running"),
-            "ended task cancelled": lambda: self._cancel("completed"),
+            **self.wishes.kinds,
             "database locked": self._lock_database,
             "database read-only": self._write_protect_database,
             "database damaged": self._damage_database,
@@ -111,15 +107,11 @@ class Harm:
             "connector killed": lambda: self._kill_helper("cosched_condor.htcondor_worker"),
         }
 
-    @property
-    def cancelled(self) -> frozenset[str]:
-        """Tasks that a user has asked to cancel; each may have ended before, or even not have heard of it."""
-        return frozenset(self._cancelled)
-
     def heal(self) -> None:
-        """Give the daemon its machine's clock and an honest manager."""
+        """Give the daemon its machine's clock and an honest manager, and hold no task any more."""
         self._trouble = Trouble(seed=self._trouble.seed)
         self._site.trouble.write(self._trouble)
+        self.wishes.release_all()
 
     def _sleep(self, seconds: tuple[float, float]) -> None:
         time.sleep(self._pace * self._chance.uniform(*seconds))
@@ -149,21 +141,6 @@ class Harm:
                     if module.encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
                         os.kill(pid, signal.SIGKILL)
                         return True
-            time.sleep(0.02)
-        return False
-
-    def _cancel(self, state: str) -> bool:
-        """Have a user cancel a task that is in a state, or was just now; return whether there was one."""
-        until = time.monotonic() + _WAITED
-        while time.monotonic() < until:
-            with suppress(CoschedError), self._site.client() as client:
-                page = client.tasks([state], limit=12)
-                tasks = [task.id for task in page.tasks if task.id not in self._cancelled]
-                if tasks:
-                    task = self._chance.choice(tasks)
-                    self._cancelled.add(task)
-                    client.cancel(task)
-                    return True
             time.sleep(0.02)
         return False
 

@@ -138,12 +138,13 @@ def run(
         with site.client() as client:
             tasks = {task.id: task for task in _all(client)}
             ended = client.wait(list(tasks), _PATIENCE)
-            wrong = [*harm.wrong, *submitter.refused, *_outcomes(ended, harm.cancelled), *_answers(submitter, tasks)]
+            wrong = [*harm.wrong, *harm.wishes.wrong, *submitter.refused]
+            wrong += [*_outcomes(ended, harm.wishes.cancelled), *_answers(submitter, tasks)]
             if connector != "simulated":
                 wrong += _outputs(client, [task for task in ended if task.state == "completed"])
         lines = read_pool(site.history) if connector == "simulated" else read(site.journal)
         gone = {task.id for task in ended if task.state == "cancelled"}
-        wrong += faults(lines, set(tasks) - gone, ended_early=gone)
+        wrong += [*faults(lines, set(tasks) - gone, ended_early=gone), *harm.wishes.contradictions(ended, lines)]
         answers = site.wrong_answers
         if wrong and keep is not None:
             _keep(site, keep / f"{connector}-{seed}")

@@ -4,17 +4,14 @@ import time
 
 import pytest
 
-from benchmarks.faults import site_session
+from benchmarks.faults import site_session, wishes
 from benchmarks.faults.harm import KINDS_OF
 
 # Whether there is one to harm depends on the moment, or on the file system.
 _BY_CHANCE = {
     "search killed",
     "models killed",
-    "queued task cancelled",
-    "starting task cancelled",
-    "running task cancelled",
-    "ended task cancelled",
+    *wishes.KINDS,
     "database read-only",
 }
 
