@@ -11,9 +11,11 @@ import re
 import select
 import shutil
 import subprocess
+import sys
 import time
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError
@@ -32,6 +34,7 @@ __all__ = [
     "PASSED_VARIABLES",
     "QUEUE_FULL",
     "CommandResult",
+    "InterferenceError",
     "SlurmCommands",
     "queue_full_message",
     "refusal_error",
@@ -92,6 +95,7 @@ def _is_submit_limit(words: str) -> bool:
 
 
 _READ_BYTES = 65536
+_MOST_WRITTEN = 1 << 18  # bytes that another user's command may write
 _POLL_SECONDS = 0.05
 
 
@@ -132,24 +136,22 @@ def run_command(
 
     Raises:
         TimeoutError: it took longer and was ended.
+        InterferenceError: its user stopped it or wrote too much, and it was ended.
         OSError: it cannot be started.
     """
     began = time.monotonic()
     process = subprocess.Popen(
-        command,
+        command if user is None else [sys.executable, "-I", "-S", "-c", _BECOME_USER, *_numbers(user), *command],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,  # a Ctrl-C is not for it
         cwd=None if user is None else "/",  # the daemon's own folder may be closed to this user
-        user=None if user is None else user.uid,
-        group=None if user is None else user.gid,
-        extra_groups=None if user is None else user.groups,
     )
     with process:
         try:
-            output, errors, silent = _read_pipes(process, began + limit, until)
+            output, errors, silent = _read_pipes(process, began + limit, until, anothers=user is not None)
             interrupted = until is not None and until.search(errors) is not None
             if not interrupted:
                 process.wait(max(0.0, began + limit - time.monotonic()))
@@ -164,16 +166,35 @@ def run_command(
     )
 
 
+# Popen would change the user itself, and wait for the command's begin: for ever, where the user stops it before.
+_BECOME_USER = """\
+import os, sys
+uid, gid, groups = sys.argv[1:4]
+os.setgroups([int(number) for number in groups.split()])
+os.setresgid(int(gid), int(gid), int(gid))
+os.setresuid(int(uid), int(uid), int(uid))
+os.execv(sys.argv[4], sys.argv[4:])
+"""
+
+
+def _numbers(user: OwnerAccount) -> list[str]:
+    return [str(user.uid), str(user.gid), " ".join(map(str, user.groups))]
+
+
 def _read_pipes(
-    process: subprocess.Popen[bytes], end: float, until: re.Pattern[bytes] | None
+    process: subprocess.Popen[bytes], end: float, until: re.Pattern[bytes] | None, *, anothers: bool
 ) -> tuple[bytes, bytes, float]:
     """Read both pipes until the process closes them, or its standard error holds `until`.
+
+    Another user's process can be stopped by that user, who can write into its pipes and keep them open: it is waited
+    for no longer than it works.
 
     Returns:
         Output, errors, and a time (monotonic) at which the last part of them had not been written yet.
 
     Raises:
         TimeoutError: neither happened in time.
+        InterferenceError: it is another user's, who stopped it or wrote too much.
     """
     assert process.stdout is not None
     assert process.stderr is not None
@@ -186,11 +207,16 @@ def _read_pipes(
     silent = time.monotonic()
     while left and not (until is not None and until.search(errors)):
         asked = time.monotonic()
-        ready = poll.poll(max(0.0, min(end - asked, _POLL_SECONDS)) * 1000)
+        ended = anothers and process.poll() is not None
+        ready = poll.poll(0 if ended else max(0.0, min(end - asked, _POLL_SECONDS)) * 1000)
         if not ready:
             silent = asked
-        if not ready and asked >= end:
+        if not ready and ended:
+            break
+        if asked >= end and (anothers or not ready):
             raise TimeoutError
+        if anothers:
+            _check_untouched(process.pid, len(output) + len(errors))
         for pipe, _ in ready:
             block = os.read(pipe, _READ_BYTES)
             read[pipe] += block
@@ -198,6 +224,21 @@ def _read_pipes(
                 poll.unregister(pipe)
                 left -= 1
     return bytes(output), bytes(errors), silent
+
+
+class InterferenceError(OSError):
+    """The user as whom a command runs has stopped it or written into its pipes."""
+
+
+def _check_untouched(pid: int, written: int) -> None:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):  # it has just ended
+        state = ""
+    if state in ("T", "t"):
+        raise InterferenceError("it was stopped by its user")
+    if written > _MOST_WRITTEN:
+        raise InterferenceError(f"it wrote more than {_MOST_WRITTEN >> 10} KiB")
 
 
 PASSED_VARIABLES = ("HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SLURM_CONF")
@@ -356,6 +397,10 @@ class SlurmCommands:
         except TimeoutError:
             message = f"{program} did not answer within {limit:.0f} s: is slurmctld well?"
             raise ConnectorError(message, transient=True) from None
+        except InterferenceError as error:
+            owner = "its user" if user is None else user.name
+            message = f"{program}, run as {owner}, was ended: {error}; the task is looked for and tried again"
+            raise ConnectorError(message, transient=True) from error
         except OSError as error:
             raise ConnectorError(f"{program} cannot be started: {error.strerror}", transient=True) from error
         if done.interrupted:

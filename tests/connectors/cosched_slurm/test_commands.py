@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.connector import ConnectorError
-from cosched_slurm.commands import QUEUE_FULL, SlurmCommands, refusal_error, run_command
+from cosched_slurm.commands import (
+    QUEUE_FULL,
+    CommandResult,
+    InterferenceError,
+    SlurmCommands,
+    refusal_error,
+    run_command,
+)
+from cosched_slurm.owners import OwnerAccount, owner_account
 from cosched_slurm.slurm_settings import SlurmSettings
 
 if TYPE_CHECKING:
@@ -206,6 +217,65 @@ def test_a_command_is_ended_at_the_words_that_are_waited_for() -> None:
 def test_a_command_that_takes_too_long_is_ended(script: str) -> None:
     with pytest.raises(TimeoutError):
         run_command(["/bin/sh", "-c", script], {"PATH": "/usr/bin:/bin"}, 0.2)
+
+
+_LONG = 600.0  # seconds: what ends sooner was not waited for
+
+
+@pytest.fixture
+def nobody() -> OwnerAccount:
+    if os.geteuid() != 0:
+        pytest.skip("only root may run a command as another user")
+    return owner_account("nobody", 1000)
+
+
+def _run_as(user: OwnerAccount, script: str) -> CommandResult:
+    return run_command(["/bin/sh", "-c", script], {"PATH": "/usr/bin:/bin"}, _LONG, user=user)
+
+
+def test_a_command_runs_as_its_user_with_all_of_their_groups(nobody: OwnerAccount) -> None:
+    done = _run_as(nobody, "id -u; id -g; id -G; grep Cap /proc/self/status; pwd")
+    uid, gid, groups, *rights, folder = done.output.splitlines()
+    assert (int(uid), int(gid), {int(group) for group in groups.split()}) == (
+        nobody.uid,
+        nobody.gid,
+        set(nobody.groups),
+    )
+    assert {line.split()[1] for line in rights if not line.startswith("CapBnd")} == {"0" * 16}
+    assert folder == "/"
+
+
+def test_a_command_that_its_user_stops_is_ended_at_once(nobody: OwnerAccount) -> None:
+    with pytest.raises(InterferenceError, match="stopped"):
+        _run_as(nobody, "kill -STOP $$; echo 4711")
+
+
+def test_a_user_who_stops_a_command_before_it_begins_holds_nobody_up(nobody: OwnerAccount) -> None:
+    stopper = replace(nobody, uid=61234)  # nobody's: what follows signals every process of this number but itself
+    script = "while :; do kill -STOP -1; done 2>/dev/null"
+    with subprocess.Popen(["/bin/sh", "-c", script], user=stopper.uid) as enemy:
+        try:
+            found = {_tried(stopper) for _ in range(60)}
+        finally:
+            enemy.kill()
+    assert found <= {"ran", "stopped"}
+
+
+def _tried(user: OwnerAccount) -> str:
+    try:
+        return "ran" if _run_as(user, "echo 4711").output == "4711\n" else "lost"
+    except InterferenceError:
+        return "stopped"
+
+
+def test_a_user_who_keeps_the_pipes_of_a_command_holds_nobody_up(nobody: OwnerAccount) -> None:
+    done = _run_as(nobody, "(sleep 5; echo late) & echo 4711")
+    assert (done.code, done.output) == (0, "4711\n")
+
+
+def test_a_user_who_fills_the_pipes_of_a_command_fills_no_memory(nobody: OwnerAccount) -> None:
+    with pytest.raises(InterferenceError, match="wrote more than"):
+        _run_as(nobody, "exec yes")
 
 
 def test_a_command_that_is_not_there_is_an_error() -> None:
