@@ -19,6 +19,7 @@ from cosched.connector import JobReport, JobState, Launch, LaunchMode
 from cosched.connector.launches import process_environment
 from cosched.connector.parallel import OPENMPI_HOST_FILE, launcher_environment, process_count
 from cosched.connector.spool import prepared_command
+from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched_local import runner
 from cosched_local.processes import has_ended, kill_all
 
@@ -54,7 +55,8 @@ def start_runner(launch: Launch, folder: Path, grace: float) -> int:
     """
     limit = _NO_LIMIT if launch.time_limit is None else str(launch.time_limit)
     marks = shlex.quote(str(folder))
-    plain = not launch.prepare and not launch.stdin and launch.launch in (LaunchMode.EACH, LaunchMode.ONCE)
+    extras = launch.prepare or launch.stdin or SHIM_VARIABLE in launch.environment
+    plain = not extras and launch.launch in (LaunchMode.EACH, LaunchMode.ONCE)
     command = launch.command if plain else ("/bin/sh", "-c", prepared_command(launch, marks))
     arguments = [
         sys.executable,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector.interface import LaunchMode
 from cosched.errors import UserError
+from cosched.measurement.programs.watching import SHIM_VARIABLE, watched_command
 
 if TYPE_CHECKING:
     from cosched.connector.interface import Launch
@@ -54,7 +55,8 @@ def command_lines(launch: Launch) -> str:
     """
     if launch.command[0].startswith("-"):
         raise UserError(f"program {launch.command[0]!r} starts with '-': give its path")
-    command = shlex.join(launch.command)
+    watched = SHIM_VARIABLE in launch.environment
+    command = shlex.join(watched_command(launch.command) if watched else launch.command)
     if launch.stdin:
         command += f" < {shlex.quote(launch.stdin)}"
     if launch.launch not in _LAUNCHERS:

@@ -180,6 +180,7 @@ class CatalogueEntry(BaseModel):
         prepare: argument vector that runs before the command, where that runs, with the same placeholders.
         launch: how its command is launched, where its task does not say.
         processes_per_host: ranks on each host of a program that is launched once, likewise.
+        observe: whether its programs are watched, in tasks that the command line submits.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -194,6 +195,7 @@ class CatalogueEntry(BaseModel):
     prepare: tuple[str, ...] = ()
     launch: Literal["each", "once", "openmpi", "mpich", "intel"] = "each"
     processes_per_host: Annotated[int, Field(ge=1)] = 1
+    observe: bool = False
 
     @model_validator(mode="after")
     def _once(self) -> CatalogueEntry:

@@ -114,6 +114,7 @@ BAD_TASKS: list[tuple[Any, int, str]] = [
     (TRUE | {"prepare": "x"}, 422, "prepare is 'x': it must be a valid list"),
     (TRUE | {"environment": {"A B": "1"}}, 422, "'A B' cannot name an environment variable"),
     (TRUE | {"environment": {"": "1"}}, 422, "'' cannot name an environment variable"),
+    (TRUE | {"environment": {"COSCHED_OBSERVED": "x"}}, 422, "value of COSCHED_OBSERVED 'x' is not an absolute path"),
     (TRUE | {"environment": {"COSCHED_RANK": "1"}}, 422, "COSCHED_RANK is set by cosched itself"),
     (TRUE | {"environment": {"A": "\0"}}, 422, "A has a zero byte"),
     (TRUE | {"environment": {"A": 1}}, 422, "environment.A is '1': it must be a valid string"),

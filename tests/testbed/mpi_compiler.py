@@ -28,9 +28,22 @@ def prefix() -> Path:
     return cached(_RECIPE, _install)
 
 
-def environment() -> dict[str, str]:
-    """Return what programs need to find it: its compilers use the machine's own, or the unpacked one."""
+_CROWDED = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
+
+def environment(*, crowded: bool = False) -> dict[str, str]:
+    """Return what programs need to find it: its compilers use the machine's own, or the unpacked one.
+
+    Args:
+        crowded: anybody, root too, may start more ranks than there are processors, which then wait for one another.
+    """
     return {
+        **(_CROWDED if crowded else {}),
         "PATH": f"{prefix()}/bin:{os.environ['PATH']}",
         "OMPI_CC": compiler().removesuffix(" -static"),
         "OPAL_PREFIX": str(prefix()),

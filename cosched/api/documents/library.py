@@ -45,6 +45,7 @@ class ApplicationView:
         model: name of its performance model; empty: its tasks pass through to the resource manager.
         least: how many hosts it needs.
         most: how many it can use; null for any number.
+        observe: whether its programs are to be watched.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ApplicationView:
     least: int
     most: int | None
     parameters: tuple[ParameterView, ...]
+    observe: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

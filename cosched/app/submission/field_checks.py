@@ -5,12 +5,14 @@ A new field of a task has its check here. All raise `UserError`, which says what
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
 from cosched.api.times import parse_duration
 from cosched.connector.values import check_native_description, safe
 from cosched.errors import UserError
+from cosched.measurement.programs.watching import SHIM_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +32,7 @@ __all__ = [
     "checked_priority",
     "checked_retries",
     "checked_time_limit",
+    "observed_parameters",
 ]
 
 _LONGEST_NAME = 200
@@ -174,11 +177,32 @@ def checked_environment(environment: Mapping[str, str]) -> dict[str, str]:
     for name, value in environment.items():
         if not _VARIABLE.fullmatch(name):
             raise UserError(f"{name[:80]!r} cannot name an environment variable: use letters, digits and '_'")
-        if name.startswith("COSCHED_"):
+        if name == SHIM_VARIABLE:  # a program that is to be watched
+            checked_path(value, f"value of {SHIM_VARIABLE}")
+        elif name.startswith("COSCHED_"):
             raise UserError(f"the environment variable {name} is set by cosched itself: choose another name")
         if "\0" in value or len(_encoded(value)) >= _MOST_BYTES:
             raise UserError(f"the environment variable {name} has a zero byte or is too long: shorten it")
     return dict(environment)
+
+
+def observed_parameters(given: Mapping[str, float | str]) -> dict[str, float | str]:
+    """Return what decides how long an observed command runs: numbers, by names that a model can have.
+
+    Raises:
+        UserError: one is something else.
+    """
+    found: dict[str, float | str] = {}
+    for name, value in given.items():
+        if not _VARIABLE.fullmatch(name):
+            raise UserError(f"{name[:80]!r} cannot name a parameter: use letters, digits and '_'")
+        try:
+            found[name] = float(value)
+        except ValueError as error:
+            raise UserError(f"{name} is {str(value)[:80]!r}: an observed command's parameters are numbers") from error
+        if not math.isfinite(float(value)):
+            raise UserError(f"{name} is {str(value)[:80]!r}: an observed command's parameters are numbers")
+    return found
 
 
 def checked_path(path: str, what: str) -> str:

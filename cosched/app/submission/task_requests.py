@@ -9,6 +9,7 @@ from cosched.api.documents import TaskRequest
 from cosched.api.runtimes import parse_runtime
 from cosched.connector import LaunchMode
 from cosched.coscheduler.task import shared_values
+from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
@@ -45,10 +46,11 @@ def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> Task
     source = "" if task.profile is None else task.profile.source
     learnt = source == PredictionSource.HISTORY  # it is learnt anew, from what has run since
     own = source == PredictionSource.USER or (source and not learnt and not (catalogued or task.model))
+    observed = SHIM_VARIABLE in task.environment
     again: dict[str, Any] = {
         "application": task.application if catalogued else "",
         "command": () if catalogued and task.native is None else task.command,
-        "parameters": dict(task.parameters) if catalogued or task.model else {},
+        "parameters": dict(task.parameters) if catalogued or task.model or observed else {},
         "deadline": None if task.deadline is None else now + task.deadline - task.submitted,
         "hosts": _present_hosts(task) if learnt else None if source else task.count,
         "profile": (task.profile.stated or task.profile.seconds) if own and task.profile is not None else None,

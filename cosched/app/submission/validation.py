@@ -24,10 +24,12 @@ from cosched.app.submission.field_checks import (
     checked_path,
     checked_predecessors,
     checked_time_limit,
+    observed_parameters,
 )
 from cosched.connector.interface import LaunchMode
 from cosched.coscheduler.task import Task, TaskSpec, shared_values
 from cosched.errors import SystemFault, UserError
+from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
 if TYPE_CHECKING:
@@ -230,9 +232,13 @@ class TaskValidator:
     def _command_task(self, request: TaskRequest, domain: DomainState) -> Task:
         if not request.command:
             raise UserError("give an application of the catalogue, or a command")
-        if request.parameters and not request.model:
+        values: Mapping[str, ParameterValue] = request.parameters
+        if SHIM_VARIABLE in request.environment and not request.model:
+            values = observed_parameters(request.parameters)
+        elif request.parameters and not request.model:
             raise UserError(
-                "parameters belong to applications of the catalogue and to models: put a command's into its arguments"
+                "parameters belong to applications of the catalogue, to models and to tasks that are observed: put a "
+                "command's into its arguments"
             )
         program = request.command[0]
         if not program.startswith("/") or program.endswith("/"):
@@ -243,7 +249,7 @@ class TaskValidator:
         if request.model:
             profile = self._text_profile(request, domain).limited(most, least)
         name = PurePath(program).name
-        return _task(request, domain, name, request.command, profile, count=least, values=request.parameters)
+        return _task(request, domain, name, request.command, profile, count=least, values=values)
 
     def _text_profile(self, request: TaskRequest, domain: DomainState) -> Profile:
         if not domain.hosts:

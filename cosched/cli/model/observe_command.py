@@ -4,6 +4,7 @@
 
 import json as json_format
 import os
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,11 @@ import typer
 from cosched.cli.model.arguments import parse_parameter_values
 from cosched.cli.output import JsonOption, figure, print_answer
 from cosched.errors import UserError
-from cosched.measurement.programs.observing import Observation, observed
+from cosched.measurement.programs.collecting import CollectedRun, collected
+from cosched.measurement.programs.observation import Observation
+from cosched.measurement.programs.observing import observed
 from cosched.measurement.programs.records import record_line
+from cosched.modelling.writing import plural
 
 __all__ = ["observe"]
 
@@ -21,7 +25,9 @@ _LOOPS_SHOWN = 200  # characters
 
 
 def observe(
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…", help="The program, as you would start it.")],
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- COMMAND…", help="The program, as you would start it.")
+    ] = None,
     application: Annotated[str, typer.Option(help="Its name; default: that of its file.")] = "",
     set_: Annotated[
         list[str] | None,
@@ -30,6 +36,9 @@ def observe(
     hardware: Annotated[
         str, typer.Option("--class", metavar="CLASS", help="Class of this machine, as `hardware measure` named it.")
     ] = "",
+    collect: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Run nothing: take what tasks with --observe left there.")
+    ] = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the record is added.")] = Path("runs.jsonl"),
     limit: Annotated[float, typer.Option(metavar="SECONDS", help="After which the program is ended.", min=0.1)] = 3600,
     json: JsonOption = False,
@@ -37,15 +46,52 @@ def observe(
     """Run a program, watch its MPI calls, and add a record of the run to a file.
 
     `cosched model fit` makes a model of such records. The program prints and returns what it always does; it runs with
-    your rights, here. Each call that is watched takes it about a microsecond longer.
+    your rights, here. Each call that is watched takes it about a microsecond longer. Tasks that were submitted with
+    `cosched task submit --observe` leave what was seen in a folder `observed`; `--collect observed` adds their records.
     """
+    if bool(command) == (collect is not None):
+        raise UserError("give a command after --, or --collect FOLDER: one of them")
     parameters = {}
     for name, value in parse_parameter_values(set_ or []).items():
         if isinstance(value, list):
             raise UserError(f"--set {name}: a run has one value of it: observe several runs")
         parameters[name] = value
-    seen = observed(command, application, parameters, hardware, limit)
+    if collect is not None:
+        _collect(collected(collect, application, parameters, hardware), collect, out, json=json)
+        return
+    seen = observed(command or (), application, parameters, hardware, limit)
     line = record_line(seen.record)
+    _add(line, out)
+    document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}
+    print_answer(json, document, lambda: [*_lines(seen), f"added to {out}"])
+
+
+def _collect(runs: list[CollectedRun], folder: Path, out: Path, *, json: bool) -> None:
+    """Add the records of tasks to a file; remove their folders."""
+    if not runs:
+        raise UserError(f"no task has left anything in {folder}: submit some with `cosched task submit --observe`")
+    lines = []
+    for run in runs:
+        if run.seen is not None:
+            _add(record_line(run.seen.record), out)
+        if run.over:
+            shutil.rmtree(run.folder, ignore_errors=True)
+        said = [f"no record: {run.reason}"] if run.seen is None else _lines(run.seen)
+        lines += [f"{run.task}: {said[0]}", *(f"    {line}" for line in said[1:])]
+    added = sum(run.seen is not None for run in runs)
+    document = {
+        "file": str(out),
+        "added": added,
+        "tasks": [
+            {"task": run.task, "added": run.seen is not None, "reason": run.reason}
+            | ({"notes": []} if run.seen is None else {"notes": list(run.seen.notes)})
+            for run in runs
+        ],
+    }
+    print_answer(json, document, lambda: [*lines, f"added {plural(added, 'record')} to {out}"])
+
+
+def _add(line: str, out: Path) -> None:
     try:
         handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
         try:
@@ -54,11 +100,9 @@ def observe(
             os.close(handle)
     except OSError as error:
         raise UserError(f"{out} cannot be written ({error.strerror}): give another --out") from error
-    document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}
-    print_answer(json, document, lambda: _lines(seen, out))
 
 
-def _lines(seen: Observation, out: Path) -> list[str]:
+def _lines(seen: Observation) -> list[str]:
     record = seen.record
     waited = (
         f"{record.delay / record.wall:.1%} of it waited for processors{', all ranks together' if record.shim else ''}"
@@ -70,9 +114,9 @@ def _lines(seen: Observation, out: Path) -> list[str]:
         loops = record.loops if len(record.loops) <= _LOOPS_SHOWN else f"{record.loops[:_LOOPS_SHOWN]} …"
         lines = [f"{ranks}, {record.calls} calls each; {took}", f"loops: {loops}"]
     else:
-        lines = [f"one process; {took}"]
+        lines = [f"{'one process' if record.processors == 1 else f'{record.processors} processes'}; {took}"]
     if not record.undisturbed:
         lines.append("disturbed: others had its processors meanwhile; `cosched model fit` leaves it out")
     if not record.parameters:
         lines.append("no number was named: --set NAME=NUMBER says what its time depends on")
-    return [*lines, *seen.notes, f"added to {out}"]
+    return [*lines, *seen.notes]

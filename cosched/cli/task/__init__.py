@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +35,7 @@ from cosched.cli.task.selection import (
 )
 from cosched.cli.task.submission import SubmitOptions, request_of, requests_of_file
 from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
+from cosched.client import Client
 from cosched.errors import CoschedError, UserError
 
 __all__ = ["app"]
@@ -112,6 +113,7 @@ def submit(
     memory: Annotated[str, typer.Option(metavar="SIZE", help="What it needs on each host: 4G.")] = "",
     cores: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
     gpus: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
+    observe: Annotated[bool, typer.Option("--observe", help="Watch its program; `model fit` learns of it.")] = False,
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
     server: ServerOption = "",
@@ -152,6 +154,10 @@ def submit(
         model=model,
     )
     command = context.meta.get("command", ())
+    if observe and file is not None:
+        raise UserError(
+            "--observe goes with an application or a command: a file says itself how its program is started"
+        )
     if file is not None and command:
         raise UserError("give a file or a command, not both")
     if file is None:
@@ -166,6 +172,12 @@ def submit(
     _remark(note)
     requests = [with_files(request, inputs or ()) for request in requests]
     with connect(server) as client:
+        if observe or (application and file is None and _is_observed(client, application)):
+            from cosched.cli.task.observing import watching_variables  # reads more than other tasks need
+
+            more, unseen = watching_variables(requests[0].directory)
+            _remark(unseen)
+            requests = [replace(request, environment={**request.environment, **more}) for request in requests]
         if model:
             from cosched.cli.task.model_note import model_note  # reads PSL, which few tasks need
 
@@ -183,6 +195,10 @@ def submit(
             asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
             lambda: accepted_lines(tasks),
         )
+
+
+def _is_observed(client: Client, application: str) -> bool:
+    return any(entry.name == application and entry.observe for entry in client.applications())
 
 
 def _remark(note: str) -> None:

@@ -10,10 +10,9 @@ from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 
-__all__ = ["SHIM_VARIABLE", "shim_source"]
+from cosched.measurement.programs.watching import PROCESS_VARIABLE, SHIM_VARIABLE
 
-SHIM_VARIABLE = "COSCHED_OBSERVED"
-"""Environment variable: the folder that processes write what was seen into."""
+__all__ = ["shim_source"]
 
 # A parameter of each kind: its type in C; in Fortran all are pointers, and these become values by the second text.
 _TYPES = {
@@ -152,9 +151,15 @@ _CALLS = (
 )
 
 
-def shim_source() -> str:
-    """Return the C source of the library that is preloaded."""
+def shim_source(*, mpi: bool = True) -> str:
+    """Return the C source of the library that is preloaded.
+
+    Args:
+        mpi: watch calls of MPI, too, for which it needs the MPI's header.
+    """
     text = (files("cosched.measurement") / "native" / "shim.c.j2").read_text(encoding="utf-8")
     template = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701  C
     kinds = [call.kind for call in _CALLS]
-    return template.from_string(text).render(calls=_CALLS, kinds=kinds, variable=SHIM_VARIABLE)
+    return template.from_string(text).render(
+        calls=_CALLS, kinds=kinds, mpi=mpi, variable=SHIM_VARIABLE, process=PROCESS_VARIABLE
+    )

@@ -14,54 +14,36 @@ import signal
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
-from cosched.measurement.programs.calls import SHIM_VARIABLE, shim_source
+from cosched.measurement.programs.calls import shim_source
+from cosched.measurement.programs.observation import (
+    Observation,
+    RunLabels,
+    file_digest,
+    one_program,
+    program_file,
+    read_traces,
+    trace_notes,
+    watched_run,
+)
 from cosched.measurement.programs.records import ObservedRun
-from cosched.measurement.programs.traces import merged, read_trace
+from cosched.measurement.programs.watching import SHIM_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.measurement.programs.traces import Trace
 
-__all__ = ["Observation", "observed", "shim_library"]
+__all__ = ["observed", "shim_library", "task_library"]
 
 _PRELOAD = "LD_PRELOAD"
 _COMPILE_LIMIT = 60.0  # seconds
 _VERSIONS = ("MPI", "MPICH", "OMPI", "I_MPI")  # macros of mpi.h whose names begin so tell its version
 _FIRST_LOOK, _LAST_LOOK = 0.02, 5.0  # seconds between looks at its memory, ever more rarely: each takes its processor
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
-_MOST_TRACE = 256 << 20  # bytes of what a process wrote
-_A_PART = 1 << 20
-# What follows them is the program.
-_STARTERS = (
-    "python",
-    "mpirun",
-    "mpiexec",
-    "srun",
-    "bash",
-    "sh",
-    "env",
-    "nice",
-    "taskset",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """A run that was watched.
-
-    Attributes:
-        record: what it took and did.
-        notes: what could not be seen, in words.
-    """
-
-    record: ObservedRun
-    notes: tuple[str, ...]
 
 
 def observed(
@@ -90,36 +72,28 @@ def observed(
         before, started, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.time(), time.monotonic()
         delay, memory = _run(command, environment, limit)
         wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-        traces = _traces(Path(folder))
+        traces = read_traces(Path(folder).iterdir())
     notes = _notes(traces, command, watched=library is not None)
-    whole = len({trace.rank for trace in traces}) == len(traces) > 0
-    program = Path(traces[0].program) if whole else _program(command)
-    if program.name.startswith("python"):
-        program = _program(command)
-    name = application or program.stem
-    digest = _digest(program)
-    if not whole:
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        record = ObservedRun(name, digest, parameters, 1, 1, hardware, started, wall, (used,), delay, memory, False, 0)
-        return Observation(record, notes)
-    seen = merged(traces)
+    labels = RunLabels(application, parameters, hardware, started)
+    program = program_file(command)
+    if one_program(traces):
+        hosts = len({trace.host for trace in traces})
+        return Observation(watched_run(traces, program, labels, hosts), notes)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     record = ObservedRun(
-        name,
-        digest,
+        application or program.stem,
+        file_digest(program),
         parameters,
-        len({trace.host for trace in traces}),
-        traces[0].size,
+        1,
+        1,
         hardware,
         started,
-        max(trace.wall for trace in traces),
-        tuple(trace.cpu for trace in traces),
-        sum(trace.delay for trace in traces),
-        max(trace.rss for trace in traces),
-        True,
-        max(trace.calls for trace in traces),
-        seen.blocks,
-        seen.messages,
-        seen.loops,
+        wall,
+        (used,),
+        delay,
+        memory,
+        shim=False,
+        calls=0,
     )
     return Observation(record, notes)
 
@@ -133,11 +107,27 @@ def shim_library() -> Path | None:
     """
     if shutil.which("mpicc") is None:
         return None
-    source = shim_source()
     macros = _compiled(["mpicc", "-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"])
     if macros is None:
         return None
     version = sorted(line for line in macros.splitlines() if line.startswith(tuple(f"#define {v}" for v in _VERSIONS)))
+    return _library("mpicc", shim_source(), version)
+
+
+def task_library() -> tuple[Path | None, str]:
+    """Return the library for programs of tasks, with a remark on what it does not watch.
+
+    Without a compiler of MPI it times programs as a whole. None where there is no compiler at all.
+    """
+    library = shim_library()
+    if library is not None:
+        return library, ""
+    return _library(
+        "cc", shim_source(mpi=False), ()
+    ), "there is no mpicc that works here: programs are timed as a whole"
+
+
+def _library(compiler: str, source: str, version: Sequence[str]) -> Path | None:
     base = os.environ.get("XDG_CACHE_HOME", "")
     folder = (Path(base) if base.startswith("/") else Path.home() / ".cache") / "cosched"
     library = folder / f"shim-{hashlib.sha256(chr(0).join([source, *version]).encode()).hexdigest()[:16]}.so"
@@ -149,7 +139,7 @@ def shim_library() -> Path | None:
         file.write_text(source, encoding="utf-8")
         # Not linked with MPI: it is preloaded into shells and launchers, too, which then need no MPI.
         steps = (
-            ["mpicc", "-O2", "-fPIC", "-c", str(file), "-o", f"{room}/shim.o"],
+            [compiler, "-O2", "-fPIC", "-c", str(file), "-o", f"{room}/shim.o"],
             ["cc", "-shared", "-Wl,-z,lazy", "-o", f"{room}/shim.so", f"{room}/shim.o", "-ldl"],
         )
         if any(_compiled(step) is None for step in steps):
@@ -229,45 +219,12 @@ def _waited(pid: int) -> float:
         return 0.0
 
 
-def _traces(folder: Path) -> list[Trace]:
-    files = [file for file in folder.iterdir() if file.stat().st_size <= _MOST_TRACE]
-    found = [read_trace(file.read_text(encoding="utf-8", errors="replace"), file.name) for file in files]
-    return sorted(found, key=lambda trace: trace.rank)
-
-
 def _notes(traces: Sequence[Trace], command: Sequence[str], *, watched: bool) -> tuple[str, ...]:
-    if not traces:
-        if not watched:
-            return ("there is no mpicc that works: programs of MPI, too, are timed as a whole",)
-        return (
-            f"{Path(command[0]).name} made no call of MPI that could be watched: it was timed as a whole, with its "
-            "launcher if it has one (programs linked statically or of another MPI than mpicc's cannot be watched)",
-        )
-    notes = []
-    if len({trace.rank for trace in traces}) < len(traces):
-        notes.append("several programs of MPI ran one after another: they were timed as a whole, with their launchers")
-    elif len(traces) < traces[0].size:
-        notes.append(f"{traces[0].size - len(traces)} of {traces[0].size} ranks wrote nothing, as on other hosts")
-    if not all(trace.finalized for trace in traces):
-        notes.append("not all ranks called MPI_Finalize: their times are until their ends")
-    if any(trace.cut for trace in traces):
-        notes.append("there were too many calls to keep all in their order: the record has their numbers and sizes")
-    return tuple(notes)
-
-
-def _program(command: Sequence[str]) -> Path:
-    """Return the file of a program: a script's, where an interpreter runs it."""
-    first = Path(shutil.which(command[0]) or command[0])
-    scripts = [Path(word) for word in command[1:] if not word.startswith("-") and Path(word).is_file()]
-    return scripts[0] if scripts and first.name.startswith(_STARTERS) else first
-
-
-def _digest(program: Path) -> str:
-    found = hashlib.sha256()
-    try:
-        with program.open("rb") as file:
-            while part := file.read(_A_PART):
-                found.update(part)
-    except OSError:
-        return ""
-    return f"sha256:{found.hexdigest()}"
+    if traces:
+        return trace_notes(traces)
+    if not watched:
+        return ("there is no mpicc that works: programs of MPI, too, are timed as a whole",)
+    return (
+        f"{Path(command[0]).name} made no call of MPI that could be watched: it was timed as a whole, with its "
+        "launcher if it has one (programs linked statically or of another MPI than mpicc's cannot be watched)",
+    )

@@ -18,7 +18,7 @@ from cosched.measurement.programs.records import Block, Message
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["MergedTraces", "Trace", "merged", "read_trace"]
+__all__ = ["MergedTraces", "ProcessEnd", "Trace", "merged", "read_process_end", "read_trace"]
 
 _MOST_LOOPS = 4000  # characters; a program without loops is told by its beginning
 _MOST_FOLDED = 50_000  # calls in which loops are looked for
@@ -71,6 +71,29 @@ class Trace:
     items: tuple[_Item, ...]
     blocks: Mapping[tuple[int, int], tuple[int, tuple[float, ...]]]
     order: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEnd:
+    """The whole run of a process that a task has started.
+
+    Attributes:
+        code: its exit code.
+        wall: seconds from its begin to its end.
+        cpu: seconds of processor time, with those of the processes that it started.
+        delay: seconds that it waited for a processor.
+        rss: bytes of memory that it took at most.
+        host: where it ran.
+        program: the file.
+    """
+
+    code: int
+    wall: float
+    cpu: float
+    delay: float
+    rss: int
+    host: str
+    program: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +150,24 @@ def read_trace(text: str, file: str) -> Trace:
         )
     except (ValueError, IndexError) as error:
         raise UserError(f"{file} is no trace of a process ({error}): observe the program once more") from error
+
+
+def read_process_end(text: str, file: str) -> ProcessEnd:
+    """Return what a process wrote at its end.
+
+    Raises:
+        UserError: it is not whole, or something else.
+    """
+    line, *rest = text.split("\n")
+    try:
+        if rest != ["end", ""]:
+            raise ValueError("its end is missing")
+        word, code, wall, cpu, delay, rss, host, program = line.split(" ", 7)
+        if word != "whole":
+            raise ValueError("it begins otherwise")
+        return ProcessEnd(int(code), float(wall), float(cpu), float(delay), int(rss) * _KILOBYTE, host, program)
+    except ValueError as error:
+        raise UserError(f"{file} does not tell how a process ended ({error}): remove its folder") from error
 
 
 def merged(traces: Sequence[Trace]) -> MergedTraces:

@@ -96,4 +96,5 @@ def _application(entry: CatalogueEntry) -> ApplicationView:
         least=entry.hosts.min,
         most=most,
         parameters=parameters,
+        observe=entry.observe,
     )

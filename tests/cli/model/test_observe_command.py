@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,9 +42,42 @@ def test_each_run_adds_a_record(tmp_path: Path, capfd: pytest.CaptureFixture[str
     ] * 2
 
 
+def test_what_tasks_left_is_added_and_goes(tmp_path: Path) -> None:
+    folder = tmp_path / "observed"
+    said = {
+        "9": "whole 0 0.25 0.125 0 1024 vm /bin/true\nend\n",
+        "10": "",
+        "11": "whole 2 1 1 0 1 vm /bin/false\nend\n",
+    }
+    for task, end in said.items():
+        own = folder / f"{task}.{uuid.uuid4()}"
+        own.mkdir(parents=True)
+        told = ["1", "/bin/true", "COSCHED_PARAMETER_n=7", "COSCHED_HOST_CLASSES=node_a"]
+        (own / "begun.0.77").write_text("\0".join([*told, ""]))
+        if end:
+            (own / "whole.vm.77").write_text(end)
+    lines = _run("--collect", "observed", "--set", "m=2").splitlines()
+    assert lines == [
+        "10: no record: 1 of 1 processes told nothing of their end: it runs still, was ended, or cannot be watched "
+        "(linked statically, setuid)",
+        "11: no record: its program ended with code 2: a run that fails teaches nothing",
+        "9: one process; 250 ms, 0.0% of it waited for processors; 1 MiB",
+        "added 1 record to runs.jsonl",
+    ]
+    (record,) = read_records((tmp_path / "runs.jsonl").read_text(), "runs.jsonl")
+    assert (record.application, record.hardware, record.parameters) == ("true", "node_a", {"n": 7.0, "m": 2.0})
+    assert [each.name.partition(".")[0] for each in folder.iterdir()] == ["10"]
+    document = json.loads(_run("--collect", "observed", "--json"))
+    assert (document["added"], [each["task"] for each in document["tasks"]]) == (0, ["10"])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (("--collect", "observed"), "observed cannot be read"),
+        (("--collect", "."), "no task has left anything in .: submit some with `cosched task submit --observe`"),
+        (("--collect", ".", "--", "true"), "give a command after --, or --collect FOLDER: one of them"),
+        ((), "give a command after --, or --collect FOLDER: one of them"),
         (("--set", "nx=1,2", "--", "true"), "--set nx: a run has one value of it: observe several runs"),
         (("--set", "nx", "--", "true"), "write NAME=NUMBER"),
         (("--out", "no/such/folder", "--", "true"), "no/such/folder cannot be written"),

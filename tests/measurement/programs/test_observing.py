@@ -7,13 +7,17 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import cosched
 from cosched.errors import UserError
-from cosched.measurement.programs.observing import Observation, observed, shim_library
+from cosched.measurement.programs.observing import observed, shim_library
 from tests.testbed import mpi_compiler
+
+if TYPE_CHECKING:
+    from cosched.measurement.programs.observation import Observation
 
 KERNELS = Path(cosched.__file__).parents[1] / "examples" / "kernels" / "real"
 RANKS = ("mpirun", "-np")
@@ -27,24 +31,14 @@ def heat(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def mpi(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, value in _environment().items():
+def mpi(monkeypatch: pytest.MonkeyPatch, libraries: Path) -> None:
+    for name, value in mpi_compiler.environment(crowded=True).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-def _environment() -> dict[str, str]:
-    return {
-        **mpi_compiler.environment(),
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-    }
+    monkeypatch.setenv("XDG_CACHE_HOME", str(libraries))
 
 
 def _build(command: str, source: Path, program: Path, *flags: str) -> None:
-    environment = {**os.environ, **_environment()}
+    environment = {**os.environ, **mpi_compiler.environment()}
     subprocess.run([command, "-O2", "-o", str(program), str(source), *flags], env=environment, check=True)
 
 
@@ -84,7 +78,8 @@ def test_several_programs_of_mpi_are_timed_as_a_whole(heat: Path) -> None:
 
 
 @pytest.mark.usefixtures("mpi")
-def test_the_library_is_made_once() -> None:
+def test_the_library_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     first = shim_library()
     assert first is not None
     made = first.stat().st_mtime_ns
