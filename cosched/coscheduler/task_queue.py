@@ -142,7 +142,7 @@ class TaskQueue:
             self.remove(after.id)
         elif before.status.held_by:
             self.add(after)
-        elif moved and after.profile is not None:
+        elif moved and (before.profile or after.profile) is not None:
             searched = after.id in self._searched
             self.remove(after.id)
             self.add(after)

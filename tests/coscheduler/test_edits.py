@@ -170,3 +170,14 @@ def test_who_cannot_be_changed_is_told_why(values: dict[str, object], words: str
     found = why_unchangeable(make_task(1, **values))
     assert words in found
     assert bool(found) == bool(words)
+
+
+def test_an_edit_that_leaves_a_task_without_a_prediction_takes_it_out_of_the_plan() -> None:
+    """It was sent to the number of hosts that it was planned on before."""
+    core = a_core(2)
+    assert dispatched(submit(core, a_task(1, [math.inf, 10.0])))
+    assert not dispatched(submit(core, a_task(2, [math.inf, 10.0])))
+    outcome = core.handle(EditRequested(1.0, "2", TaskEdit(hosts=HostChoice(1, None, "", "")), "ann"))
+    assert core.planning_view.forecast(1.0) is None
+    (attempt,) = dispatched(outcome)  # the manager chooses its host, and lets it wait
+    assert (attempt.task, attempt.count, attempt.hosts) == ("2", 1, ())
