@@ -5,12 +5,14 @@
 import json as json_format
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cosched.cli.model.arguments import parse_parameter_values
+from cosched.cli.model.runs_argument import NumbersOption, parse_names
 from cosched.cli.output import JsonOption, figure, print_answer
 from cosched.errors import UserError
 from cosched.measurement.programs.collecting import CollectedRun, collected
@@ -18,6 +20,7 @@ from cosched.measurement.programs.observation import Observation
 from cosched.measurement.programs.observing import observed
 from cosched.measurement.programs.records import record_line
 from cosched.modelling.writing import plural
+from cosched.prediction.run_features import command_features
 
 __all__ = ["observe"]
 
@@ -39,6 +42,7 @@ def observe(
     collect: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Run nothing: take what tasks with --observe left there.")
     ] = None,
+    numbers: NumbersOption = "",
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the record is added.")] = Path("runs.jsonl"),
     limit: Annotated[float, typer.Option(metavar="SECONDS", help="After which the program is ended.", min=0.1)] = 3600,
     json: JsonOption = False,
@@ -51,19 +55,36 @@ def observe(
     """
     if bool(command) == (collect is not None):
         raise UserError("give a command after --, or --collect FOLDER: one of them")
+    if numbers and collect is None:
+        raise UserError("--numbers goes with --collect: name the numbers of a command with --set")
     parameters = {}
     for name, value in parse_parameter_values(set_ or []).items():
         if isinstance(value, list):
             raise UserError(f"--set {name}: a run has one value of it: observe several runs")
         parameters[name] = value
     if collect is not None:
-        _collect(collected(collect, application, parameters, hardware), collect, out, json=json)
+        names = parse_names(numbers, "--numbers") if numbers else []
+        runs = collected(collect, application, lambda words: {**_named_numbers(words, names), **parameters}, hardware)
+        _collect(runs, collect, out, json=json)
         return
     seen = observed(command or (), application, parameters, hardware, limit)
     line = record_line(seen.record)
     _add(line, out)
     document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}
     print_answer(json, document, lambda: [*_lines(seen), f"added to {out}"])
+
+
+def _named_numbers(words: Sequence[str], names: Sequence[str]) -> dict[str, float]:
+    """Return the numbers in a command by their names."""
+    if not names:
+        return {}
+    found = command_features(words).numbers
+    if len(found) != len(names):
+        raise UserError(
+            f"--numbers names {plural(len(names), 'number')}, and {' '.join(words)[:80]!r} has {len(found)}: "
+            "name all, in their order"
+        )
+    return dict(zip(names, found, strict=True))
 
 
 def _collect(runs: list[CollectedRun], folder: Path, out: Path, *, json: bool) -> None:

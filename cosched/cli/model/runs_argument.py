@@ -33,6 +33,7 @@ __all__ = [
     "TasksOption",
     "gathered_runs",
     "named_hardware",
+    "parse_names",
     "read_text",
 ]
 
@@ -121,7 +122,7 @@ def _observed_runs(application: str, source: RunSource) -> list[TimedRun]:
 
 
 def _restricted(runs: list[TimedRun], text: str) -> list[TimedRun]:
-    names = _names(text, "--parameters")
+    names = parse_names(text, "--parameters")
     for run in runs:
         for name in names:
             if name not in run.parameters:
@@ -129,7 +130,12 @@ def _restricted(runs: list[TimedRun], text: str) -> list[TimedRun]:
     return [replace(run, parameters={name: run.parameters[name] for name in names}) for run in runs]
 
 
-def _names(text: str, option: str) -> list[str]:
+def parse_names(text: str, option: str) -> list[str]:
+    """Return names that are separated by commas.
+
+    Raises:
+        UserError: one is no name, or named twice.
+    """
     names = [name.strip() for name in text.split(",")]
     for name in names:
         check_name(name, f"{option}:")
@@ -139,7 +145,7 @@ def _names(text: str, option: str) -> list[str]:
 
 
 def _task_runs(application: str, source: RunSource, per_host: int) -> list[TimedRun]:
-    names = _names(source.numbers, "--numbers") if source.numbers else []
+    names = parse_names(source.numbers, "--numbers") if source.numbers else []
     with connect(source.server) as client:
         found = client.learnt_runs(application, _MOST_TASKS)
     if not found:

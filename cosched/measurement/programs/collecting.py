@@ -27,7 +27,7 @@ from cosched.measurement.programs.traces import read_process_end
 from cosched.measurement.programs.watching import BEGUN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from cosched.measurement.programs.traces import ProcessEnd
@@ -58,13 +58,15 @@ class CollectedRun:
     over: bool = True
 
 
-def collected(folder: Path, application: str, parameters: Mapping[str, float], hardware: str) -> list[CollectedRun]:
+def collected(
+    folder: Path, application: str, parameters: Callable[[Sequence[str]], Mapping[str, float]], hardware: str
+) -> list[CollectedRun]:
     """Return what tasks left in a folder, in the order of their names.
 
     Args:
         folder: that of all tasks.
         application: name of the program; empty: that of its file.
-        parameters: numbers that decide how long it runs, beside those that the tasks know.
+        parameters: returns numbers that decide how long a command runs, beside those that the tasks know.
         hardware: class of the hosts; empty: as the daemon knew it.
 
     Raises:
@@ -76,10 +78,12 @@ def collected(folder: Path, application: str, parameters: Mapping[str, float], h
         raise UserError(
             f"{folder} cannot be read ({error.strerror}): name the folder of `task submit --observe`"
         ) from error
-    return [_collected(each, RunLabels(application, parameters, hardware, 0.0)) for each in found]
+    return [_collected(each, application, parameters, hardware) for each in found]
 
 
-def _collected(folder: Path, given: RunLabels) -> CollectedRun:
+def _collected(
+    folder: Path, application: str, parameters: Callable[[Sequence[str]], Mapping[str, float]], hardware: str
+) -> CollectedRun:
     task = folder.name.rpartition(".")[0]
     files = sorted(file for file in folder.iterdir() if file.is_file())
     begun = [file for file in files if file.name.startswith(f"{BEGUN}.")]
@@ -98,7 +102,8 @@ def _collected(folder: Path, given: RunLabels) -> CollectedRun:
         why = "runs still, was ended, or cannot be watched (linked statically, setuid)"
         return CollectedRun(task, folder, None, f"{missing} {why}", over=False)
     command, told = _begun(begun[0])
-    labels = _labels(given, told, begun[0].stat().st_mtime)
+    numbers = {**_told_parameters(told), **parameters(command)}
+    labels = RunLabels(application, numbers, hardware or _told_class(told), begun[0].stat().st_mtime)
     program = program_file(command, folder.parent.absolute().parent)  # seen from the task's own folder
     notes = trace_notes(traces) if traces else ()
     if one_program(traces):
@@ -127,15 +132,18 @@ def _hosts(told: Mapping[str, str]) -> Sequence[str]:
     return told.get("COSCHED_HOSTS", "").split(",")
 
 
-def _labels(given: RunLabels, told: Mapping[str, str], started: float) -> RunLabels:
+def _told_parameters(told: Mapping[str, str]) -> dict[str, float]:
     parameters = {}
     for name, value in told.items():
         if name.startswith(_PARAMETER):
             with suppress(ValueError):  # a text decides nothing that could be fitted
                 parameters[name.removeprefix(_PARAMETER)] = float(value)
+    return parameters
+
+
+def _told_class(told: Mapping[str, str]) -> str:
     classes = set(told.get("COSCHED_HOST_CLASSES", "").split(","))
-    hardware = classes.pop() if len(classes) == 1 else ""
-    return RunLabels(given.application, {**parameters, **given.parameters}, given.hardware or hardware, started)
+    return classes.pop() if len(classes) == 1 else ""
 
 
 def _whole_run(ends: Sequence[ProcessEnd], program: Path, labels: RunLabels, hosts: int) -> ObservedRun:

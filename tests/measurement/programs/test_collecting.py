@@ -63,7 +63,7 @@ class Place:
 
     def collected(self) -> CollectedRun:
         """Return what the last task left."""
-        return collected(self.folder / "observed", "", {}, "")[-1]
+        return collected(self.folder / "observed", "", lambda _: {}, "")[-1]
 
 
 @pytest.fixture
@@ -201,10 +201,10 @@ def test_hosts_of_several_classes_have_none(place: Place) -> None:
     assert seen is not None
     assert seen.record.hardware == ""
     assert seen.notes == ("nobody named one class of its hosts: --class does",)
-    (named,) = collected(place.folder / "observed", "heat", {"m": 3.0}, "node_c")
+    (named,) = collected(place.folder / "observed", "heat", lambda words: {"m": float(len(words))}, "node_c")
     assert named.seen is not None
     record = named.seen.record
-    assert (record.hardware, record.application, record.parameters) == ("node_c", "heat", {"n": 12.0, "m": 3.0})
+    assert (record.hardware, record.application, record.parameters) == ("node_c", "heat", {"n": 12.0, "m": 1.0})
 
 
 @pytest.mark.parametrize("content", ["", "whole\n", "whole x 1 1 1 1 a b\nend\n", "whole 0 1 1 1 1 a b\n", "\0" * 99])
@@ -219,4 +219,4 @@ def test_what_no_program_wrote_makes_no_record(place: Place, content: str) -> No
 
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"cannot be read \(No such file or directory\): name the folder of"):
-        collected(tmp_path / "observed", "", {}, "")
+        collected(tmp_path / "observed", "", lambda _: {}, "")
