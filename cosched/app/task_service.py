@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
-from cosched.api.sizes import parse_memory
 from cosched.app.share_service import check_share_of_hosts
 from cosched.app.submission.admission import check_deadline_can_be_met, check_needs
 from cosched.app.submission.field_checks import (
@@ -28,6 +27,7 @@ from cosched.coscheduler.edits import HostChoice, TaskEdit, edited, why_unchange
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
 from cosched.coscheduler.state import expected_end
 from cosched.errors import UserError
+from cosched.sizes import parse_memory
 from cosched.store.store import LateTasks
 
 if TYPE_CHECKING:

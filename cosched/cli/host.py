@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cosched.api.deadlines import parse_typed_deadline
-from cosched.api.sizes import format_memory
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.sizes import format_memory
 
 if TYPE_CHECKING:
     from cosched.api.documents import HostView

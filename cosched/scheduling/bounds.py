@@ -10,10 +10,13 @@ import numpy as np
 from cosched.scheduling.availability import normalised_availability, time_to_offer
 from cosched.scheduling.decoding.decoder import dependency_order
 from cosched.scheduling.host_counts import best_seconds, narrowed, single_class
+from cosched.scheduling.packed_bounds import resource_areas
+from cosched.scheduling.shapes import best_shape_seconds, by_task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cosched.scheduling.packing import Packing
     from cosched.scheduling.problem import Problem
 
 __all__ = ["fewest_missed", "lower_bound", "tight_bound"]
@@ -33,10 +36,35 @@ def lower_bound(problem: Problem) -> float:
     """
     if not problem.tasks:
         return 0.0
+    if problem.packing is not None:
+        return _packed_bound(problem, problem.packing)
     seconds = best_seconds(narrowed(problem))
     earliest_end = _earliest_end(problem, _ready(problem, seconds), seconds)
     shortest = earliest_end.min(axis=1)
-    return float(max(shortest.max(), _area(problem, _areas(seconds), earliest_end), _late_area(problem, seconds)))
+    return float(
+        max(
+            shortest.max(),
+            _area(problem, _areas(seconds), earliest_end),
+            _late_area(problem, _areas(seconds).min(axis=1)),
+        )
+    )
+
+
+def _packed_bound(problem: Problem, packing: Packing) -> float:
+    """Return `lower_bound` where tasks share hosts: by each resource, and by places on hosts."""
+    seconds = best_shape_seconds(problem, packing)
+    by_count = np.full((len(problem.tasks), int(packing.hosts.max())), np.inf)
+    np.minimum.at(by_count, (packing.owner, packing.hosts - 1), seconds)
+    ready = _ready(problem, by_count)
+    alone = np.sort(problem.free)[packing.hosts - 1]
+    earliest_end = by_task(packing, np.maximum(alone, ready[packing.owner]) + seconds)
+    bound = float(earliest_end.min(axis=1).max())
+    for offered, work, prices in resource_areas(problem, packing):
+        areas = by_task(packing, np.where(np.isfinite(seconds), work, np.inf))
+        bound = max(bound, _area(offered, areas, earliest_end, prices))
+        if prices is not None:
+            bound = max(bound, _late_area(offered, areas.min(axis=1), prices))
+    return bound
 
 
 def tight_bound(problem: Problem, lower: float | None = None) -> float:
@@ -53,7 +81,7 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
         lower: its `lower_bound`, where that is known.
     """
     lower = lower_bound(problem) if lower is None else lower
-    if not problem.tasks or single_class(problem) is not None:
+    if not problem.tasks or problem.packing is not None or single_class(problem) is not None:
         return lower
     from cosched.scheduling.kernels.machine_prices import machine_prices  # no other bound needs machine code
 
@@ -190,12 +218,11 @@ def _area(
     return fill(low)
 
 
-def _late_area(problem: Problem, seconds: NDArray[np.float64]) -> float:
-    """Return the area bound over the tasks released at or after each release time."""
-    cheapest = _areas(seconds).min(axis=1)
+def _late_area(problem: Problem, cheapest: NDArray[np.float64], prices: NDArray[np.float64] | None = None) -> float:
+    """Return the area bound over the tasks released at or after each release time; `cheapest` is (m,) areas."""
     best = 0.0
     for release in np.unique(problem.release[problem.release > 0]):
         late = float(cheapest[problem.release >= release].sum())
         free, absences = normalised_availability(np.maximum(problem.free, release), problem.absences)
-        best = max(best, time_to_offer(free, absences, late))
+        best = max(best, time_to_offer(free, absences, late, prices))
     return best

@@ -197,14 +197,14 @@ def encoded_choices(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int
 
 def with_encoded_classes(problem: Problem, plan: Plan) -> Plan:
     """Return a plan with encoded host counts (see `encoded_choices`)."""
-    if plan.classes is None or single_class(problem) is not None:
+    if plan.classes is None or problem.packing is not None or single_class(problem) is not None:
         return Plan(plan.order, plan.counts)
     return Plan(plan.order, plan.counts + class_base(problem) * (plan.classes + 1))
 
 
 def with_decoded_classes(problem: Problem, plan: Plan) -> Plan:
     """Return a plan of encoded choices as one of host counts and classes."""
-    if single_class(problem) is not None:
+    if problem.packing is not None or single_class(problem) is not None:
         return plan
     return Plan(plan.order, plan.counts % class_base(problem), plan.counts // class_base(problem) - 1)
 

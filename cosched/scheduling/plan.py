@@ -19,7 +19,8 @@ class Plan:
 
     Attributes:
         order: (m,) int64, a permutation of task indices.
-        counts: (m,) int64, counts[j] is the number of hosts of task j (indexed by task, not by position).
+        counts: (m,) int64, counts[j] is the number of hosts of task j (indexed by task, not by position); where hosts
+            are shared, the row of its shape in `Problem.packing`.
         classes: (m,) int64, classes[j] is the class whose hosts alone run task j, -1 for hosts of any classes, those
             that end it first; None for -1 throughout.
     """

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.availability import Unavailability
+    from cosched.scheduling.packing import Packing
 
 __all__ = ["Problem", "Turns"]
 
@@ -53,6 +54,8 @@ class Problem:
             suffice for.
         weight: (m,) float64 above 0, how much lateness and a missed deadline count; None: 1 for each task.
         turns: order of users among some tasks; None where any order may be.
+        packing: what tasks take of hosts that they share; None where each has its hosts for itself. The run times of
+            `seconds` are then those of the quickest shape on so many hosts.
     """
 
     tasks: tuple[str, ...]
@@ -67,6 +70,7 @@ class Problem:
     absences: tuple[Unavailability, ...] = ()
     weight: NDArray[np.float64] | None = None
     turns: Turns | None = None
+    packing: Packing | None = None
 
     def ready(self, task: int, ends: Mapping[int, float]) -> float:
         """Return when a task is released and its predecessors have ended, by their `ends`."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cosched.scheduling.availability import Unavailability
+    from cosched.scheduling.packing import Packing
     from cosched.scheduling.problem import Problem
 
 __all__ = ["Assignment", "Schedule", "check_schedule"]
@@ -27,12 +28,14 @@ class Assignment:
         hosts: names of the hosts that it holds from `start` to `end`, in the order of the problem's hosts.
         start: seconds after the problem's origin.
         end: likewise.
+        taken: what it takes of each of its hosts, by resource as in `Problem.packing`; empty for whole hosts.
     """
 
     task: str
     hosts: tuple[str, ...]
     start: float
     end: float
+    taken: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ def check_schedule(problem: Problem, schedule: Schedule) -> list[str]:
 
     Checked: every task exactly once, on distinct known hosts, for its predicted run time on them, not before its
     release, its predecessors' ends or its hosts' being free, never on a host that is not there, and no host with two
-    tasks at a time.
+    tasks at a time, or where hosts are shared, with more than it has.
     """
     times = Counter(item.task for item in schedule.assignments)
     tasks, hosts = set(problem.tasks), {name: host for host, name in enumerate(problem.hosts)}
@@ -78,7 +81,8 @@ def check_schedule(problem: Problem, schedule: Schedule) -> list[str]:
             for absence in away.get(host, ())
             if item.start < absence.end and absence.begin < item.end
         ]
-    return faults + _overlaps(schedule)
+    packing = problem.packing
+    return faults + (_overlaps(schedule) if packing is None else _overfilled(problem, packing, schedule))
 
 
 def _known(hosts: dict[str, int], item: Assignment) -> bool:
@@ -87,6 +91,8 @@ def _known(hosts: dict[str, int], item: Assignment) -> bool:
 
 def _time_faults(problem: Problem, index: int, item: Assignment, hosts: list[int]) -> list[str]:
     classes = {int(problem.host_class[host]) for host in hosts}
+    if problem.packing is not None:
+        return _shape_faults(problem.packing, index, item, sorted(classes))
     seconds = max(float(problem.seconds[number, index, len(hosts) - 1]) for number in classes)
     if not math.isfinite(seconds):
         return [f"{item.task} cannot run on {len(hosts)} of these hosts"]
@@ -116,6 +122,43 @@ def _overlaps(schedule: Schedule) -> list[str]:
         for first, second in pairwise(items):
             if second.start < first.end:
                 faults.append(f"{first.task} and {second.task} are on {host} at the same time")
+    return faults
+
+
+def _shape_faults(packing: Packing, index: int, item: Assignment, classes: list[int]) -> list[str]:
+    """Check that a task runs in one of its shapes, for as long as that takes."""
+    times = [
+        float(packing.seconds[shape, classes].max())
+        for shape in range(int(packing.first[index]), int(packing.first[index + 1]))
+        if packing.hosts[shape] == len(item.hosts) and tuple(packing.demand[shape].tolist()) == item.taken
+    ]
+    took, possible = item.end - item.start, [time for time in times if math.isfinite(time)]
+    if not possible:
+        return [f"{item.task} has no shape of {len(item.hosts)} hosts with {item.taken} of each that runs on these"]
+    if not any(math.isclose(took, time, rel_tol=_RELATIVE, abs_tol=_slack(item.end)) for time in possible):
+        return [f"{item.task} takes {took} s, predicted are {possible[0]} s"]
+    return []
+
+
+def _overfilled(problem: Problem, packing: Packing, schedule: Schedule) -> list[str]:
+    """Name each host and resource of which tasks take more than there is, at the first time that they do."""
+    place = {name: host for host, name in enumerate(problem.hosts)}
+    changes: dict[int, list[tuple[float, bool, tuple[int, ...]]]] = defaultdict(list)
+    for item in schedule.assignments:
+        for name in item.hosts:
+            changes[place[name]] += [(item.start, True, item.taken), (item.end, False, item.taken)]
+    for host, until, taken in packing.held:
+        changes[host] += [(-math.inf, True, taken), (until, False, taken)]
+    faults = []
+    for host, found in changes.items():
+        found.sort(key=lambda change: change[:2])  # at one time what ends gives way to what begins
+        for number, resource in enumerate(packing.resources):
+            used, had = 0, int(packing.capacity[host, number])
+            for time, begins, taken in found:
+                used += taken[number] if begins else -taken[number]
+                if used > had:
+                    faults.append(f"{problem.hosts[host]} has {had} {resource}, and at {time} s tasks take {used}")
+                    break
     return faults
 
 

@@ -9,13 +9,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cosched.api.sizes import format_memory
 from cosched.api.times import format_time
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.sharing.shares import fewest_hosts
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource
+from cosched.sizes import format_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -12,7 +12,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cosched.api.deadlines import parse_begin, parse_deadline
-from cosched.api.sizes import parse_memory
 from cosched.app.notifications.transports import NotificationTargets
 from cosched.app.submission.admission import check_deadline_can_be_met, check_needs
 from cosched.app.submission.field_checks import (
@@ -31,6 +30,7 @@ from cosched.coscheduler.task import Task, TaskSpec, shared_values
 from cosched.errors import SystemFault, UserError
 from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
+from cosched.sizes import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ import typer
 
 from cosched.cli.output import JsonOption, clean, console, emit_json, figure, finite, print_table
 from cosched.cli.plan import tunable
+from cosched.cli.plan.lanes import lanes
 from cosched.cli.plan.text import summarise
 from cosched.drawing.gantt import GanttBar
 from cosched.drawing.gantt import gantt as draw
@@ -30,9 +32,10 @@ from cosched.scheduling.schedule import check_schedule
 from cosched.scheduling.search.run import Limit
 from cosched.scheduling.tunable.planning import check_tunable
 from cosched.scheduling.tunable.tasks import TunableQueue
+from cosched.sizes import format_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cosched.scheduling.objective.comparison import SearchProgress
     from cosched.scheduling.objective.objective import Metrics
@@ -101,14 +104,18 @@ def command(
     schedule, statistics = make_plan(queue, policy, Limit(seconds, generations), seed, objective.weights, on_progress)
     _refuse_infeasible(policy, check_schedule(queue, schedule))
     metrics = measure(queue, schedule)
-    document = _document(policy, schedule, metrics, statistics)
+    document = _document(queue, policy, schedule, metrics, statistics)
     if json:
         emit_json(document)
     else:
         _print(document, statistics)
     if gantt is not None:  # last: a plan that took long is not lost where its picture has no place
         title = f"{problem.name}: {policy}, makespan {figure(metrics.makespan, 6)} s"
-        _write(gantt, draw(_bars(queue, schedule), queue.hosts, title, origin=0.0))
+        rows: Sequence[str] = queue.hosts
+        held = {item.task: item.hosts for item in schedule.assignments}
+        if queue.packing is not None:
+            rows, held = lanes(queue, queue.packing, schedule)
+        _write(gantt, draw(_bars(queue, schedule, rows, held), rows, title, origin=0.0))
 
 
 def _answerable(policy: Policy) -> PolicyName:
@@ -161,7 +168,10 @@ def _plan_tunable(queue: TunableQueue, name: str, policy: PolicyName, gantt: Pat
         _write(gantt, draw(tunable.bars(plan), queue.hosts, title, origin=0.0))
 
 
-def _document(policy: PolicyName, schedule: Schedule, metrics: Metrics, statistics: SearchStatistics) -> dict[str, Any]:
+def _document(
+    problem: Problem, policy: PolicyName, schedule: Schedule, metrics: Metrics, statistics: SearchStatistics
+) -> dict[str, Any]:
+    resources = () if problem.packing is None else problem.packing.resources
     return {
         "policy": str(policy),
         "makespan": metrics.makespan,
@@ -187,17 +197,28 @@ def _document(policy: PolicyName, schedule: Schedule, metrics: Metrics, statisti
         ],
         "assignments": [
             {"task": item.task, "hosts": list(item.hosts), "start": item.start, "end": item.end}
+            | dict(zip(resources, item.taken, strict=True))
             for item in schedule.assignments
         ],
     }
 
 
 def _print(document: dict[str, Any], statistics: SearchStatistics) -> None:
+    assignments = document["assignments"]
+    shared = assignments and "cores" in assignments[0]
     rows = [
-        (item["task"], figure(item["start"], 6), figure(item["end"], 6), str(len(item["hosts"])), _short(item["hosts"]))
-        for item in document["assignments"]
+        (
+            item["task"],
+            figure(item["start"], 6),
+            figure(item["end"], 6),
+            str(len(item["hosts"])),
+            *((str(item["cores"]), format_memory(item["memory"]), str(item["gpus"])) if shared else ()),
+            _short(item["hosts"]),
+        )
+        for item in assignments
     ]
-    print_table(("task", "start (s)", "end (s)", "count", "hosts"), rows)
+    taken = ("cores", "memory", "GPUs") if shared else ()
+    print_table(("task", "start (s)", "end (s)", "count", *taken, "hosts"), rows)
     summarise(document)
     if len(statistics.progress) > 1:
         gained = describe_difference(statistics.progress[0].figures, statistics.progress[-1].figures)
@@ -214,16 +235,24 @@ def _short(hosts: list[str]) -> str:
     return " ".join(hosts) if len(hosts) <= 4 else f"{hosts[0]} {hosts[1]} … {hosts[-1]}"
 
 
-def _bars(problem: Problem, schedule: Schedule) -> list[GanttBar]:
+def _bars(
+    problem: Problem, schedule: Schedule, rows: Sequence[str], held: Mapping[str, tuple[str, ...]]
+) -> list[GanttBar]:
+    """Return the bars of tasks on the rows that they have, and of hosts that are not there."""
     due = dict(zip(problem.tasks, problem.deadline.tolist(), strict=True))
     last = schedule.makespan
     away = [(problem.hosts[absence.host], absence.begin, min(absence.end, last)) for absence in problem.absences]
     away += [(host, 0.0, min(free, last)) for host, free in zip(problem.hosts, problem.free.tolist(), strict=True)]
+    of_host = defaultdict(list)
+    for row in rows:
+        of_host[row if problem.packing is None else row.rpartition(" ")[0]].append(row)
     gone = [
-        GanttBar("not there", "not there", (host,), begin, end, absent=True) for host, begin, end in away if begin < end
+        GanttBar("not there", "not there", tuple(of_host[host]), begin, end, absent=True)
+        for host, begin, end in away
+        if begin < end
     ]
     return gone + [
-        GanttBar(item.task, _application(item.task), item.hosts, item.start, item.end, finite(due[item.task]))
+        GanttBar(item.task, _application(item.task), held[item.task], item.start, item.end, finite(due[item.task]))
         for item in schedule.assignments
     ]
 

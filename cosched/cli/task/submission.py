@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
 from cosched.api.runtimes import parse_runtime
-from cosched.api.sizes import parse_memory
 from cosched.api.times import parse_duration
 from cosched.connector.interface import LaunchMode
 from cosched.connector.userfiles import (
@@ -26,6 +25,7 @@ from cosched.connector.userfiles import (
     read_user_file,
 )
 from cosched.errors import UserError
+from cosched.sizes import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,8 @@ one class nothing but when they are free matters, so that the above holds again.
 as the slowest one allowed, and the choice that ends first is taken (ties: the faster threshold); of hosts that become
 free together, those of an earlier class come first.
 
-Where hosts come and go, it is their windows that become free (see `availability_windows`).
+Where hosts come and go, it is their windows that become free (see `availability_windows`). Hosts that tasks share
+have a decoder of their own, `packed_decoder`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 
 from cosched.scheduling.decoding.availability_windows import WindowDecoder
 from cosched.scheduling.decoding.free_hosts import FreeHostsByClass, IdenticalFreeHosts, NamedFreeHosts
+from cosched.scheduling.decoding.packed_decoder import PackedDecoder
 from cosched.scheduling.host_counts import class_times, planned_times, single_class
 from cosched.scheduling.schedule import Assignment, Schedule
 
@@ -45,7 +47,9 @@ class PlanDecoder(Protocol):
 
 
 def _decoder_of(problem: Problem) -> PlanDecoder:
-    """Return the decoder for identical hosts, several classes, or hosts with absences."""
+    """Return the decoder for shared hosts, identical ones, several classes, or hosts with absences."""
+    if problem.packing is not None:
+        return PackedDecoder(problem)
     if problem.absences:
         return WindowDecoder(problem)
     return _ClassDecoder(problem) if single_class(problem) is None else _IdenticalDecoder(problem)

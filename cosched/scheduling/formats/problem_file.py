@@ -5,6 +5,10 @@
      "tasks": [{"id": "a", "profile": TIMES | {"fast": TIMES, …},
                 "deadline": 90, "release": 0, "depends_on": ["b"]}, …]}
 
+Hosts that tasks share have `"cores": 32, "memory": "64 GiB", "gpus": 1` (cores all of them), and tasks say what they
+take of each of their hosts by the same keys; a task that can run in several shapes has in place of `profile`
+`"shapes": [{"hosts": 1, "cores": 8, "memory": 4096, "seconds": 90 | {"fast": 60, …}}, …]`.
+
 TIMES are run times in seconds on 1, 2, … hosts, null where a count cannot be used, for all classes or by class (a
 missing class cannot run the task); uncertain ones are {"low": […], "expected": […], "high": […]}. A host without
 `available` is always there. Anything not understood is refused with the path of the element.
@@ -23,6 +27,7 @@ from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.availability import Unavailability, normalised_availability
 from cosched.scheduling.formats.input_file import quoted, read_list, read_name, read_object, read_time
+from cosched.scheduling.formats.shapes_file import RESOURCES, read_capacity, with_packing
 from cosched.scheduling.host_counts import best_seconds, staying_hosts
 from cosched.scheduling.problem import Problem
 
@@ -51,12 +56,15 @@ class HostElements:
         classes: names of the classes.
         host_class: (N,) index of each host's class.
         absences: times between the windows in which hosts are available, in no order.
+        capacity: (N, 3) what hosts that tasks share have, see `shapes_file.RESOURCES`; None where each task has its
+            hosts for itself.
     """
 
     names: tuple[str, ...]
     classes: tuple[str, ...]
     host_class: NDArray[np.int64]
     absences: tuple[Unavailability, ...] = ()
+    capacity: NDArray[np.int64] | None = None
 
 
 def read_hosts(value: object) -> HostElements:
@@ -78,14 +86,20 @@ def read_hosts(value: object) -> HostElements:
     absences: list[Unavailability] = []
     for number, item in enumerate(read_list(value, "hosts", 1, MOST_HOSTS)):
         where = f"hosts[{number}]"
-        host = read_object(item, where, {"name", "class", "available"}, {"name", "class"})
+        host = read_object(item, where, {"name", "class", "available", *RESOURCES}, {"name", "class"})
         name = read_name(host["name"], f"{where}.name")
         if name in seen:
             raise UserError(f"{where}.name: {name!r} is there twice: give each host a name of its own")
         seen[name] = classes.setdefault(read_name(host["class"], f"{where}.class"), len(classes))
         if "available" in host:
             absences += _outside(number, host["available"], f"{where}.available")
-    return HostElements(tuple(seen), tuple(classes), np.array(list(seen.values()), dtype=np.int64), tuple(absences))
+    return HostElements(
+        tuple(seen),
+        tuple(classes),
+        np.array(list(seen.values()), dtype=np.int64),
+        tuple(absences),
+        read_capacity(value),
+    )
 
 
 def read_reservations(value: object, names: Sequence[str]) -> list[Unavailability]:
@@ -160,6 +174,8 @@ def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
     reserved = read_reservations(document.get("reservations", []), names)
     free, absences = normalised_availability(np.zeros(len(names)), [*hosts.absences, *reserved])
     problem = replace(_problem(items, hosts, quantile), free=free, absences=absences)
+    if hosts.capacity is not None:
+        return with_packing(problem, hosts.capacity, items)
     _refuse_impossible(problem)
     return problem
 
@@ -168,18 +184,20 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
     names, classes = hosts.names, hosts.classes
     seconds = np.full((len(classes), len(items), len(names)), np.inf)
     release, deadline = np.zeros(len(items)), np.full(len(items), np.inf)
-    known = {"id", "profile", "deadline", "release", "depends_on"}
+    shared = hosts.capacity is not None
+    known = {"id", "profile", "deadline", "release", "depends_on", *(("shapes", *RESOURCES) if shared else ())}
     index: dict[str, int] = {}
     found = []
     for task, element in enumerate(items):
         where = f"tasks[{task}]"
-        item = read_object(element, where, known, {"id", "profile"})
+        item = read_object(element, where, known, {"id"} if shared and _has_shapes(element) else {"id", "profile"})
         found.append(item)
         name = read_name(item["id"], f"{where}.id")
         if name in index:
             raise UserError(f"{where}.id: {name!r} is also tasks[{index[name]}].id: give each task an id of its own")
         index[name] = task
-        _fill_profile(item["profile"], f"{where}.profile", classes, seconds[:, task, :], quantile)
+        if "profile" in item:
+            _fill_profile(item["profile"], f"{where}.profile", classes, seconds[:, task, :], quantile)
         release[task] = read_time(item.get("release", 0), f"{where}.release", zero=True)
         if "deadline" in item:
             deadline[task] = read_time(item["deadline"], f"{where}.deadline")
@@ -196,6 +214,10 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
         deadline,
         depends_on if any(depends_on) else (),
     )
+
+
+def _has_shapes(element: object) -> bool:
+    return isinstance(element, dict) and "shapes" in element
 
 
 def _fill_profile(

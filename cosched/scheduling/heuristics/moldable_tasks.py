@@ -16,6 +16,7 @@ from cosched.scheduling.decoding.free_hosts import IdenticalFreeHosts
 from cosched.scheduling.heuristics import batch_queue
 from cosched.scheduling.heuristics.batch_queue import calculated_counts
 from cosched.scheduling.heuristics.list_scheduling import list_order
+from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.host_counts import best_seconds, narrowed, useful_count_seconds, useful_counts
 from cosched.scheduling.objective.objective import measure_plan, objective
 from cosched.scheduling.plan import Plan
@@ -246,6 +247,9 @@ def best_heuristic(problem: Problem, weights: Weights, within: Callable[[], bool
 
 def _plans(problem: Problem) -> Iterator[Plan]:
     """Yield the plans, the quickest first."""
+    if problem.packing is not None:
+        yield from packed_plans(problem, problem.packing)
+        return
     yield earliest_deadline_first(problem)
     if np.isfinite(problem.deadline).any():
         yield late_last(problem)

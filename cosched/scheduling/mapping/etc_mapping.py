@@ -50,7 +50,7 @@ def is_etc_matrix(problem: Problem) -> bool:
 
     None has a release, a deadline or a predecessor, and all hosts are idle and stay.
     """
-    if len(np.unique(problem.host_class)) == 1:
+    if problem.packing is not None or len(np.unique(problem.host_class)) == 1:
         return False  # at once: what is asked below takes twice the memory of the problem
     constrained = np.isfinite(problem.deadline).any() or _obstacle(problem) is not None
     return not constrained and not np.isfinite(problem.seconds[:, :, 1:]).any()

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.objective.weights import Weights
+    from cosched.scheduling.packing import Packing
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
-    from cosched.scheduling.schedule import Schedule
+    from cosched.scheduling.schedule import Assignment, Schedule
 
-__all__ = ["MISSED", "Metrics", "measure", "measure_plan", "measure_times", "objective"]
+__all__ = ["MISSED", "Metrics", "measure", "measure_plan", "measure_times", "objective", "packed_offer"]
 
 MISSED = 1e6
 """What a missed deadline costs where deadlines come first: far above the other terms, far below the end of a float."""
@@ -70,8 +71,34 @@ def measure(problem: Problem, schedule: Schedule) -> Metrics:
         np.array([place[item.task] for item in items], dtype=np.int64),
         np.array([item.start for item in items], dtype=np.float64),
         np.array([item.end for item in items], dtype=np.float64),
-        np.array([len(item.hosts) for item in items], dtype=np.int64),
+        _parts(problem, items),
     )
+
+
+def _parts(problem: Problem, items: tuple[Assignment, ...]) -> NDArray[np.float64]:
+    """Return how many hosts each task has, or where they are shared which part of all cores."""
+    if problem.packing is None:
+        return np.array([len(item.hosts) for item in items], dtype=np.float64)
+    cores = float(problem.packing.capacity[:, 0].sum())
+    return np.array([len(item.hosts) * item.taken[0] for item in items], dtype=np.float64) / cores
+
+
+def packed_offer(problem: Problem, packing: Packing) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return which part of all cores tasks take, and when which part is there.
+
+    Returns:
+        (S,) part of each shape, and (A, 2) times with the parts that come then, or go (below 0).
+    """
+    cores = packing.capacity[:, 0].astype(np.float64)
+    changes = [(free, had) for free, had in zip(problem.free.tolist(), cores.tolist(), strict=True)]
+    for host, begin, end in problem.absences:
+        changes += [(begin, -float(cores[host])), (end, float(cores[host]))]
+    for host, until, taken in packing.held:
+        if until > problem.free[host]:
+            changes += [(float(problem.free[host]), -float(taken[0])), (until, float(taken[0]))]
+    offered = np.array([change for change in changes if change[0] < np.inf], dtype=np.float64).reshape(-1, 2)
+    offered[:, 1] /= cores.sum()
+    return packing.area[:, 0] / cores.sum(), offered
 
 
 def measure_plan(problem: Problem, plan: Plan) -> Metrics:
@@ -83,14 +110,17 @@ def measure_plan(problem: Problem, plan: Plan) -> Metrics:
         ValueError: a host count cannot be used for its task.
     """
     starts, ends = (np.array(times, dtype=np.float64)[plan.order] for times in spans(problem, plan))
-    return _measure(problem, plan.order, starts, ends, plan.counts[plan.order])
+    parts = plan.counts.astype(np.float64)
+    if problem.packing is not None:
+        parts = packed_offer(problem, problem.packing)[0][plan.counts]
+    return _measure(problem, plan.order, starts, ends, parts[plan.order])
 
 
 def measure_times(
     problem: Problem, starts: NDArray[np.float64], ends: NDArray[np.float64], counts: NDArray[np.int64]
 ) -> Metrics:
     """Measure a schedule from its tasks' starts, ends and host counts, (m,) each."""
-    return _measure(problem, np.arange(len(starts)), starts, ends, counts)
+    return _measure(problem, np.arange(len(starts)), starts, ends, counts.astype(np.float64))
 
 
 def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
@@ -120,9 +150,9 @@ def _measure(
     tasks: NDArray[np.int64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
-    counts: NDArray[np.int64],
+    counts: NDArray[np.float64],
 ) -> Metrics:
-    """Measure tasks by their places in the problem, starts, ends and host counts."""
+    """Measure tasks by their places in the problem, starts, ends and host counts, or parts of all cores."""
     makespan = float(ends.max(initial=0.0))
     idle, available, front = _idle(problem, makespan, starts, ends, counts)
     early = problem.deadline[tasks] - ends
@@ -149,15 +179,27 @@ def _absent(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 def _idle(
-    problem: Problem, makespan: float, starts: NDArray[np.float64], ends: NDArray[np.float64], counts: NDArray[np.int64]
+    problem: Problem,
+    makespan: float,
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    counts: NDArray[np.float64],
 ) -> tuple[float, float, float]:
-    """Return idle host-seconds, available host-seconds and the front-weighted idle share.
+    """Return idle host-seconds, available host-seconds and the front-weighted idle share; of shared hosts the cores.
 
     An idle pocket from a to b adds ((w-a)² - (w-b)²)/w² to φ at a makespan of w (Titan's ΔT(2w - 2T - ΔT)/w²), so φ is
     what is available less what is used, and no pocket needs to be found.
     """
     if makespan <= 0:
         return 0.0, 0.0, 0.0
+    if problem.packing is not None:
+        times, amounts = packed_offer(problem, problem.packing)[1].T
+        left = makespan - np.minimum(times, makespan)
+        available = float((amounts * left).sum())
+        used = float((counts * (ends - starts)).sum())
+        busy = counts * ((makespan - starts) ** 2 - (makespan - ends) ** 2)
+        front = float((amounts * left**2).sum() - busy.sum())
+        return max(0.0, available - used), available, max(0.0, front / makespan**2)
     left = makespan - np.minimum(problem.free, makespan)
     gone, back = (makespan - np.minimum(times, makespan) for times in _absent(problem))
     available = float(left.sum() - gone.sum() + back.sum())

@@ -84,6 +84,11 @@ def find_policy(name: str) -> Policy:
 def refuse_misfit(problem: Problem, policy: Policy) -> None:
     """Raise UserError where a policy does not plan such a problem."""
     refusal = policy.refuses(problem)
+    if problem.packing is not None and not policy.packs:
+        able = ", ".join(name for name, other in POLICIES.items() if other.packs)
+        refusal = (
+            f"{policy.name} plans tasks that have their hosts for themselves, and here they share them: choose {able}"
+        )
     if refusal is not None:
         raise UserError(refusal)
 

@@ -24,6 +24,7 @@ class Heuristic(Policy):
 
     name = PolicyName.HEURISTIC
     summary = "the best plan of the heuristics, as many of them as the budget has time for; nothing is compiled"
+    packs = True
 
     def plan(self, problem: Problem, options: PlanOptions) -> Planned:
         """Make the best schedule; of an ETC matrix that of the mapping heuristics."""

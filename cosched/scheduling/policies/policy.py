@@ -84,6 +84,7 @@ class Policy(ABC):
         served: an administrator may set it for a domain; the others run simulated ones.
         compiled: whether it needs machine code.
         one_host: whether it places independent tasks on one host each.
+        packs: whether it plans tasks that share hosts.
     """
 
     name: ClassVar[PolicyName]
@@ -93,6 +94,7 @@ class Policy(ABC):
     served: ClassVar[bool] = False
     compiled: ClassVar[bool] = False
     one_host: ClassVar[bool] = False
+    packs: ClassVar[bool] = False
 
     def refuses(self, problem: Problem) -> str | None:  # noqa: ARG002  most policies plan any problem
         """Return why the policy refuses a problem, as text for users, or None."""

@@ -27,7 +27,7 @@ class Genetic(Policy):
 
     name = PolicyName.GENETIC
     summary = "the genetic search, from the heuristics' plans; ends early when nothing can be better"
-    searched = online = served = compiled = True
+    searched = online = served = compiled = packs = True
 
     def delegate(self, problem: Problem) -> PolicyName:
         """Delegate to the dual-price search where a problem equals an ETC matrix."""

@@ -8,6 +8,8 @@ reads compiled code from the disk.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,25 +18,32 @@ from deap import base, tools
 from cosched.errors import UserError
 from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
 from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.host_counts import encoded_choices, with_decoded_classes, with_encoded_classes
-from cosched.scheduling.kernels import genetic_operators, objective_kernel
+from cosched.scheduling.kernels import genetic_operators, objective_kernel, packing_kernel
+from cosched.scheduling.kernels.packed_list_kernel import packed_list_order
 from cosched.scheduling.mapping import dual_price
 from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.objective import MISSED
 from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.packing import Packing
 from cosched.scheduling.problem import Problem, Turns
 from cosched.scheduling.search.class_assignment import assign_classes
 from cosched.scheduling.search.initial_population import Population, initial_plans
 from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies
+from cosched.scheduling.shapes import shape_choices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import ModuleType
 
     from numpy.typing import NDArray
 
+    from cosched.scheduling.kernels.packing_tables import PackingTables
     from cosched.scheduling.kernels.problem_tables import ProblemTables
     from cosched.scheduling.plan import Plan
 
+    _Tables = ProblemTables | PackingTables
     _Operator = Callable[..., Any]
 
 __all__ = ["GeneticSearch", "warm_up"]
@@ -104,9 +113,9 @@ class GeneticSearch:
         checked = _checked(weights or Weights())
         share = checked.makespan / (checked.makespan + checked.idle + checked.lateness)
         self._least = share * self.bound / scale
-        tables = objective_kernel.tabulate(problem, checked, scale)
+        tables = _judge(problem).tabulate(problem, checked, scale)
         self._toolbox = _toolbox(problem, tables, self._state)
-        self._seeds = self._sorted(_seeds(problem, warm))
+        self._seeds = self._sorted(_seeds(problem, tables, warm))
         self._remember(self._seeds, 0)
         self._people = self._settle()
         self._children = self._people.copy()
@@ -251,9 +260,18 @@ def warm_up() -> None:
         deadline=due,
         turns=Turns(np.array([0, -1]), np.array([0])),
     )
-    search = GeneticSearch(both, Weights(deadlines_first=True))
-    search.step(_SHARED)
-    search.figures()
+    packing = Packing(
+        ("cores", "memory"),
+        np.array([[2, 1000], [2, 1001]]),
+        first=np.array([0, 1, 2]),
+        hosts=np.array([1, 2]),
+        demand=np.array([[1, 999], [2, 0]]),
+        seconds=np.array([[3.0], [2.0]]),
+    )
+    for each in (both, replace(both, turns=None, packing=packing)):
+        search = GeneticSearch(each, Weights(deadlines_first=True))
+        search.step(_SHARED)
+        search.figures()
     dual_price.warm_up()  # for bounds and seeds on several classes
 
 
@@ -264,14 +282,21 @@ def _statistics() -> tools.Statistics:
     return statistics
 
 
-def _toolbox(problem: Problem, tables: ProblemTables, state: NDArray[np.uint64]) -> base.Toolbox:
+def _judge(problem: Problem) -> ModuleType:
+    """Return the module that lays the problem out for compiled code, decodes plans and judges them."""
+    return objective_kernel if problem.packing is None else packing_kernel
+
+
+def _toolbox(problem: Problem, tables: _Tables, state: NDArray[np.uint64]) -> base.Toolbox:
     """Register the operators, each on a whole population."""
     toolbox = base.Toolbox()
     toolbox.register("repair", objective_kernel.repair_orders, tables)
-    toolbox.register("evaluate", objective_kernel.evaluate_population, tables)
-    toolbox.register("figures", objective_kernel.plan_figures, tables)
+    toolbox.register("evaluate", _judge(problem).evaluate_population, tables)
+    toolbox.register("figures", _judge(problem).plan_figures, tables)
     toolbox.register("mate", genetic_operators.crossover, state, _CROSSED, _POPULATION)
-    toolbox.register("mutate", genetic_operators.mutate, state, *encoded_choices(problem))
+    packing = problem.packing
+    choices = encoded_choices(problem) if packing is None else shape_choices(problem, packing)
+    toolbox.register("mutate", genetic_operators.mutate, state, *choices)
     toolbox.register("select", genetic_operators.replace_parents)
     if problem.turns is not None:
         toolbox.decorate("evaluate", _taking_turns(problem.turns, tables))
@@ -280,7 +305,7 @@ def _toolbox(problem: Problem, tables: ProblemTables, state: NDArray[np.uint64])
     return toolbox
 
 
-def _then_repair(tables: ProblemTables) -> Callable[[_Operator], _Operator]:
+def _then_repair(tables: _Tables) -> Callable[[_Operator], _Operator]:
     """Decorate an operator so that the orders it leaves behind respect the dependencies."""
 
     def decorate(operator: _Operator) -> _Operator:
@@ -293,7 +318,7 @@ def _then_repair(tables: ProblemTables) -> Callable[[_Operator], _Operator]:
     return decorate
 
 
-def _taking_turns(turns: Turns, tables: ProblemTables) -> Callable[[_Operator], _Operator]:
+def _taking_turns(turns: Turns, tables: _Tables) -> Callable[[_Operator], _Operator]:
     """Decorate the evaluation so that users take turns in the orders evaluated."""
 
     def decorate(operator: _Operator) -> _Operator:
@@ -307,10 +332,15 @@ def _taking_turns(turns: Turns, tables: ProblemTables) -> Callable[[_Operator], 
     return decorate
 
 
-def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
-    plans = initial_plans(problem, _THRESHOLDS)
-    apart = assign_classes(problem, _THRESHOLDS)
-    plans += [] if apart is None else [apart]
+def _seeds(problem: Problem, tables: _Tables, warm: Plan | None) -> list[Plan]:
+    if problem.packing is not None:
+        list_order: _Operator = packed_list_order
+        listed = partial(list_order, tables)
+        plans = list(packed_plans(problem, problem.packing, _THRESHOLDS, listed))
+    else:
+        plans = initial_plans(problem, _THRESHOLDS)
+        apart = assign_classes(problem, _THRESHOLDS)
+        plans += [] if apart is None else [apart]
     if warm is None:
         return [with_encoded_classes(problem, plan) for plan in plans]
     spans(problem, warm)  # machine code does not look before it leaps: counts must be possible

@@ -284,3 +284,42 @@ def test_every_policy_is_listed_with_what_it_does() -> None:
     easy = next(line for line in listed if line.startswith("easy "))
     assert "backfilling" in easy
     assert easy.endswith("yes") == POLICIES[PolicyName.EASY].served
+
+
+SHARED = {
+    "hosts": [
+        {"name": name, "class": "a", "cores": 8, "memory": "16G", "gpus": int(name == "n1")} for name in ("n1", "n2")
+    ],
+    "tasks": [
+        {"id": "fft-1", "profile": [10, 6], "cores": 4, "memory": "4G"},
+        {"id": "fft-2", "profile": [20], "cores": 4, "gpus": 1, "deadline": 25},
+        {"id": "cpi-1", "profile": [5], "cores": 8, "memory": "12 GiB"},
+    ],
+}
+
+
+def test_tasks_that_share_hosts_are_shown_with_what_they_take(tmp_path: Path) -> None:
+    file, picture = tmp_path / "shared.json", tmp_path / "shared.svg"
+    file.write_text(json.dumps(SHARED))
+    header, *lines = run(file, "--generations", "20").stdout.splitlines()
+    assert header.split("  ")[-1].strip() == "hosts"
+    assert " count  cores  memory  GPUs " in header
+    [line] = [line for line in lines if line.startswith("fft-2")]
+    assert line.split() == ["fft-2", "0", "20", "1", "4", "0M", "1", "n1"]
+    document = json.loads(run(file, "--json", "--generations", "20", "--gantt", picture).stdout)
+    assert document["makespan"] == 20.0
+    assert {item["task"]: (item["cores"], item["memory"], item["gpus"]) for item in document["assignments"]} == {
+        "fft-1": (4, 4096, 0),
+        "fft-2": (4, 0, 1),
+        "cpi-1": (8, 12288, 0),
+    }
+    assert "n1 1" in picture.read_text(encoding="utf-8")
+
+
+def test_a_policy_for_whole_hosts_refuses_shared_ones(tmp_path: Path) -> None:
+    file = tmp_path / "shared.json"
+    file.write_text(json.dumps(SHARED))
+    result = run(file, "--policy", "easy")
+    assert isinstance(result.exception, UserError)
+    assert "easy plans tasks that have their hosts for themselves" in str(result.exception)
+    assert "choose genetic, heuristic" in str(result.exception)

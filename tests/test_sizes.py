@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.api.sizes import format_memory, parse_memory
 from cosched.errors import UserError
+from cosched.sizes import format_memory, parse_memory
 
 
 @pytest.mark.parametrize(

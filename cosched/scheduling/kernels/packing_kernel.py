@@ -1,0 +1,144 @@
+"""Objectives of whole populations of plans on shared hosts: the same values as `objective.objective`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.decoding.packed_decoder import rooms_of
+from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.packed_decode_kernel import population_spans
+from cosched.scheduling.kernels.packing_tables import PackingTables
+from cosched.scheduling.objective.objective import MISSED, packed_offer
+from cosched.scheduling.packing import scaled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.decoding.packed_decoder import Room
+    from cosched.scheduling.objective.weights import Weights
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["evaluate_population", "plan_figures", "tabulate"]
+
+_MOST_UNITS = 256  # of a resource on a host, up to which a row is quicker than a stair
+
+
+def tabulate(problem: Problem, weights: Weights, bound: float) -> PackingTables:
+    """Lay a problem with `packing` out for the compiled code; `bound` as in `objective.objective`."""
+    assert problem.packing is not None, "hosts are shared"
+    packing = scaled(problem.packing)
+    rooms = rooms_of(problem, packing)
+    most = packing.capacity.max(axis=0)
+    rows, stairs = np.flatnonzero(most <= _MOST_UNITS), np.flatnonzero(most > _MOST_UNITS)
+    rank = np.concatenate((rows, stairs))
+    begin = np.cumsum([0, *most[rows].tolist()], dtype=np.int64)
+    steps, step_count = _stairs(rooms, stairs.tolist(), 2 * len(problem.tasks) + len(packing.held) + 2)
+    capacity = packing.capacity[[room.host for room in rooms]][:, rank].astype(np.float64)
+    before = problem.depends_on or ((),) * len(problem.tasks)
+    with_deadline = int(np.isfinite(problem.deadline).sum())
+    area, offered = packed_offer(problem, problem.packing)
+    scale = np.array([1 / bound, 1.0, 1 / (max(with_deadline, 1) * bound)])
+    weight = np.array([weights.makespan, weights.idle, weights.lateness])
+    return PackingTables(
+        units=_rows(rooms, rows.tolist(), begin),
+        begin=begin,
+        steps=steps,
+        step_count=step_count,
+        share=np.divide(1.0, capacity, out=np.zeros(capacity.shape), where=capacity > 0),
+        rank=np.argsort(rank),
+        until=np.array([room.until for room in rooms]),
+        room_class=problem.host_class[[room.host for room in rooms]],
+        demand=np.ascontiguousarray(packing.demand[:, rank]),
+        hosts=packing.hosts,
+        seconds=np.ascontiguousarray(packing.seconds),
+        area=area,
+        offered=offered,
+        release=np.ascontiguousarray(problem.release, dtype=np.float64),
+        deadline=np.ascontiguousarray(problem.deadline, dtype=np.float64),
+        before=np.array([other for others in before for other in others], dtype=np.int64),
+        first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
+        weight=np.ones(len(problem.tasks)) if problem.weight is None else np.ascontiguousarray(problem.weight),
+        waits=any(problem.depends_on) or bool(problem.release.any()),
+        weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
+    )
+
+
+def _rows(rooms: list[Room], resources: list[int], begin: NDArray[np.int64]) -> NDArray[np.float64]:
+    units = np.full((len(rooms), int(begin[-1])), np.inf)
+    for number, room in enumerate(rooms):
+        for place, resource in enumerate(resources):
+            had = 0
+            for time, amount in zip(*room.steps(resource), strict=True):
+                units[number, begin[place] + had : begin[place] + amount] = time
+                had = amount
+    return units
+
+
+def _stairs(rooms: list[Room], resources: list[int], room_for: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    steps = np.zeros((len(rooms), len(resources), 2, room_for if resources else 0))
+    step_count = np.zeros((len(rooms), len(resources)), dtype=np.int64)
+    for number, room in enumerate(rooms):
+        for place, resource in enumerate(resources):
+            times, amounts = room.steps(resource)
+            step_count[number, place] = len(times)
+            steps[number, place, 0, : len(times)] = times
+            steps[number, place, 1, : len(times)] = amounts
+    return steps, step_count
+
+
+@compiled
+def evaluate_population(
+    problem: PackingTables, orders: NDArray[np.int64], shapes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the objective of each plan of a population; parameters as of `population_spans`."""
+    starts, ends = np.empty(orders.shape), np.empty(orders.shape)
+    population_spans(problem, orders, shapes, starts, ends)
+    weights, costs = problem.weights, np.empty(orders.shape[0])
+    for plan in range(orders.shape[0]):
+        makespan, missed, late = _makespan_and_delay(problem, ends[plan])
+        idle = _front_idle(problem, shapes[plan], starts[plan], ends[plan], makespan) if weights[1] > 0.0 else 0.0
+        costs[plan] = weights[3] * missed + (weights[0] * makespan + weights[1] * idle + weights[2] * late)
+    return costs
+
+
+@compiled
+def plan_figures(
+    problem: PackingTables, order: NDArray[np.int64], shapes: NDArray[np.int64]
+) -> tuple[float, float, float, float]:
+    """Return makespan, number of missed deadlines, lateness and front-weighted idle share of one plan."""
+    starts, ends = np.empty((1, order.shape[0])), np.empty((1, order.shape[0]))
+    population_spans(problem, order.reshape(1, -1), shapes.reshape(1, -1), starts, ends)
+    makespan, over = ends.max(), ends[0] - problem.deadline
+    idle = _front_idle(problem, shapes, starts[0], ends[0], makespan)
+    return makespan, float((over > 0).sum()), np.maximum(over, 0.0).sum(), idle
+
+
+@compiled
+def _makespan_and_delay(problem: PackingTables, ends: NDArray[np.float64]) -> tuple[float, float, float]:
+    makespan, missed, late = 0.0, 0.0, 0.0
+    for task in range(ends.shape[0]):
+        makespan = max(makespan, ends[task])
+        if ends[task] > problem.deadline[task]:
+            missed += problem.weight[task]
+            late += problem.weight[task] * (ends[task] - problem.deadline[task])
+    return makespan, missed, late
+
+
+@compiled
+def _front_idle(
+    problem: PackingTables,
+    shapes: NDArray[np.int64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    makespan: float,
+) -> float:
+    """Return Titan's φ of cores; `objective.objective` explains it."""
+    used, available = 0.0, 0.0
+    for task in range(shapes.shape[0]):
+        used += problem.area[shapes[task]] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
+    for change in range(problem.offered.shape[0]):
+        left = makespan - min(float(problem.offered[change, 0]), makespan)
+        available += problem.offered[change, 1] * (left * left)
+    return max(0.0, available - used) / (makespan * makespan)

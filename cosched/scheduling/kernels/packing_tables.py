@@ -1,0 +1,60 @@
+"""A problem on shared hosts as the compiled code reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["PackingTables"]
+
+
+class PackingTables(NamedTuple):
+    """A problem on shared hosts as the compiled code reads it. Rooms are those of `packed_decoder.rooms_of`.
+
+    Attributes:
+        units: (W, U) when each unit of the resources that are rows is free for good, infinite for units that a room
+            does not have; resource r has the columns from[r] … from[r+1]-1.
+        begin: (R_rows + 1,) see `units`.
+        steps: (W, R_stairs, 2, L) first times and amounts of the other resources.
+        step_count: (W, R_stairs) how many there are.
+        share: (W, R) what a unit is of the whole room, 0 where it has none; rows first, then stairs.
+        rank: (R,) in which place of the packing's resources each of these stands, for sums in the same order.
+        until: (W,) when a room is gone.
+        room_class: (W,) class of the room's host.
+        demand: (S, R) what a shape takes of each of its hosts; rows first, then stairs.
+        hosts: (S,) number of hosts of a shape.
+        seconds: (S, K) run times by the slowest class.
+        area: (S,) share of all cores that a shape takes.
+        offered: (A, 2) when how much of all cores comes, or goes (below 0).
+        release: (m,) earliest starts.
+        deadline: (m,) deadlines.
+        before: indices of predecessors, those of task j in before[first[j]:first[j+1]].
+        first: (m+1,) see `before`.
+        weight: (m,) how much lateness and a missed deadline count.
+        waits: whether any task has a release or predecessors.
+        weights: (4,) as in `ProblemTables`.
+    """
+
+    units: NDArray[np.float64]
+    begin: NDArray[np.int64]
+    steps: NDArray[np.float64]
+    step_count: NDArray[np.int64]
+    share: NDArray[np.float64]
+    rank: NDArray[np.int64]
+    until: NDArray[np.float64]
+    room_class: NDArray[np.int64]
+    demand: NDArray[np.int64]
+    hosts: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+    area: NDArray[np.float64]
+    offered: NDArray[np.float64]
+    release: NDArray[np.float64]
+    deadline: NDArray[np.float64]
+    before: NDArray[np.int64]
+    first: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    waits: bool
+    weights: NDArray[np.float64]

@@ -1,0 +1,76 @@
+"""Lower bounds of the makespan where tasks share hosts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.availability import Unavailability, normalised_availability
+from cosched.scheduling.shapes import best_shape_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.packing import Packing
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["resource_areas"]
+
+_MOST_THRESHOLDS = 12
+
+
+def resource_areas(
+    problem: Problem, packing: Packing
+) -> Iterator[tuple[Problem, NDArray[np.float64], NDArray[np.float64] | None]]:
+    """Yield necessary work and what offers it: hosts as a problem has them, (S,) areas, prices of the hosts.
+
+    First by each resource: what tasks take of it, against what all hosts have of it. Then by places on hosts: of tasks
+    that take more than half of a host no two are side by side, whatever is left beside them. A dual feasible function
+    makes of a task's part of a host a number so that the numbers of tasks that fit side by side sum up to 1 at most
+    (Fekete, Schepers: Mathematical Programming 91(1), 2001), and so each is a bound.
+    """
+    seconds = best_shape_seconds(problem, packing)
+    work = packing.hosts.astype(np.float64) * np.where(np.isfinite(seconds), seconds, 0.0)
+    for resource in np.flatnonzero(packing.demand.any(axis=0)).tolist():
+        offered, amounts = _portions(problem, packing, resource)
+        demand = packing.demand[:, resource].astype(np.float64)
+        yield offered, work * demand, amounts
+        part = demand / float(packing.capacity[:, resource].max())
+        for threshold in _thresholds(part):
+            rounded = np.where(part > 1 - threshold, 1.0, np.where(part >= threshold, part, 0.0))
+            yield problem, work * rounded, None
+        for number in (1, 2, 3):
+            times = (number + 1) * part
+            whole = np.isclose(times, np.round(times), rtol=0.0, atol=1e-9)
+            yield problem, work * np.where(whole, part, np.floor(times) / number), None
+
+
+def _thresholds(part: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the parts up to a half, or some of them."""
+    found = np.unique(part[(part > 0) & (part <= 0.5)])
+    if len(found) > _MOST_THRESHOLDS:
+        found = found[np.linspace(0, len(found) - 1, _MOST_THRESHOLDS).astype(np.int64)]
+    return np.append(found, 0.5)
+
+
+def _portions(problem: Problem, packing: Packing, resource: int) -> tuple[Problem, NDArray[np.float64]]:
+    """Return the problem with a host for each part of a host that becomes free at its own time, and what each has."""
+    left = packing.capacity[:, resource].astype(np.float64)
+    portions = []
+    for host, until, taken in packing.held:
+        left[host] -= taken[resource]
+        portions.append((host, max(until, float(problem.free[host])), float(taken[resource])))
+    portions += [(host, float(problem.free[host]), had) for host, had in enumerate(left.tolist())]
+    portions = [portion for portion in portions if portion[2] > 0]
+    absences = [
+        Unavailability(number, absence.begin, absence.end)
+        for number, (host, _, _) in enumerate(portions)
+        for absence in problem.absences
+        if absence.host == host
+    ]
+    free, away = normalised_availability(np.array([portion[1] for portion in portions]), absences)
+    return replace(problem, free=free, absences=away), np.array([portion[2] for portion in portions])

@@ -1,0 +1,67 @@
+"""Find the shapes in which a task can run on shared hosts, and those worth using."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.host_counts import staying_hosts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.packing import Packing
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["best_shape_seconds", "by_task", "shape_choices", "useful_shapes"]
+
+
+def best_shape_seconds(problem: Problem, packing: Packing) -> NDArray[np.float64]:
+    """Return (S,): each shape's shortest run time on idle hosts; infinite where too few hosts have what it takes."""
+    staying = staying_hosts(problem)
+    kinds, sizes = np.unique(
+        np.column_stack((problem.host_class, packing.capacity))[staying], axis=0, return_counts=True
+    )
+    fits = (packing.demand[:, np.newaxis, :] <= kinds[np.newaxis, :, 1:]).all(axis=2)  # (S, kinds)
+    seconds = packing.seconds[:, kinds[:, 0]]
+    best = np.full(len(packing.hosts), np.inf)
+    for slowest in np.unique(kinds[:, 0]).tolist():
+        threshold = packing.seconds[:, slowest]
+        enough = (fits & (seconds <= threshold[:, np.newaxis])) @ sizes >= packing.hosts
+        best = np.where(enough, np.minimum(best, threshold), best)
+    return best
+
+
+def useful_shapes(packing: Packing) -> NDArray[np.bool_]:
+    """Return (S,): which shapes a plan needs to consider, at least one of each task.
+
+    A shape is never needed where another of the same task is as quick on every class, takes no more hosts and no more
+    of each (the Pareto front; of equals the first stays).
+    """
+    kept = np.ones(len(packing.hosts), dtype=np.bool_)
+    costs = np.column_stack((packing.hosts, packing.demand, packing.seconds))
+    for first, end in pairwise(packing.first.tolist()):
+        if end == first + 1:
+            continue
+        for shape in range(first, end):
+            others = costs[first:end]
+            as_good = (others <= costs[shape]).all(axis=1)
+            better = as_good & ((others < costs[shape]).any(axis=1) | (np.arange(first, end) < shape))
+            kept[shape] = not better.any()
+    return kept
+
+
+def by_task(packing: Packing, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return (m, W) values of each task's shapes from (S,) of all; infinite where a task has fewer."""
+    counts = np.diff(packing.first)
+    table = np.full((len(counts), int(counts.max())), np.inf)
+    table[packing.owner, np.arange(len(values)) - packing.first[packing.owner]] = values
+    return table
+
+
+def shape_choices(problem: Problem, packing: Packing) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the shapes that are worth using and possible, and (m+1,) where each task's begin."""
+    rows = np.flatnonzero(useful_shapes(packing) & np.isfinite(best_shape_seconds(problem, packing)))
+    return rows.astype(np.int64), np.searchsorted(rows, packing.first).astype(np.int64)

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.scheduling.bounds import lower_bound, tight_bound
+from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.packing import Held
+from tests.scheduling.packed import a_packed_problem, packed_plans, packed_problems
+
+
+@given(st.data())
+def test_no_plan_undercuts_the_bound(data: st.DataObject) -> None:
+    problem = data.draw(packed_problems(absences=data.draw(st.booleans())))
+    plan = data.draw(packed_plans(problem))
+    assert max(spans(problem, plan)[1]) >= tight_bound(problem) * (1 - 1e-9)
+
+
+def test_the_dearest_resource_bounds_the_makespan() -> None:
+    problem = a_packed_problem([[(1, (1, 3000), (4.0,))]] * 4, [(8, 6000)])
+    assert lower_bound(problem) == pytest.approx(8.0)
+
+
+def test_tasks_that_cannot_stand_side_by_side_are_counted_as_whole_hosts() -> None:
+    problem = a_packed_problem([[(1, (5,), (4.0,))]] * 6, [(8,), (8,)])
+    assert lower_bound(problem) == pytest.approx(12.0)
+
+
+def test_what_is_held_cannot_be_used_before_it_comes_back() -> None:
+    problem = a_packed_problem([[(1, (4,), (4.0,))]] * 2, [(8,)], held=[Held(0, 10.0, (4,))])
+    assert lower_bound(problem) == pytest.approx(8.0)
+
+
+def test_of_several_shapes_the_cheapest_that_is_in_time_counts() -> None:
+    problem = a_packed_problem([[(1, (1,), (8.0,)), (1, (8,), (2.0,))]] * 4, [(8,)])
+    assert lower_bound(problem) == pytest.approx(8.0)
+    assert np.isfinite(lower_bound(problem))
