@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from cosched.modelling.points import Points, TimedRun
 
-__all__ = ["HOLDOUTS", "held_out"]
+__all__ = ["HOLDOUTS", "held_out", "holdout_groups"]
 
 HOLDOUTS = {
     "size:inside": "inside",
@@ -51,7 +51,7 @@ def held_out(application: str, runs: Sequence[TimedRun], what: str, levels: Sequ
     Raises:
         UserError: nothing can be held out, or the others make no model.
     """
-    for held in _groups(runs, what):
+    for held in holdout_groups(runs, what):
         kept = [run for place, run in enumerate(runs) if place not in held]
         rest = [run for place, run in enumerate(runs) if place in held]
         try:
@@ -66,8 +66,8 @@ def held_out(application: str, runs: Sequence[TimedRun], what: str, levels: Sequ
             yield Foretold(run, fitted.predict(run.parameters, run.processors), low, high, ranges(run))
 
 
-def _groups(runs: Sequence[TimedRun], what: str) -> list[set[int]]:
-    """Return the places of held-out runs, a set for each model that is made."""
+def holdout_groups(runs: Sequence[TimedRun], what: str) -> list[set[int]]:
+    """Return the places of held-out runs, a set for each model that is made; parameters and errors of `held_out`."""
     points = points_of(runs)
     sizes = [tuple(run.parameters[name] for name in points.names) for run in runs]
     if what == "hosts:new":

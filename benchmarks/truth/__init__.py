@@ -1,0 +1,1 @@
+"""How true predictions of real programs are."""

@@ -1,0 +1,111 @@
+"""Ways to foretell a run time from the same runs: those that cosched uses, and simpler ones beside them."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from cosched.errors import UserError
+from cosched.modelling.fitting import fit_runs
+from cosched.prediction.history import FEWEST_RUNS, History, Run
+from cosched.prediction.pooling import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from benchmarks.truth.kernels import Kernel
+    from benchmarks.truth.splits import Question
+    from cosched.modelling.points import TimedRun
+
+__all__ = ["PREDICTORS", "Foretold", "history_run", "stated"]
+
+_NOMINAL = 1e-9  # seconds that a count is taken to last; what it lasts is learnt
+
+
+class Foretold(NamedTuple):
+    """Seconds, with the range that nine runs in ten are said to stay in; NaN where none is said."""
+
+    seconds: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+def stated(kernel: Kernel, parameters: Mapping[str, float], processors: int) -> float:
+    """Return what somebody says who knows the program's dominant count alone, and that it is divided evenly."""
+    return _NOMINAL * kernel.work(parameters) / processors
+
+
+def history_run(kernel: Kernel, run: TimedRun, *, counted: bool) -> Run:
+    """Return a run as histories take it; each processor stands for a host."""
+    foretold = stated(kernel, run.parameters, run.processors) if counted else None
+    return Run(tuple(run.parameters.values()), run.processors, "", run.seconds, stated=foretold)
+
+
+def _last(_kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+    return [Foretold(seen[-1].seconds) for _ in asked]
+
+
+def _nearest(_kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+    def place(parameters: Mapping[str, float], processors: int) -> list[float]:
+        return [math.log(value) for value in (*parameters.values(), processors)]
+
+    def nearest(question: Question) -> TimedRun:
+        here = place(question.parameters, question.processors)
+        return min(seen, key=lambda run: math.dist(here, place(run.parameters, run.processors)))
+
+    return [Foretold(nearest(question).seconds) for question in asked]
+
+
+def _factor(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+    factor = median(run.seconds / stated(kernel, run.parameters, run.processors) for run in seen)
+    return [Foretold(factor * stated(kernel, question.parameters, question.processors)) for question in asked]
+
+
+def _history(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+    if len(seen) < FEWEST_RUNS:
+        return [None] * len(asked)
+    learnt = History([history_run(kernel, run, counted=False) for run in seen])
+    found: list[Foretold | None] = []
+    for question in asked:
+        (middle,), (high,) = learnt.predict(tuple(question.parameters.values()), [question.processors], "")
+        found.append(Foretold(float(middle), float(middle**2 / high), float(high)))
+    return found
+
+
+def _count_and_history(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+    if len(seen) < FEWEST_RUNS:
+        return _factor(kernel, seen, asked)
+    learnt = Pool([history_run(kernel, run, counted=True) for run in seen])
+    found: list[Foretold | None] = []
+    for question in asked:
+        said = stated(kernel, question.parameters, question.processors)
+        low, middle, high = learnt.quantiles(tuple(question.parameters.values()), [said], [question.processors], "")
+        found.append(Foretold(float(middle[0]), float(low[0]), float(high[0])))
+    return found
+
+
+def _fit(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+    try:
+        fitted = fit_runs(kernel.name, seen)
+    except UserError:
+        return [None] * len(asked)
+    found: list[Foretold | None] = []
+    for question in asked:
+        if not fitted.points.processors_vary and question.processors != seen[0].processors:
+            found.append(None)
+            continue
+        low, high = fitted.interval(question.parameters, question.processors)
+        found.append(Foretold(fitted.predict(question.parameters, question.processors), low, high))
+    return found
+
+
+PREDICTORS: dict[str, Callable[[Kernel, Sequence[TimedRun], Sequence[Question]], list[Foretold | None]]] = {
+    "last run": _last,
+    "nearest run": _nearest,
+    "count × factor": _factor,
+    "history": _history,
+    "count + history": _count_and_history,
+    "model fit": _fit,
+}
+"""By the names that tables show."""

@@ -1,0 +1,122 @@
+"""The benchmark of predictions, on made-up runs: no machine is measured."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.truth import __main__ as truth
+from benchmarks.truth.kernels import KERNELS
+from benchmarks.truth.report import Answer, goals, summarise, worse_than
+from benchmarks.truth.splits import splits_of, truths_of
+from cosched.measurement.programs.records import ObservedRun, record_line
+from cosched.modelling.points import TimedRun
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks.truth.kernels import Kernel
+
+
+def _records(kernel: Kernel, sizes: int, launches: int, noise: float = 0.01) -> list[str]:
+    draw = random.Random(7)
+    found = []
+    for number in range(sizes):
+        size = kernel.size(draw, 0.03 * 30 ** (number / (sizes - 1)))
+        for processors in kernel.processors:
+            for _ in range(launches):
+                wall = 0.01 + kernel.rate * kernel.work(size) / processors * math.exp(draw.gauss(0, noise))
+                run = ObservedRun(
+                    kernel.name,
+                    "sha256:0",
+                    size,
+                    1,
+                    processors,
+                    "here",
+                    1.0,
+                    wall,
+                    (wall,),
+                    0.0,
+                    1,
+                    shim=False,
+                    calls=0,
+                )
+                found.append(record_line(run))
+    draw.shuffle(found)
+    return found
+
+
+def _main(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["truth", *words])
+    return truth.main()
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> Path:
+    file = tmp_path / "samples.jsonl"
+    chosen = [kernel for kernel in KERNELS if kernel.name in ("heat", "cg")]
+    file.write_text("".join(line for kernel in chosen for line in _records(kernel, 6, 1)), encoding="utf-8")
+    return file
+
+
+def test_predictions_are_sealed_and_then_held_against_the_truth(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--kernels", "heat,cg", "--samples", str(samples), "--baseline", str(tmp_path / "baseline.json"))
+    assert _main(monkeypatch, *words) == 0
+    said = capsys.readouterr().out
+    assert "samples.foretold.json, sha256 " in said
+    assert "| inside | count + history |" in said
+    assert "| new host count | count × factor |" in said
+    assert "inside, mean: " in said
+    sealed = [json.loads(line) for line in (tmp_path / "samples.foretold.json").read_text().splitlines()]
+    assert {line[0] for line in sealed} == {"inside", "ends", "2x", "4x", "new host count"}
+
+
+def test_a_split_that_got_worse_than_the_baseline_is_an_error(
+    samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    baseline = tmp_path / "baseline.json"
+    words = ("--kernels", "cg", "--samples", str(samples), "--baseline", str(baseline))
+    assert _main(monkeypatch, *words) == 0
+    kept = json.loads(baseline.read_text())
+    baseline.write_text(json.dumps([{**item, "mean": 0.0, "high": 0.0} for item in kept]))
+    assert _main(monkeypatch, *words) == 1
+    assert "worse than the baseline by more than the intervals: inside, last run" in capsys.readouterr().err
+
+
+def test_no_question_was_seen_and_none_is_left_out() -> None:
+    runs = [TimedRun({"n": float(n)}, p, n / p) for n in (1, 2, 4, 8, 16, 32) for p in (1, 2) for _ in range(2)]
+    for split in splits_of(runs):
+        seen = {(*run.parameters.values(), run.processors) for run in split.seen}
+        assert not seen & {question.key for question in split.questions}
+        assert all(question.key in truths_of(runs) for question in split.questions)
+    assert {split.name for split in splits_of(runs)} == {"inside", "ends", "2x", "4x", "new host count"}
+
+
+def test_a_machine_that_is_not_quiet_enough_cannot_judge() -> None:
+    found = summarise([Answer("inside", kernel, "count + history", 0.04, 0.9, 1.3) for kernel in ("a", "b")])
+    lines = goals(found, 0.065, {}, None)
+    assert lines[0] == "inside, mean: 4.1%, goal 6.5%: met; floor 6.5%: cannot judge 3.0%"
+    assert lines[1] == "inside, median: 4.1%, goal 2.5%: floor 6.5%: cannot judge 2.5%"
+    assert goals(found, 0.01, {}, None)[0] == "inside, mean: 4.1%, goal 3.0%: not met"
+
+
+def test_the_first_figures_become_the_baseline(tmp_path: Path) -> None:
+    found = summarise([Answer("inside", "a", "model fit", 0.04, 0.9, 1.3)])
+    assert worse_than(found, tmp_path / "baseline.json") == []
+    assert worse_than(found, tmp_path / "baseline.json") == []
+
+
+def test_drawn_sizes_take_about_as_long_as_wanted() -> None:
+    draw = random.Random(3)
+    for kernel in KERNELS:
+        for seconds in (0.03, 0.2, 0.9):
+            size = kernel.size(draw, seconds)
+            assert seconds / 4 < kernel.work(size) * kernel.rate < 4 * seconds, (kernel.name, size)
+            assert all(float(word).is_integer() for word in kernel.command(size))
