@@ -2,9 +2,10 @@
 
 Hosts are alike or of two classes, the second half as quick as the first. The tasks of the queue arrive together; then
 a new task arrives while all hosts are busy, and while one is idle that nobody may leave for yet; then somebody asks
-when one more would end. With `--users`, the same tasks are also of so many users in groups of four, every second one
-without a deadline, under shares of the domain. Processor time, without the garbage collector, whose runs depend on
-what else a process holds.
+when one more would end. With `--at-once`, all tasks are an array of which so many may run at once, and do: the other
+hosts stay idle, and "one idle" says the same once more. With `--users`, the same tasks are also of so many users in
+groups of four, every second one without a deadline, under shares of the domain. Processor time, without the garbage
+collector, whose runs depend on what else a process holds.
 """
 
 from __future__ import annotations
@@ -43,17 +44,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.events", description=__doc__)
     parser.add_argument("--tasks", type=int, default=1000, help="that wait")
     parser.add_argument("--users", type=int, default=0, help="who share the domain, too")
+    parser.add_argument("--at-once", type=int, default=0, help="the limit of the array that they are")
     options = parser.parse_args()
     print(f"one more task behind {options.tasks}, ms of the core each: median and longest")
     gc.disable()
     for hosts, classes in _POOLS:
         for users in (0, options.users) if options.users else (0,):
-            _print_row(hosts, classes, options.tasks, users)
+            _print_row(hosts, classes, options.tasks, users, options.at_once)
 
 
-def _print_row(hosts: int, classes: int, waiting: int, users: int) -> None:
+def _print_row(hosts: int, classes: int, waiting: int, users: int, at_once: int) -> None:
     """Measure on one pool."""
-    (together, busy, asked), (_, idle, _) = (_arrivals(hosts, classes, waiting, idle, users) for idle in (0, 1))
+    each = (_arrivals(hosts, classes, waiting, idle, users, at_once) for idle in (0, 1))
+    (together, busy, asked), (_, idle, _) = each
     rows = {"together": together, "all hosts busy": busy, "one idle": idle, "asked": asked}
     texts = [f"{name}  {median(took):5.2f} {max(took):6.2f}" for name, took in rows.items()]
     name = f"{hosts:5} hosts" + (f", {classes} classes" if classes > 1 else "") + (f", {users} users" if users else "")
@@ -61,22 +64,23 @@ def _print_row(hosts: int, classes: int, waiting: int, users: int) -> None:
 
 
 def _arrivals(
-    hosts: int, classes: int, waiting: int, idle: int, users: int
+    hosts: int, classes: int, waiting: int, idle: int, users: int, at_once: int
 ) -> tuple[list[float], list[float], list[float]]:
     """Return how many ms the core takes: for each task of the queue, for tasks a second apart, and for forecasts."""
     draw, core = np.random.default_rng(1), Coscheduler(CoreSettings(str(UUID(int=hosts)), staging=_STAGING))
     if users:
         core.handle(SharesChanged(0.0, Shares(members={f"u{each}": f"g{each // 4}" for each in range(users)})))
     core.handle(HostsObserved(0.0, tuple(Host(f"host{number:03}", str(number % classes)) for number in range(hosts))))
-    for number in range(hosts - idle):  # long before all others: it has been through staging
-        long = _profile((500.0 + number,), classes, slowdown=1.0)
-        core.handle(TaskSubmitted(0.0, _task(number, long, submitted=-_STAGING, deadline=None)))
+    for number in range(at_once or hosts - idle):  # long before all others: it has been through staging
+        long = _task(number, _profile((500.0 + number,), classes, slowdown=1.0), submitted=-_STAGING, deadline=None)
+        core.handle(TaskSubmitted(0.0, _in_array(long, at_once)))
     took = []
     for number in range(waiting + 1 + _ARRIVALS):
         now = 0.001 * number if number < waiting else 1.0 + number
         kernel = str(draw.choice(list(KERNELS)))
         allowed = draw.uniform(*DEADLINES[kernel]) * max(1.0, waiting / (2 * hosts))
         task = _task(hosts + number, _profile(KERNELS[kernel][:hosts], classes), now, now + allowed)
+        task = _in_array(task, at_once)
         if users:
             deadline = None if number % 2 else task.spec.deadline
             task = replace(task, owner=f"u{number % users}", spec=replace(task.spec, deadline=deadline))
@@ -89,6 +93,10 @@ def _arrivals(
         predict_placement(core, one, now)
         asked.append(1e3 * (time.thread_time() - began))
     return took[:waiting], took[waiting + 1 :], asked  # the first makes up for those that came together
+
+
+def _in_array(task: Task, at_once: int) -> Task:
+    return replace(task, spec=replace(task.spec, array="0", array_at_most=at_once)) if at_once else task
 
 
 def _profile(seconds: Sequence[float], classes: int, slowdown: float = 2.0) -> Profile:

@@ -85,12 +85,16 @@ def first_on_idle_hosts(
 ) -> tuple[Sequence[Assignment], list[BackfillCandidate]]:
     """Decode only the beginning of a plan: the first task on each idle host.
 
-    Only these tasks can start now, and when they start is when the plan needs the hosts. Where hosts differ, or come
-    and go, all is decoded: where a task is planned to run says how quick it is.
+    Only these tasks can start now, and when they start is when the plan needs the hosts. It ends sooner where whoever
+    could start now does: what idle hosts are needed for later delays nobody then. Where hosts differ, or come and go,
+    all is decoded: where a task is planned to run says how quick it is.
 
     Returns:
         The first tasks as they are planned, and those behind them that the idle hosts suffice for, in planned order.
     """
+    able = _may_start(problem)
+    if not able.any():
+        return [], []
     only = single_class(problem)
     if only is None or problem.absences:
         return decode(problem, plan).assignments, []
@@ -99,12 +103,22 @@ def first_on_idle_hosts(
         first = decode(problem, Plan(order[:ahead], plan.counts)).assignments
         if ahead >= len(order) or {host for item in first for host in item.hosts}.issuperset(idle):
             break
+        if sum(item.start <= _NOW for item in first) == able.sum():
+            return first, []
         ahead *= 4
     behind = order[ahead:][plan.counts[order[ahead:]] <= len(idle)]
     counts = plan.counts[behind]
     seconds = problem.seconds[only, behind, counts - 1].tolist()
     names = [problem.tasks[task] for task in behind.tolist()]
     return first, [BackfillCandidate(*filler) for filler in zip(names, counts.tolist(), seconds, strict=True)]
+
+
+def _may_start(problem: Problem) -> NDArray[np.bool_]:
+    """Return (m,): which tasks wait for hosts alone."""
+    released: NDArray[np.bool_] = problem.release <= _NOW
+    if any(problem.depends_on):
+        released &= np.fromiter((not before for before in problem.depends_on), bool, len(released))
+    return released
 
 
 def starts_now(

@@ -149,12 +149,23 @@ def test_those_leave_that_would_if_all_of_the_plan_were_decoded(seed: int, tasks
     draw = np.random.default_rng(seed)
     problem, plan, idle = _a_queue(draw, tasks)
     share = draw.random()
-    able = {name for name in problem.tasks if draw.random() < share}
+    before = problem.depends_on or ((),) * tasks
+    waits = dict(zip(problem.tasks, (problem.release > 0) | np.array([bool(each) for each in before]), strict=True))
+    able = {name for name in problem.tasks if draw.random() < share and not waits[name]}
     kept = {host: float(draw.integers(0, 9)) for host in idle if draw.random() < 0.2}
     speeds = RunTimeTable.of(problem)
     whole = starts_now(decode(problem, plan).assignments, idle, able.__contains__, speeds, kept)
     first, behind = first_on_idle_hosts(problem, plan, idle)
     assert starts_now(first, idle, able.__contains__, speeds, kept, behind) == whole
+
+
+def test_of_a_long_queue_no_more_are_decoded_where_all_that_may_start_do() -> None:
+    problem = a_problem([[3.0]] * 260, hosts=64, depends_on=((), (), *[(task,) for task in range(258)]))
+    chained = replace(problem, tasks=tuple(map(str, range(260))))
+    first, behind = first_on_idle_hosts(chained, Plan(np.arange(260), np.ones(260, dtype=np.int64)), problem.hosts)
+    assert ([item.start for item in first[:2]], len(first), behind) == ([0.0, 0.0], 32, [])
+    later = replace(chained, release=np.ones(260))
+    assert first_on_idle_hosts(later, Plan(np.arange(260), np.ones(260, dtype=np.int64)), problem.hosts) == ([], [])
 
 
 def test_of_a_long_queue_only_those_are_decoded_that_are_the_first_on_an_idle_host() -> None:

@@ -48,27 +48,23 @@ def with_array_limits(problem: Problem, tasks: Mapping[str, Task], ends: Mapping
         tasks: all live tasks by identifier.
         ends: when the live attempts of each array should have ended, seconds from the problem's origin, ascending.
     """
-    arrays: dict[str, list[int]] = {}
+    arrays: dict[str, list[tuple[float, float, int, int]]] = {}
     for row, name in enumerate(problem.tasks):
-        spec = tasks[name].spec
-        if spec.array_at_most and spec.array:
-            arrays.setdefault(spec.array, []).append(row)
+        task = tasks[name]
+        if task.spec.array_at_most and task.spec.array:
+            due = math.inf if task.due is None else task.due
+            arrays.setdefault(task.spec.array, []).append((-task.spec.priority, due, task.number, row))
     if not arrays:
         return problem
-    release, before = problem.release.copy(), [list(rows) for rows in problem.depends_on]
-    for array, rows in arrays.items():
-        rows.sort(key=lambda row: _turn(tasks[problem.tasks[row]]))
+    release, before = problem.release.copy(), list(problem.depends_on or ((),) * len(problem.tasks))
+    for array, turns in arrays.items():
+        rows = [row for *_, row in sorted(turns)]
         most = min(tasks[problem.tasks[row]].spec.array_at_most for row in rows)
         running = ends.get(array, ())
         places = [0.0] * (most - len(running)) + list(running[max(len(running) - most, 0) :])
-        for place, row in enumerate(rows):
-            if place < most:
-                release[row] = max(release[row], places[place])
-            elif rows[place - most] not in before[row]:
-                before[row].append(rows[place - most])
-    return replace(problem, release=release, depends_on=tuple(map(tuple, before)))
-
-
-def _turn(task: Task) -> tuple[float, float, int]:
-    due = math.inf if task.due is None else task.due
-    return -task.spec.priority, due, task.number
+        for place, row in zip(range(most), rows, strict=False):
+            release[row] = max(release[row], places[place])
+        for ahead, row in zip(rows, rows[most:], strict=False):
+            if ahead not in before[row]:
+                before[row] = (*before[row], ahead)
+    return replace(problem, release=release, depends_on=tuple(before))
