@@ -9,7 +9,6 @@ reads compiled code from the disk.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.host_counts import encoded_choices, with_decoded_classes, with_encoded_classes
 from cosched.scheduling.kernels import genetic_operators, objective_kernel, packing_kernel
-from cosched.scheduling.kernels.packed_list_kernel import packed_list_order
 from cosched.scheduling.mapping import dual_price
 from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.objective import MISSED
@@ -115,7 +113,7 @@ class GeneticSearch:
         self._least = share * self.bound / scale
         tables = _judge(problem).tabulate(problem, checked, scale)
         self._toolbox = _toolbox(problem, tables, self._state)
-        self._seeds = self._sorted(_seeds(problem, tables, warm))
+        self._seeds = self._sorted(_seeds(problem, warm))
         self._remember(self._seeds, 0)
         self._people = self._settle()
         self._children = self._people.copy()
@@ -332,11 +330,9 @@ def _taking_turns(turns: Turns, tables: _Tables) -> Callable[[_Operator], _Opera
     return decorate
 
 
-def _seeds(problem: Problem, tables: _Tables, warm: Plan | None) -> list[Plan]:
+def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
     if problem.packing is not None:
-        list_order: _Operator = packed_list_order
-        listed = partial(list_order, tables)
-        plans = list(packed_plans(problem, problem.packing, _THRESHOLDS, listed))
+        plans = list(packed_plans(problem, problem.packing, _THRESHOLDS))
     else:
         plans = initial_plans(problem, _THRESHOLDS)
         apart = assign_classes(problem, _THRESHOLDS)

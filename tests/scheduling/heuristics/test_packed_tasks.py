@@ -5,9 +5,6 @@ from hypothesis import strategies as st
 
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
-from cosched.scheduling.kernels import packing_kernel
-from cosched.scheduling.kernels.packed_list_kernel import packed_list_order
-from cosched.scheduling.objective.weights import Weights
 from tests.scheduling.packed import a_packed_problem, packed_problems
 
 
@@ -16,21 +13,9 @@ from tests.scheduling.packed import a_packed_problem, packed_problems
 def test_every_heuristic_plan_can_be_decoded(data: st.DataObject) -> None:
     problem = data.draw(packed_problems(absences=data.draw(st.booleans())))
     assert problem.packing is not None
-    tables = packing_kernel.tabulate(problem, Weights(), 1.0)
-    for plan in (
-        *packed_plans(problem, problem.packing),
-        *packed_plans(problem, problem.packing, 2, lambda order, shapes: packed_list_order(tables, order, shapes)),
-    ):
+    for plan in packed_plans(problem, problem.packing):
         assert sorted(plan.order.tolist()) == list(range(len(problem.tasks)))
         assert max(spans(problem, plan)[1]) > 0
-
-
-def test_a_list_is_left_where_the_next_in_it_does_not_fit() -> None:
-    problem = a_packed_problem([[(1, (4,), (4.0,))], [(1, (8,), (1.0,))], [(1, (4,), (4.0,))]], [(8,)])
-    assert problem.packing is not None
-    tables = packing_kernel.tabulate(problem, Weights(), 1.0)
-    found = packed_list_order(tables, problem.packing.first[:-1], problem.packing.first[:-1])
-    assert found.tolist() == [0, 2, 1]
 
 
 def test_the_shapes_of_the_first_plan_promise_the_shortest_makespan() -> None:
