@@ -10,6 +10,9 @@ The garbage collector rests while tests are collected, and then passes over all 
 end, and nothing is found by looking through them again and again. The log shows tracebacks as the daemon's log does:
 structlog's own, with all variables, cost more than what they report.
 
+Linear algebra has one thread, as in the daemon: several workers with a thread for each processor wait for one another,
+and what takes 20 s then takes minutes.
+
 Tests of one `xdist_group` run in one worker. pytest-xdist 3.8 appends the group to a name that pytest 9.2 does not read
 any more, so that groups were taken apart; here it gets to where it is read.
 """
@@ -17,6 +20,7 @@ any more, so that groups were taken apart; here it gets to where it is read.
 from __future__ import annotations
 
 import gc
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,6 +32,7 @@ from tests.exploring import EXPLORES, examples
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy reads it when it is loaded, which nothing above does
 settings.register_profile(
     "cosched",
     deadline=None,
