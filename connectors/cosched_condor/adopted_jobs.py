@@ -38,8 +38,6 @@ _OPTIONS = (
 )
 _PROJECTION = (
     *job_ads.PROJECTION,
-    "GlobalJobId",
-    "Owner",
     "QDate",
     "Cmd",
     "Args",

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
-from cosched.connector.launches import check_attempt, check_launch, is_attempt
+from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import SpoolPruner, spool_faults
 from cosched.errors import UserError
 from cosched_condor.adopted_jobs import AdoptedJobs
 from cosched_condor.condor_settings import CondorSettings
 from cosched_condor.htcondor_client import PER_SUBMISSION, CondorClient
 from cosched_condor.job_events import JobEventSource, LogEvents, QueueEvents
+from cosched_condor.job_owners import JobOwners
 from cosched_condor.jobs import TRANSFER_SECONDS, OutputFetcher, SchedulerJobs
 from cosched_condor.machines import JobRequirements, OwnClusters, pool_hosts, slot_projection
 from cosched_condor.spool import CondorAttemptFolders
@@ -55,8 +56,13 @@ class CondorConnector:
         self._requirements = JobRequirements.of(self._settings)
         self._own_clusters = OwnClusters()
         self._events_guard = threading.Lock()
-        self._output_fetcher = OutputFetcher(self._event_client, self._attempts) if self._settings.spooled else None
-        self._jobs = SchedulerJobs(self._client, self._attempts, self._settings.timeout, self._output_fetcher)
+        self._owners = JobOwners(self._client, self._attempts)
+        self._output_fetcher = (
+            OutputFetcher(self._event_client, self._attempts, self._owners) if self._settings.spooled else None
+        )
+        self._jobs = SchedulerJobs(
+            self._client, self._attempts, self._owners, self._settings.timeout, self._output_fetcher
+        )
         self._adopted = AdoptedJobs(self._client)
         self._job_events: JobEventSource = (
             LogEvents(self._event_client, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
@@ -208,6 +214,8 @@ class CondorConnector:
         """Let a user's own job go."""
         check_attempt(launch.attempt)
         self._make_folder(launch.attempt)  # after a restart it says that the job is ours
+        with self._spool_faults():
+            self._attempts.adopt(launch.attempt, launch.adopted)
         job = self._adopted.release(launch)
         self._own_clusters.add([job])
         self._job_events.changed([launch.attempt], _SUBMISSION_SEEN)
@@ -250,6 +258,7 @@ class CondorConnector:
         answer = self._submitted(batch, fences)
         cluster = str(answer["cluster"])
         self._own_clusters.add([cluster])
+        self._owners.submitted(int(cluster))
         for attempt, first in batch.firsts.items():
             with outcomes.settle([attempt]):
                 if self._attempts.fenced(attempt):
@@ -281,10 +290,9 @@ class CondorConnector:
 
     def _queued_jobs(self) -> set[tuple[str, str]]:
         """Return cluster and attempt of each of cosched's jobs in the queue."""
-        names = ["ClusterId", "CoschedAttempt"]
+        names = ["ClusterId", "CoschedAttempt", "Owner", "GlobalJobId"]
         ads = self._client.call("queue", constraint="CoschedAttempt =!= undefined", projection=names)
-        jobs = {(str(ad["ClusterId"]), str(ad["CoschedAttempt"])) for ad in ads}
-        return {(cluster, attempt) for cluster, attempt in jobs if is_attempt(attempt)}  # else a user wrote it
+        return {(str(ad["ClusterId"]), str(ad["CoschedAttempt"])) for ad in self._owners.without_forged(ads)}
 
     def _prepare(self) -> None:
         with self._spool_faults():

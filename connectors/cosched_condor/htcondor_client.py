@@ -75,6 +75,7 @@ _VERB_TEXTS = {
     "follow": "tell its events",
     "slots": "list its hosts",
     "scheduler": "name its scheduler",
+    "user": "say as whom it knows cosched",
     "submit_spooled": "submit",
     "retrieve": "give back what jobs wrote",
 }

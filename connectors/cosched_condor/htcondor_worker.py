@@ -39,6 +39,7 @@ class _CondorVerbs:
         self._library = htcondor2
         self._schedd_name = schedd
         self._schedd_found: Any = None
+        self._address: Any = None
         self._scheduler = ""
         self._logs: dict[str, Any] = {}
 
@@ -56,6 +57,11 @@ class _CondorVerbs:
         """Return the scheduler's name, as it stands in the identifiers of its jobs."""
         self._schedd()
         return self._scheduler
+
+    def user(self) -> str:
+        """Return as whom the scheduler knows us ("cosched@example.org")."""
+        self._schedd()
+        return str(self._library.ping(self._address, "WRITE")["MyRemoteUserName"])
 
     def submit(self, description: str, items: Sequence[dict[str, str]], fences: dict[str, str]) -> dict[str, Any]:
         """Submit on hold, one process for each item, and release all that no fence forbids.
@@ -196,7 +202,7 @@ class _CondorVerbs:
                 raise RuntimeError(
                     f"the collector shows no scheduler {self._schedd_name}: `condor_status -schedd` names those it has"
                 )
-            self._scheduler = str(found["Name"])
+            self._scheduler, self._address = str(found["Name"]), found
             self._schedd_found = self._library.Schedd(found)
         return self._schedd_found
 

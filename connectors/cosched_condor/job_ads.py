@@ -133,6 +133,8 @@ PROJECTION = (
     "ClusterId",
     "ProcId",
     "JobStatus",
+    "Owner",
+    "GlobalJobId",
     "CoschedAttempt",
     "CoschedCount",
     "CoschedRank",

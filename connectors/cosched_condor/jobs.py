@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cosched_condor.htcondor_client import CondorClient
+    from cosched_condor.job_owners import JobOwners
     from cosched_condor.spool import CondorAttemptFolders
 
 __all__ = ["TRANSFER_SECONDS", "OutputFetcher", "SchedulerJobs"]
@@ -38,10 +39,12 @@ class OutputFetcher:
     Args:
         client: a process of its own, for this may take long.
         attempts: the spool.
+        owners: tell own jobs from others'.
     """
 
-    def __init__(self, client: CondorClient, attempts: CondorAttemptFolders) -> None:
+    def __init__(self, client: CondorClient, attempts: CondorAttemptFolders, owners: JobOwners) -> None:
         self._client = client
+        self._owners = owners
         self._attempts = attempts
         self._kept: dict[str, float] = {}  # attempt → when to try, seconds of the monotonic clock
         self._guard = threading.Lock()
@@ -83,7 +86,9 @@ class OutputFetcher:
             self._retrieve_in_parts(attempts[middle:])
 
     def _retrieve(self, attempts: Sequence[str]) -> None:
-        constraint = f"{job_ads.constraint(attempts)} && JobStatus == {job_ads.COMPLETED}"
+        # What others' jobs wrote would be put where these say.
+        ours = f"{job_ads.constraint(attempts)} && {self._owners.own_selection()}"
+        constraint = f"{ours} && JobStatus == {job_ads.COMPLETED}"
         self._client.call("retrieve", wait=_FETCH_SECONDS, constraint=constraint)
         for attempt in attempts:
             self._kept.pop(attempt, None)
@@ -95,6 +100,7 @@ class SchedulerJobs:
     Args:
         client: the process that talks to HTCondor.
         attempts: the spool.
+        owners: tell own jobs from others'.
         timeout: seconds that HTCondor may take for an answer.
         output_fetcher: takes in whose output the queue keeps; None where output comes by itself.
     """
@@ -103,12 +109,14 @@ class SchedulerJobs:
         self,
         client: CondorClient,
         attempts: CondorAttemptFolders,
+        owners: JobOwners,
         timeout: float,
         output_fetcher: OutputFetcher | None = None,
     ) -> None:
         self._output_fetcher = output_fetcher
         self._client = client
         self._attempts = attempts
+        self._owners = owners
         self._cut_off = 2 * timeout + TRANSFER_SECONDS
 
     def look_up(self, attempts: Sequence[str]) -> dict[str, JobReport]:
@@ -124,15 +132,16 @@ class SchedulerJobs:
         idle = [ad for ad in ads if job_ads.is_idle(ad)]
         if not idle:
             return StartDiagnosis(StartVerdict.STARTING)
-        why: str = self._client.call("unmatched", constraint=f"{job_ads.constraint([attempt])} && {job_ads.IDLE}")
+        why: str = self._client.call("unmatched", constraint=f"{self._jobs_of(attempt)} && {job_ads.IDLE}")
         if why:
             return StartDiagnosis(StartVerdict.BLOCKED, why)
         rejected = next((word for ad in idle if (word := str(ad.get("LastRejMatchReason", "")).strip())), "")
         return StartDiagnosis(StartVerdict.WAITING, rejected and f"HTCondor's negotiator says: {rejected}")
 
-    def queue(self, constraint: str) -> list[dict[str, Any]]:
-        """Return the ads of jobs in the queue."""
-        found: list[dict[str, Any]] = self._client.call("queue", constraint=constraint, projection=job_ads.PROJECTION)
+    def queue(self, constraint: str) -> list[Mapping[str, Any]]:
+        """Return the ads of attempts' jobs in the queue."""
+        shown = self._client.call("queue", constraint=constraint, projection=job_ads.PROJECTION)
+        found = self._owners.without_forged(shown)
         if self._output_fetcher is not None:
             self._output_fetcher.note(found)
         return found
@@ -149,7 +158,8 @@ class SchedulerJobs:
                 projection=job_ads.PROJECTION,
                 since=self._since(incomplete),
             )
-        return {attempt: self.corrected(report) for attempt, report in job_ads.reports_of_ads(queue, history).items()}
+        reports = job_ads.reports_of_ads(queue, self._owners.without_forged(history))
+        return {attempt: self.corrected(report) for attempt, report in reports.items()}
 
     def corrected(self, report: JobReport) -> JobReport:
         """Return a report corrected by the spool.
@@ -171,9 +181,7 @@ class SchedulerJobs:
 
     def remove(self, attempt: str) -> None:
         """Remove an attempt's jobs, except ended ones that are kept for their output."""
-        self._act(
-            "Remove", f"{job_ads.constraint([attempt])} && JobStatus != {job_ads.COMPLETED}", "cancelled by cosched"
-        )
+        self._act("Remove", f"{self._jobs_of(attempt)} && JobStatus != {job_ads.COMPLETED}", "cancelled by cosched")
 
     def check_released(self, cluster: str, outcome: Mapping[str, Any]) -> None:
         """Remove a cluster that could not be released, and raise."""
@@ -195,9 +203,12 @@ class SchedulerJobs:
             if self._attempts.fenced(attempt):
                 self.remove(attempt)
             else:
-                self._act("Release", job_ads.constraint([attempt]), "submitted by cosched")
+                self._act("Release", self._jobs_of(attempt), "submitted by cosched")
         for attempt in {str(ad["CoschedAttempt"]) for ad in found if job_ads.is_cut_off(ad, self._cut_off)}:
-            self._act("Remove", job_ads.constraint([attempt]), job_ads.WITHDRAWN)
+            self._act("Remove", self._jobs_of(attempt), job_ads.WITHDRAWN)
+
+    def _jobs_of(self, attempt: str) -> str:
+        return f"{job_ads.constraint([attempt])} && {self._owners.selection(attempt)}"
 
     def _since(self, attempts: Sequence[str]) -> str:
         """Return where the search of the history may stop.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FENCED", "CondorAttemptFolders"]
 
+_ADOPTED_FILE = "adopted"  # file with the key of the user's own job that an attempt is
+_OWNERS_FILE = "owners"  # file beside the fences: as whom schedulers know cosched, a name a line
+_MOST_OWNERS = 1 << 16  # bytes of it
 _PREPARATION_FILE = "prepares"  # name of the mark
 _PROCESS_COUNT_FILE = "processes"  # name of the file with the number of a parallel job's processes
 _PROCESS_SCRIPT = """\
@@ -114,6 +118,31 @@ class CondorAttemptFolders(AttemptFolders):
         """Make the spool and an event log where they are missing."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.logs.prepare()
+
+    def adopt(self, attempt: str, key: str) -> None:
+        """Note which user's own job an attempt is.
+
+        Raises:
+            OSError: the spool cannot be written.
+        """
+        self.write(attempt, _ADOPTED_FILE, key)
+
+    def adopted_key(self, attempt: str) -> str | None:
+        """Return the key of the user's own job that an attempt is; None for others."""
+        return read_job_file(self.folder(attempt) / _ADOPTED_FILE) or None
+
+    def own_names(self) -> tuple[str, ...]:
+        """Return as whom schedulers know cosched, or have known it."""
+        return tuple((read_job_file(self._owners_file, _MOST_OWNERS) or "").split("\n")[:-1])
+
+    def note_own_name(self, name: str) -> None:
+        """Add a name of cosched's own."""
+        with contextlib.suppress(OSError), self._owners_file.open("a") as file:  # it is asked for again
+            file.write(f"{name}\n")
+
+    @property
+    def _owners_file(self) -> Path:
+        return self.fence_file(_OWNERS_FILE)
 
     def codes(self, attempt: str) -> list[int | None]:
         """Return the exit codes of a parallel job's processes, by rank; none for other jobs."""

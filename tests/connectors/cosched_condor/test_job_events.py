@@ -15,6 +15,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 from cosched.connector import JobState
 from cosched_condor import job_events as module
 from cosched_condor.job_events import LONGEST_PAUSE, SHORTEST_PAUSE, QueueEvents, QueuePolling
+from cosched_condor.job_owners import JobOwners
 from cosched_condor.jobs import OutputFetcher, SchedulerJobs
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Pool:
         self.calls: list[str] = []
 
     def call(self, verb: str, wait: float = 0.0, **_arguments: object) -> Any:
+        if verb == "user":
+            return "cosched@pool"
         self.calls.append(verb)
         return None if verb == "retrieve" else list(getattr(self, verb))
 
@@ -66,8 +69,10 @@ def pool() -> Pool:
 @pytest.fixture
 def news(pool: Pool, attempts: CondorAttemptFolders, clock: Clock) -> QueueEvents:
     worker = cast("CondorClient", pool)
-    fetching = OutputFetcher(worker, attempts)
-    return QueueEvents(worker, SchedulerJobs(worker, attempts, 30.0, fetching), fetching, attempts, lambda _slot: True)
+    owners = JobOwners(worker, attempts)
+    fetching = OutputFetcher(worker, attempts, owners)
+    jobs = SchedulerJobs(worker, attempts, owners, 30.0, fetching)
+    return QueueEvents(worker, jobs, fetching, attempts, lambda _slot: True)
 
 
 def _ad(attempts: CondorAttemptFolders, **values: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import ConnectorError
+from cosched_condor.job_owners import JobOwners
 from cosched_condor.jobs import OutputFetcher
 
 if TYPE_CHECKING:
@@ -24,11 +25,14 @@ class Scheduler:
         self.asked: list[str] = []
         self.broken = ""
 
-    def call(self, verb: str, wait: float, constraint: str) -> None:
+    def call(self, verb: str, wait: float = 0.0, constraint: str = "") -> str | None:
+        if verb == "user":
+            return "cosched@pool"
         assert (verb, wait > 0) == ("retrieve", True)
         self.asked.append(constraint)
         if self.broken and self.broken in constraint:
             raise ConnectorError("no room on the disk", transient=True)
+        return None
 
 
 @pytest.fixture
@@ -38,7 +42,8 @@ def scheduler() -> Scheduler:
 
 @pytest.fixture
 def fetching(scheduler: Scheduler, attempts: CondorAttemptFolders) -> OutputFetcher:
-    return OutputFetcher(cast("CondorClient", scheduler), attempts)
+    client = cast("CondorClient", scheduler)
+    return OutputFetcher(client, attempts, JobOwners(client, attempts))
 
 
 def _ended(attempts: CondorAttemptFolders, count: int) -> list[dict[str, Any]]:
@@ -59,7 +64,7 @@ def test_what_has_ended_is_fetched_once(
     fetching.fetch_all()
     (constraint,) = scheduler.asked
     assert all(ad["CoschedAttempt"] in constraint for ad in ads)
-    assert constraint.endswith("&& JobStatus == 4")
+    assert constraint.endswith('&& member(Owner, {"cosched"}) && JobStatus == 4')
 
 
 def test_nothing_is_fetched_of_what_runs_was_fetched_or_is_not_ours(

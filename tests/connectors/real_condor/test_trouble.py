@@ -16,6 +16,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import ConnectorError, JobState
 from cosched_condor import CondorConnector
+from tests.connectors.condor_people import People
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,3 +213,15 @@ def _insistently(ask: Callable[[], object]) -> None:
     for _ in range(100):
         ask()
         time.sleep(0.02)
+
+
+def test_a_job_of_another_user_with_the_name_of_an_attempt_is_not_taken_for_it(pool: CondorPool, bench: Bench) -> None:
+    ann, launch = People(pool), bench.shell("exit 3", hosts=("node01",))
+    bench.submit(launch)
+    bench.listen(launch, JobState.FAILED)
+    forged = ann.submit(f'+CoschedAttempt = "{launch.attempt}"\n+CoschedAdopt = true\nhold = true\nqueue\n')
+    bench.restart()
+    assert bench.until(launch, JobState.FAILED).exit_code == 3
+    bench.connector.cancel(launch.attempt)  # what is ann's is not cosched's to remove
+    assert ann.shown(forged, "JobStatus") == "5"
+    ann.by_ann("condor_rm", forged)
