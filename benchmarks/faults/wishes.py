@@ -35,7 +35,8 @@ KINDS = (
     "held task edited",
     "held task released",
 )
-_TOO_LATE = ("has left the queue", "has ended", "is being cancelled")  # why a wish may be refused
+# Why a wish may be refused: it comes too late; or an earlier edit left a task its own figures on its new hosts alone.
+_REFUSALS = ("has left the queue", "has ended", "is being cancelled", "the profile has no time for")
 _FAR = 1e6  # seconds until the deadlines that edits give: nothing is refused for them
 _MOST_HOSTS = 4
 _WAITED = 1.0  # seconds for which there may be no task of a state yet
@@ -194,7 +195,7 @@ class Wishes:
         return False
 
     def _check_refusal(self, what: str, refusal: UserError) -> None:
-        if not any(why in str(refusal) for why in _TOO_LATE):
+        if not any(why in str(refusal) for why in _REFUSALS):
             self.wrong.append(f"{what}, and refused: {refusal}")
 
     def _check_not_ended(self, what: str, state: str) -> None:

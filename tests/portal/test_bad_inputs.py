@@ -165,9 +165,13 @@ BAD_TASKS: list[tuple[Any, int, str]] = [
     (_profile("1e308"), 422, f"the prediction for 1 hosts is 1e+308 s: {TIMES}"),
     (_profile("1e-320"), 422, f"the prediction for 1 hosts is 1e-320 s: {TIMES}"),
     (_profile(""), 422, "the profile is empty"),
-    (_profile("null"), 422, "the profile has no time for 1 to 16 hosts: it covers 1 to 1"),
+    (_profile("null"), 422, "the profile has no time for 1 to 16 hosts: give one in seconds"),
     (HALVING | {"profile": [None, None]}, 422, "no time for 1 to 8 hosts"),
-    (HALVING | {"profile": [5.0], "hosts": 2}, 422, "the profile has no time for 2 hosts: it covers 1 to 1"),
+    (
+        HALVING | {"profile": [5.0], "hosts": 2},
+        422,
+        "no time for 2 hosts, only for 1 host: give one in seconds",
+    ),
     # Applications, their parameters, and models of users' own.
     ({}, 422, "give an application of the catalogue, or a command"),
     (HALVING | TRUE, 422, "not both"),

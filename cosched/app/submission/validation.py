@@ -314,8 +314,10 @@ def _own_profile(request: TaskRequest, least: int, most: int) -> Profile:
     seconds = tuple(math.inf if value is None else float(value) for value in request.profile)
     if not seconds:
         raise UserError("the profile is empty: give the run time in seconds on 1, 2, … hosts")
-    if not any(math.isfinite(value) for value in seconds[least - 1 : most]):
-        raise UserError(f"the profile has no time for {_counted_hosts(least, most)}: it covers 1 to {len(seconds)}")
+    given = [count for count, value in enumerate(seconds, 1) if math.isfinite(value)]
+    if not any(least <= count <= most for count in given):
+        only = f", only for {_counted_hosts(given[0], given[-1])}" if given else ""
+        raise UserError(f"the profile has no time for {_counted_hosts(least, most)}{only}: give one in seconds")
     return Profile(seconds, PredictionSource.USER).limited(most, least)
 
 
@@ -339,4 +341,6 @@ def _host_range(request: TaskRequest, domain: DomainState, least: int, most: int
 
 
 def _counted_hosts(least: int, most: int) -> str:
-    return f"{least} hosts" if least == most else f"{least} to {most} hosts"
+    if least == most:
+        return "1 host" if most == 1 else f"{most} hosts"
+    return f"{least} to {most} hosts"
