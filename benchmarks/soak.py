@@ -132,6 +132,7 @@ class _Run:
         self._seconds = seconds
         self._began = time.monotonic()
         self._outages = [self._lock_database, self._send_manager_away]
+        self._unanswered: list[TaskRequest] = []
         self._chance = random.Random(1)
         self._read: dict[str, list[tuple[float, int]]] = defaultdict(list)
 
@@ -187,8 +188,11 @@ class _Run:
         """Keep tasks waiting, and look at some."""
         live = _live(client)
         if live < _WAITING and len(self.accepted) < self._count and self.elapsed < self._seconds:
-            requests = [self._draw() for _ in range(min(_AT_ONCE, self._count - len(self.accepted)))]
-            self.accepted += [task.id for task in client.submit_all(requests, f"key-{len(self.accepted)}")]
+            # Where the answer is lost, the same is asked for again under the same key.
+            count = min(_AT_ONCE, self._count - len(self.accepted))
+            self._unanswered = self._unanswered or [self._draw() for _ in range(count)]
+            self.accepted += [task.id for task in client.submit_all(self._unanswered, f"key-{len(self.accepted)}")]
+            self._unanswered = []
         page = client.tasks(limit=20)
         if page.tasks:
             with suppress(CoschedError):  # it may be deleted meanwhile
