@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector.interface import LaunchMode
 from cosched.errors import UserError
-from cosched.measurement.programs.watching import SHIM_VARIABLE, watched_command
+from cosched.measurement.programs.watching import SHIM_VARIABLE, STARTED_LINE, watched_command
 
 if TYPE_CHECKING:
     from cosched.connector.interface import Launch
@@ -63,7 +63,7 @@ def command_lines(launch: Launch) -> str:
         return f"exec {command}"
     ranks = launch.count * launch.processes_per_host
     options = f"-np {ranks}" if launch.launch is LaunchMode.OPENMPI else f"-n {ranks} -ppn {launch.processes_per_host}"
-    return _MPI_LINES.format(
+    return (STARTED_LINE if watched else "") + _MPI_LINES.format(
         launchers=" ".join(_LAUNCHERS[launch.launch]), name=_NAMES[launch.launch], options=options, command=command
     )
 

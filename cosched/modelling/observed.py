@@ -85,5 +85,12 @@ def _run(record: ObservedRun) -> TimedRun:
     for name in record.parameters:
         check_name(name, "parameter")
     check_text(record.hardware, "class")
-    seconds = record.wall - _watching(record)
-    return TimedRun(record.parameters, record.processors, seconds, record.hosts, record.hardware, float(record.rss))
+    return TimedRun(
+        record.parameters,
+        record.processors,
+        record.wall - _watching(record),
+        record.hosts,
+        record.hardware,
+        float(record.rss),
+        record.startup or None,
+    )

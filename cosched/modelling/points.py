@@ -44,6 +44,7 @@ class TimedRun:
         hosts: how many hosts had these processors.
         hardware: class of the hosts; empty where nobody says.
         memory: bytes that each of its processes took at most; 0 where nobody says.
+        startup: seconds that launchers took beside; None: the run time is everything.
     """
 
     parameters: Mapping[str, float]
@@ -52,6 +53,7 @@ class TimedRun:
     hosts: int = 1
     hardware: str = ""
     memory: float = 0.0
+    startup: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

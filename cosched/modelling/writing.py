@@ -13,11 +13,13 @@ from cosched.language import format_source
 from cosched.language.diagnostics import Source
 from cosched.language.vocabulary import FUNCTION_ARITIES, HARDWARE_OBJECT, KEYWORDS, PROCESSORS
 from cosched.modelling.formula import number
+from cosched.modelling.startup import STARTUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from cosched.modelling.fitting import Fitted
+    from cosched.modelling.startup import StartUp
 
 __all__ = ["TOOL", "check_name", "check_text", "model_name", "model_text", "plural"]
 
@@ -63,7 +65,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def model_text(fitted: Fitted, day: str, also: Iterable[int] = ()) -> str:
+def model_text(fitted: Fitted, day: str, also: Iterable[int] = (), start: StartUp | None = None) -> str:
     """Return a model in its canonical layout.
 
     Args:
@@ -71,19 +73,22 @@ def model_text(fitted: Fitted, day: str, also: Iterable[int] = ()) -> str:
         day: when, as people write it.
         also: of runs on one number of processors, other numbers with the same times: those that the hosts have, where a
             program did not use all of them.
+        start: of the program; None: the law knows of it.
 
     Raises:
         UserError: a name that PSL does not take.
     """
+    if start is not None and STARTUP in fitted.points.names:
+        raise UserError(f"parameter {STARTUP} means the time of launchers in a model: call it {STARTUP}_")
     check_name(fitted.application, "application")
     check_text(fitted.hardware, "class")
     for name in fitted.points.names:
         check_name(name, "parameter")
-    text = "".join(f"{line}\n" for line in _lines(fitted, day, also))
+    text = "".join(f"{line}\n" for line in _lines(fitted, day, also, start))
     return format_source(Source(f"{fitted.application}.psl", text))
 
 
-def _lines(fitted: Fitted, day: str, also: Iterable[int]) -> Iterator[str]:
+def _lines(fitted: Fitted, day: str, also: Iterable[int], start: StartUp | None) -> Iterator[str]:
     seen, law = fitted.seen, fitted.chosen.law
     counts = ", ".join(map(str, seen.processors))
     yield f"(* {fitted.application}, fitted by `{TOOL}` on {day} to {fitted.runs} runs{_of_class(fitted.hardware)}"
@@ -97,19 +102,25 @@ def _lines(fitted: Fitted, day: str, also: Iterable[int]) -> Iterator[str]:
         least, most = seen.limits(name)
         middle = values[len(values) // 2]
         declared.append(f"{name} = {_exact(middle)} in ({_exact(least)}, {_exact(most)})")
+    begins = ""
+    if start is not None:
+        declared.append(f"{STARTUP} = {number(1e3 * start.seconds)} ms in (0, 1e12)")
+        begins = f"{STARTUP} + "
     if declared:
         yield f"    var numeric: {', '.join(declared)};"
-    yield f"    option {{ {', '.join(_options(fitted, day))}; }}"
+    yield f"    option {{ {', '.join(_options(fitted, day, start))}; }}"
     yield "    proc exec init {"
     if law.curve is None:
         yield "        step cpu { confdev run(); }"
     else:
         yield "        var numeric: base;"
         yield "        base = run();"
-        yield f"        step cpu {{ confdev base * {law.curve.psl('base')}; }}"
+        yield f"        step cpu {{ confdev {begins}base * {law.curve.psl('base')}; }}"
     yield "    }"
     yield "    proc cflow run {"
     formula = law.formula.psl(fitted.points.names)
+    if law.curve is None:
+        formula = begins + formula
     if len(seen.processors) == 1:
         yield "        (* Runs on other numbers of processors teach what those take. *)"
         same = sorted({seen.processors[0], *also})
@@ -132,22 +143,22 @@ def _repeats(noise: float | None) -> str:
     return "; nothing was run twice" if noise is None else f"; repeats differ by {noise:.1%}"
 
 
-def _options(fitted: Fitted, day: str) -> Iterable[str]:
+def _options(fitted: Fitted, day: str, start: StartUp | None) -> Iterable[str]:
     if fitted.hardware:
         yield f'hrduse = "{fitted.hardware}"'
-    if fitted.error_beyond < _SYMMETRIC:
-        yield f"error = {_stated(fitted, fitted.error, fitted.error_beyond)}"
+    errors = fitted.error, fitted.error_beyond, 0.0 if start is None else start.error
+    if max(errors) < _SYMMETRIC:
+        yield f"error = {_stated(fitted, *errors)}"
     else:
-        below = [error / (1 + error) for error in (fitted.error, fitted.error_beyond)]
-        yield f"error_below = {_stated(fitted, *below)}"
-        yield f"error_above = {_stated(fitted, fitted.error, fitted.error_beyond)}"
+        yield f"error_below = {_stated(fitted, *(error / (1 + error) for error in errors))}"
+        yield f"error_above = {_stated(fitted, *errors)}"
     yield f'fitted = "{day}"'
     yield f'tool = "{TOOL}"'
     yield f'samples = "{fitted.digest}"'
     yield f'seen = "{fitted.seen.text()}"'
 
 
-def _stated(fitted: Fitted, inside: float, beyond: float) -> str:
+def _stated(fitted: Fitted, inside: float, beyond: float, start: float) -> str:
     seen = fitted.seen
     outside = [
         f"{name} < {_exact(values[0])} || {name} > {_exact(values[-1])}"
@@ -156,4 +167,8 @@ def _stated(fitted: Fitted, inside: float, beyond: float) -> str:
     ]
     if len(seen.processors) > 1:
         outside.append(f"{PROCESSORS} < {seen.processors[0]} || {PROCESSORS} > {seen.processors[-1]}")
-    return f"{number(inside)} + {number(round(beyond - inside, 6))} * ({' || '.join(outside)})"
+    stated = f"{number(inside)} + {number(round(beyond - inside, 6))} * ({' || '.join(outside)})"
+    if not start:
+        return stated
+    formula = fitted.chosen.law.formula.psl(fitted.points.names)  # each part of the time has an error of its own
+    return f"(({stated}) * ({formula}) + {number(round(start, 6))} * {STARTUP}) / ({STARTUP} + {formula})"

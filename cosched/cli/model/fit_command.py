@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,10 +25,11 @@ from cosched.cli.model.runs_argument import (
     named_hardware,
     read_text,
 )
-from cosched.cli.output import JsonOption, print_answer, write_text
+from cosched.cli.output import JsonOption, figure, print_answer, write_text
 from cosched.errors import UserError
 from cosched.evaluation import Hardware, load
 from cosched.modelling.fitting import Fitted, fit_runs
+from cosched.modelling.startup import StartUp, start_up
 from cosched.modelling.writing import TOOL, check_name, model_name, model_text, plural
 
 __all__ = ["fit"]
@@ -79,10 +81,11 @@ def fit(
         fit_derived(derived, file, runs, machine, blocks=blocks, json=json)
         return
     also = set() if machine is None else {run.hosts * machine.processors for run in runs}
+    runs, start = start_up(runs)
     fitted = fit_runs(name, runs, () if machine is None or machine.memory is None else machine.memory.sizes)
-    write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d"), also))
+    write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d"), also, start))
     load(file, model_folders())  # what was written can be read
-    print_answer(json, {"file": str(file), **_figures(fitted)}, lambda: _lines(fitted, file, machine))
+    print_answer(json, {"file": str(file), **_figures(fitted, start)}, lambda: _lines(fitted, file, machine, start))
 
 
 def _check_ours(file: Path) -> None:
@@ -95,7 +98,7 @@ def _check_ours(file: Path) -> None:
         raise UserError(f"{file} was not written by `{TOOL}`: choose another file with --out")
 
 
-def _figures(fitted: Fitted) -> dict[str, Any]:
+def _figures(fitted: Fitted, start: StartUp | None) -> dict[str, Any]:
     return {
         "application": fitted.application,
         "hardware": fitted.hardware,
@@ -110,11 +113,12 @@ def _figures(fitted: Fitted) -> dict[str, Any]:
         "repeats": fitted.noise,
         "error": fitted.error,
         "error_beyond": fitted.error_beyond,
+        "startup": None if start is None else asdict(start),
         "next": fitted.wishes(),
     }
 
 
-def _lines(fitted: Fitted, file: Path, machine: Hardware | None) -> list[str]:
+def _lines(fitted: Fitted, file: Path, machine: Hardware | None, start: StartUp | None) -> list[str]:
     seen = fitted.seen
     counts = seen.processors
     shown = f"{counts[0]}-{counts[-1]} processors" if counts[-1] > counts[0] else plural(counts[0], "processor")
@@ -126,6 +130,8 @@ def _lines(fitted: Fitted, file: Path, machine: Hardware | None) -> list[str]:
         f"leave-one-size-out: mean {fitted.mean_error:.1%}, worst {fitted.worst_error:.1%}; {repeats}",
         *fitted.wishes(),
     ]
+    if start is not None:
+        lines.append(f"Launchers take {figure(start.seconds, 2)} s more (startup; within {start.error:.0%})")
     if fitted.hardware and machine is None:
         lines.append(
             f"There is no {fitted.hardware}.hmcl here: `cosched hardware measure {fitted.hardware} --here` writes it, "

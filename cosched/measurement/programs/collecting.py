@@ -24,7 +24,7 @@ from cosched.measurement.programs.observation import (
 )
 from cosched.measurement.programs.records import ObservedRun
 from cosched.measurement.programs.traces import read_process_end
-from cosched.measurement.programs.watching import BEGUN
+from cosched.measurement.programs.watching import BEGUN, BEGUN_VARIABLE, STARTED_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,7 +103,10 @@ def _collected(
         return CollectedRun(task, folder, None, f"{missing} {why}", over=False)
     command, told = _begun(begun[0])
     numbers = {**_told_parameters(told), **parameters(command)}
-    labels = RunLabels(application, numbers, hardware or _told_class(told), begun[0].stat().st_mtime)
+    begun_at = _time(told, BEGUN_VARIABLE)
+    startup = max(0.0, begun_at - _time(told, STARTED_VARIABLE, begun_at))
+    startup += max(0.0, max(end.wall for end in ends) - max((trace.wall for trace in traces), default=0.0))
+    labels = RunLabels(application, numbers, hardware or _told_class(told), begun_at, startup)
     program = program_file(command, folder.parent.absolute().parent)  # seen from the task's own folder
     notes = trace_notes(traces) if traces else ()
     if one_program(traces):
@@ -130,6 +133,14 @@ def _text(file: Path) -> str:
 
 def _hosts(told: Mapping[str, str]) -> Sequence[str]:
     return told.get("COSCHED_HOSTS", "").split(",")
+
+
+def _time(told: Mapping[str, str], name: str, default: float = 0.0) -> float:
+    """Return a time that a shell told, in seconds since the epoch."""
+    try:
+        return max(0.0, float(told[name]))
+    except (KeyError, ValueError):
+        return default
 
 
 def _told_parameters(told: Mapping[str, str]) -> dict[str, float]:

@@ -68,12 +68,14 @@ class RunLabels:
         parameters: numbers that decide how long it runs.
         hardware: class of its hosts; empty: not said.
         started: seconds since the epoch.
+        startup: seconds that launchers took beside what is watched.
     """
 
     application: str
     parameters: Mapping[str, float]
     hardware: str
     started: float
+    startup: float = 0.0
 
 
 def read_traces(files: Iterable[Path]) -> list[Trace]:
@@ -125,6 +127,7 @@ def watched_run(traces: Sequence[Trace], started: Path, labels: RunLabels, hosts
         seen.blocks,
         seen.messages,
         seen.loops,
+        labels.startup,
     )
 
 

@@ -74,7 +74,8 @@ def observed(
         wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
         traces = read_traces(Path(folder).iterdir())
     notes = _notes(traces, command, watched=library is not None)
-    labels = RunLabels(application, parameters, hardware, started)
+    startup = max(0.0, wall - max((trace.wall for trace in traces), default=wall))
+    labels = RunLabels(application, parameters, hardware, started, startup)
     program = program_file(command)
     if one_program(traces):
         hosts = len({trace.host for trace in traces})

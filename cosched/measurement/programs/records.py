@@ -87,6 +87,7 @@ class ObservedRun:
         blocks: work between calls.
         messages: what was sent.
         loops: the order of calls, such as `2*(10*(irecv isend wait) allreduce)`.
+        startup: seconds that launchers and the beginning of processes took beside; 0 where nobody says.
     """
 
     application: str
@@ -105,6 +106,7 @@ class ObservedRun:
     blocks: tuple[Block, ...] = ()
     messages: tuple[Message, ...] = ()
     loops: str = ""
+    startup: float = 0.0
 
     @property
     def undisturbed(self) -> bool:
@@ -149,6 +151,7 @@ def _record(document: Any) -> ObservedRun:
     given = _object(document, "the line", {"schema", *(key for key, _ in _FIELDS.values())})
     if given["schema"] != _SCHEMA:
         raise ValueError(f"its schema is {given['schema']!r}, and this cosched knows {_SCHEMA}")
+    given = {**_LATER, **given}
     return ObservedRun(**{name: read(given[key], key) for name, (key, read) in _FIELDS.items()})
 
 
@@ -263,5 +266,8 @@ _FIELDS: dict[str, tuple[str, Callable[[Any, str], Any]]] = {
     "blocks": ("blocks", _blocks),
     "messages": ("messages", _messages),
     "loops": ("loops", _text),
+    "startup": ("startup", _seconds),
 }
 """Name of each attribute, with its key in JSON and how it is read."""
+_LATER = {"startup": 0.0}
+"""Values of keys that the first records of this schema did not have."""

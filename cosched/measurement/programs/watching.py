@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BEGUN", "LIBRARY", "PROCESS_VARIABLE", "SHIM_VARIABLE", "watched_command"]
+__all__ = [
+    "BEGUN",
+    "BEGUN_VARIABLE",
+    "LIBRARY",
+    "PROCESS_VARIABLE",
+    "SHIM_VARIABLE",
+    "STARTED_LINE",
+    "STARTED_VARIABLE",
+    "watched_command",
+]
 
 SHIM_VARIABLE = "COSCHED_OBSERVED"
 """Environment variable: the folder that processes write what was seen into."""
@@ -21,13 +30,23 @@ PROCESS_VARIABLE = "COSCHED_OBSERVED_PROCESS"
 LIBRARY = "watch.so"
 """Name of the library in the folder."""
 
+STARTED_VARIABLE = "COSCHED_STARTED"
+"""Environment variable: when a task's launcher was started, in seconds since the epoch."""
+
+BEGUN_VARIABLE = "COSCHED_BEGUN"
+"""Environment variable: when a process began."""
+
 BEGUN = "begun"
 """Beginning of the names of the files in which each process of a task leaves its command and what cosched told it."""
+
+STARTED_LINE = f'export {STARTED_VARIABLE}="$(date +%s.%N 2> /dev/null)"\n'
+"""Line of a shell before the launcher of a program that is watched."""
 
 # Where anything of it fails, the program runs unwatched. `exec`: signals and exit code are the program's own.
 _SCRIPT = f"""\
 all=${SHIM_VARIABLE} own=${SHIM_VARIABLE}/$COSCHED_TASK.$COSCHED_ATTEMPT
 unset {SHIM_VARIABLE}
+export {BEGUN_VARIABLE}="$(date +%s.%N 2> /dev/null)"
 if [ -r "$all/{LIBRARY}" ] && (
     PATH=$PATH:/usr/bin:/bin
     mkdir -p "$own" && (printf '%s\\0' "$#" "$@"; env -0 | grep -z ^COSCHED_) > "$own/{BEGUN}.$COSCHED_RANK.$$"

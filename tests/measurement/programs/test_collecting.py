@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -178,6 +179,11 @@ def test_ranks_of_mpi_are_one_run(mpi_place: Place) -> None:
     record = seen.record
     assert (record.application, record.processors, record.hosts, record.calls) == ("program", 2, 2, 1)
     assert (record.shim, record.loops, len(record.cpu), seen.notes) == (True, "allreduce", 2, ())
+    assert record.wall + record.startup >= max(record.cpu)
+    late = {"COSCHED_STARTED": str(time.time() - 500)}  # when its launcher was started
+    assert mpi_place.run(program, variables=late) == 0
+    assert (seen := mpi_place.collected().seen) is not None
+    assert 500 < seen.record.startup < 1000
     assert mpi_place.run(program, "3", starter=("mpirun", "-np", "2")) == 3
     assert "ended with code 3" in mpi_place.collected().reason
 

@@ -56,6 +56,7 @@ def test_calls_messages_and_loops_of_a_program_of_mpi_are_seen(heat: Path) -> No
     assert record.loops == "2*(10*(irecv irecv#2 isend isend#2 waitall) allreduce) allreduce#2"
     assert record.digest.startswith("sha256:")
     assert 0 < record.wall < 60
+    assert 0 < record.startup < 60
     assert (1 << 20) < record.rss < (1 << 30)
     sent = {(each.rank, each.peer): (each.bytes, each.count) for each in record.messages if each.kind == "isend"}
     assert sent == dict.fromkeys(((0, "+1"), (1, "-1"), (1, "+1"), (2, "-1")), (400.0, 20))

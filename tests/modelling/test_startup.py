@@ -1,0 +1,75 @@
+"""Launchers take their time, too: models of watched runs know it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.errors import UserError
+from cosched.evaluation import Hardware, error, load, profile
+from cosched.modelling.fitting import fit_runs
+from cosched.modelling.points import TimedRun
+from cosched.modelling.startup import StartUp, start_up
+from cosched.modelling.writing import model_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cosched.evaluation import Application
+
+RUNS = [
+    TimedRun({"n": float(n)}, processors, 1e-4 * n / processors, processors, startup=0.8 + 0.1 * place)
+    for place in range(3)
+    for n in (100, 200, 400, 800)
+    for processors in (1, 2)
+]
+
+
+def test_the_median_counts_with_how_far_it_varies() -> None:
+    runs, start = start_up(RUNS)
+    assert runs == RUNS
+    assert start is not None
+    assert start.seconds == pytest.approx(0.9)
+    assert start.error == 0.25  # however little it varied here
+    assert start_up(RUNS[:2])[1] == StartUp(0.8, 0.5)  # of few runs nobody knows
+    wild = [replace(run, startup=0.1 if place % 2 else 10.0) for place, run in enumerate(RUNS)]
+    assert (found := start_up(wild)[1]) is not None
+    assert found.error == pytest.approx(6.389, abs=0.001)
+
+
+def test_runs_of_which_some_tell_it_are_taken_as_a_whole() -> None:
+    whole = TimedRun({"n": 100.0}, 1, 2.0)
+    runs, start = start_up([RUNS[0], whole])
+    assert start is None
+    assert [run.seconds for run in runs] == [pytest.approx(0.81), 2.0]
+    assert start_up([whole]) == ([whole], None)
+
+
+def test_a_model_foretells_both_and_how_sure_it_is_of_either(tmp_path: Path) -> None:
+    runs, start = start_up(RUNS)
+    file = tmp_path / "heat.psl"
+    file.write_text(model_text(fit_runs("heat", runs), "2026-11-24", (), start))
+    model, machine = load(str(file)), Hardware("any", {}, {})
+    short, long = {"n": 100.0}, {"n": 800.0, "startup": 0.0}
+    assert profile(model, machine, [1, 2], short) == pytest.approx([0.91, 0.905], rel=1e-3)
+    assert profile(model, machine, [1, 2], long) == pytest.approx([0.08, 0.04], rel=1e-3)
+    (high,) = _above(model, machine, short)
+    (least,) = _above(model, machine, long)
+    assert 0.24 < high < 0.25 < 1
+    assert least < 0.1
+
+
+def _above(model: Application, machine: Hardware, values: dict[str, float]) -> list[float]:
+    stated = error(model, machine, [1], values)
+    assert stated is not None
+    _, high = stated.around(profile(model, machine, [1], values))
+    return [float(high[0] / profile(model, machine, [1], values)[0]) - 1]
+
+
+def test_a_parameter_of_its_name_is_refused() -> None:
+    runs = [replace(run, parameters={"startup": run.parameters["n"]}) for run in RUNS]
+    with pytest.raises(UserError, match=re.escape("call it startup_")):
+        model_text(fit_runs("heat", runs), "2026-11-24", (), StartUp(1.0, 0.5))
