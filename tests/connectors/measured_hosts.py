@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["measure_two_hosts"]
 
 
-def measure_two_hosts(site: QuickSite, client: Client, folder: Path) -> None:
-    """Measure the last two hosts of a site and their network, and see that no reservation stays."""
+def measure_two_hosts(site: QuickSite, client: Client, folder: Path) -> Path:
+    """Measure the last two hosts of a site and their network, and see that no reservation stays; return the file."""
     hosts = [host.name for host in client.hosts()][-2:]
     words = ["--hosts", ",".join(hosts), "--quick", "--json", "--folder", str(folder), "--cc", compiler()]
     assert run(["hardware", "measure", "kind_a", *words, "--server", site.server]) == 0
@@ -37,3 +37,4 @@ def measure_two_hosts(site: QuickSite, client: Client, folder: Path) -> None:
     tasks = client.tasks().tasks
     assert [(task.name, task.state) for task in tasks] == [("measure", "completed")] * 3
     assert [sorted(task.hosts) for task in reversed(tasks)] == [[hosts[0]], [hosts[1]], sorted(hosts)]
+    return file

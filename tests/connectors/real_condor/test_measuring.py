@@ -1,4 +1,4 @@
-"""Hosts of a real HTCondor pool are measured by tasks."""
+"""Hosts of a real HTCondor pool are measured by tasks, and programs watched in tasks there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.connectors.measured_hosts import measure_two_hosts
+from tests.connectors.own_program import from_source_to_task
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.pool
 
 
-def test_hosts_and_their_network_are_measured(tmp_path: Path) -> None:
+def test_a_program_goes_from_its_source_to_a_task_with_a_range_on_measured_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with QuickSite("condor", scale=0.02) as site, site.client() as client:
-        measure_two_hosts(site, client, tmp_path)
+        measured = measure_two_hosts(site, client, tmp_path)
+        from_source_to_task(site, client, monkeypatch, capsys, measured)

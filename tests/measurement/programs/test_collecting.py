@@ -182,7 +182,8 @@ def test_ranks_of_mpi_are_one_run(mpi_place: Place) -> None:
     assert record.wall + record.startup >= max(record.cpu)
     late = {"COSCHED_STARTED": str(time.time() - 500)}  # when its launcher was started
     assert mpi_place.run(program, variables=late) == 0
-    assert (seen := mpi_place.collected().seen) is not None
+    seen = mpi_place.collected().seen
+    assert seen is not None
     assert 500 < seen.record.startup < 1000
     assert mpi_place.run(program, "3", starter=("mpirun", "-np", "2")) == 3
     assert "ended with code 3" in mpi_place.collected().reason
