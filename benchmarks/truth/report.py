@@ -8,7 +8,7 @@ import random
 from collections import defaultdict
 from dataclasses import asdict, dataclass
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -176,8 +176,8 @@ def worse_than(figures: Mapping[tuple[str, str], Figures], baseline: Path) -> li
     Each is a line with both figures.
     """
     if not baseline.exists():
-        kept = [{"split": split, "predictor": name} | asdict(each) for (split, name), each in figures.items()]
-        baseline.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        kept = [{"split": split, "predictor": name} | _written(each) for (split, name), each in figures.items()]
+        baseline.write_text(json.dumps(kept, indent=1, allow_nan=False) + "\n", encoding="utf-8")
         return []
     before = {(item["split"], item["predictor"]): item for item in json.loads(baseline.read_text(encoding="utf-8"))}
     return [
@@ -185,3 +185,8 @@ def worse_than(figures: Mapping[tuple[str, str], Figures], baseline: Path) -> li
         for key, now in figures.items()
         if key in before and now.low > before[key]["high"]
     ]
+
+
+def _written(figures: Figures) -> dict[str, Any]:
+    """Return the figures with None where there is none: JSON has no NaN."""
+    return {name: value if math.isfinite(value) else None for name, value in asdict(figures).items()}
