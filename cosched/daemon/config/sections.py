@@ -371,10 +371,18 @@ class ApplicationsSection(_Section):
     folders: list[FolderPath] = Field(default_factory=lambda: [resources.etc() / "applications.d"])
 
 
-class ModelsSection(_Section):
-    """[models]: folders with PSL and HMCL models; the first folder that has a model counts."""
+def _with_library(folders: list[Path]) -> list[Path]:
+    """Add cosched's own library, whose templates derived models name."""
+    library = resources.models()
+    return folders if library in folders else [*folders, library]
 
-    folders: list[FolderPath] = Field(default_factory=lambda: [resources.models()])
+
+class ModelsSection(_Section):
+    """[models]: folders with PSL and HMCL models; the first that has a model counts, cosched's own library last."""
+
+    folders: Annotated[list[FolderPath], AfterValidator(_with_library)] = Field(
+        default_factory=lambda: [resources.models()]
+    )
 
 
 class PredictionSection(_Section):

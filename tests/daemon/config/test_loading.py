@@ -102,7 +102,7 @@ def test_relative_paths_start_where_they_are_written(file: Path, monkeypatch: py
     configuration = load_configuration(file, HOME | {"COSCHED_MODELS__FOLDERS": '["models"]'})
     assert configuration.applications.folders == [file.parent / "applications.d", Path("/opt/catalogue")]
     assert configuration.agent.key == file.parent / "agent.key"
-    assert configuration.models.folders == [file.parent / "elsewhere" / "models"]
+    assert configuration.models.folders == [file.parent / "elsewhere" / "models", resources.models()]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_text_from_the_environment_needs_no_quotes() -> None:
         environment=HOME | {"COSCHED_DOMAIN__NAME": "7", "COSCHED_MODELS__FOLDERS": '["/a", "/b"]'}
     )
     assert configuration.domain.name == "7"
-    assert configuration.models.folders == [Path("/a"), Path("/b")]
+    assert configuration.models.folders == [Path("/a"), Path("/b"), resources.models()]
 
 
 def test_a_table_and_a_value_of_one_name_are_refused(file: Path) -> None:
