@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from cosched.simulation.kernels import draw_kernel_tasks
-from demo import report
-from demo.live import run, wide_console
+from demo import real, report
+from demo.live import kernel_requests, run, wide_console
 from demo.site import Site
 
 __all__ = ["main"]
@@ -21,6 +22,10 @@ def main() -> None:
     """Run the demonstration; exits with 1 where a task did not complete."""
     options = _options()
     console = wide_console()
+    if options.real:
+        real.main(options.connector, options.tasks or real.TASKS, options.scale, options.seed, console)
+        return
+    options.tasks = options.tasks or 30
     orders = draw_kernel_tasks(options.tasks, options.seed, scale=options.scale)
     console.print(
         f"{options.tasks} tasks of the seven Warwick kernels on 16 hosts, {options.connector} connector. "
@@ -31,10 +36,12 @@ def main() -> None:
         site.client() as client,
     ):
         site.settle()
-        began, tasks = run(client, orders, console)
+        began, tasks = run(client, partial(kernel_requests, orders), console)
     outcome = report.measure(tasks, began)
-    makespans = {"cosched": outcome.makespan, **report.baselines(orders, options.scale, options.seed)}
-    bound = report.bound(orders, options.scale)
+    profiles = report.kernel_profiles(orders, options.scale)
+    ends = report.baselines(profiles, options.seed)
+    makespans = {"cosched": outcome.makespan, **{policy: max(own) for policy, own in ends.items()}}
+    bound = report.bound(profiles)
     console.print(report.table(tasks, began))
     console.print(report.comparison(makespans, bound))
     console.print(report.sentence(outcome, len(tasks)))
@@ -52,7 +59,8 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
     parser.add_argument("--connector", choices=("local", "simulated", "condor", "slurm"), default="local")
-    parser.add_argument("--tasks", type=int, default=30)
+    parser.add_argument("--real", action="store_true", help="programs that compute, with models made of their runs")
+    parser.add_argument("--tasks", type=int, default=0, help="how many; default: 30, of --real 24")
     parser.add_argument("--scale", type=float, default=1.0, help="seconds that one published second takes")
     parser.add_argument("--noise", type=float, default=0.05, help="sigma of the factor between model and run")
     parser.add_argument("--seed", type=int, default=1)

@@ -7,18 +7,17 @@ and why. Domains are stopped and gone afterwards.
 from __future__ import annotations
 
 import argparse
-import io
 import itertools
 import time
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from cosched.api.documents import TaskRequest
-from cosched.cli.main import run
 from cosched.errors import SystemFault
 from cosched.simulation.kernels import draw_kernel_tasks
+from demo.commands import command
 from demo.live import wide_console
 from demo.ports import free_ports
 from demo.site import Site
@@ -158,12 +157,7 @@ def peer(site: Site, *arguments: str) -> str:
         SystemFault: it fails.
     """
     config = () if "--server" in arguments else ("--config", str(site.config))
-    said, fault = io.StringIO(), io.StringIO()
-    with redirect_stdout(said), redirect_stderr(fault):
-        code = run(["peer", *arguments, *config])
-    if code:
-        raise SystemFault(f"cosched peer {' '.join(arguments)}: {fault.getvalue().strip()}")
-    return said.getvalue()
+    return command("peer", *arguments, *config)
 
 
 def await_neighbours(sites: Sequence[Site]) -> None:

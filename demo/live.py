@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -14,23 +15,15 @@ from rich.text import Text
 from cosched.api.documents import TaskRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from cosched.api.documents import PlanView, TaskView
     from cosched.client import Client
     from cosched.simulation.kernels import KernelTask
 
-__all__ = ["run", "wide_console"]
+__all__ = ["kernel_requests", "run", "wide_console"]
 
-_COLOURS = {
-    "sweep3d": "blue",
-    "fft": "green",
-    "improc": "red",
-    "closure": "cyan",
-    "jacobi": "magenta",
-    "memsort": "yellow",
-    "cpi": "bright_blue",
-}
+_COLOURS = ("blue", "green", "red", "cyan", "magenta", "yellow", "bright_blue", "bright_green")  # of applications
 _FINAL = ("completed", "failed", "cancelled")
 _WIDTH = 72
 _EVERY = 0.5  # seconds between two pictures
@@ -43,35 +36,51 @@ def wide_console() -> Console:
     return console if console.is_terminal else Console(width=120)
 
 
-def run(client: Client, orders: Sequence[KernelTask], console: Console) -> tuple[float, Sequence[TaskView]]:
-    """Submit tasks all at once and follow them to the end; return when they were submitted, and the tasks."""
-    began = time.time()
+def kernel_requests(orders: Sequence[KernelTask], began: float) -> list[TaskRequest]:
+    """Return requests of kernels whose deadlines count from `began`, epoch seconds."""
     # Some deadlines are drawn as tight as the shortest run time itself: taken in all the same, to be met if can be.
-    requests = [
+    return [
         TaskRequest(application=order.kernel, deadline=began + order.relative_deadline, best_effort=True)
         for order in orders
     ]
-    client.submit_all(requests)
-    return began, _follow(client, began, console)
 
 
-def _follow(client: Client, began: float, console: Console) -> Sequence[TaskView]:
+def run(
+    client: Client, requests: Callable[[float], Sequence[TaskRequest]], console: Console
+) -> tuple[float, Sequence[TaskView]]:
+    """Submit tasks all at once and follow them to the end; return when they were submitted, and the tasks.
+
+    Args:
+        client: of the daemon.
+        requests: makes them, given the time at which they are submitted, epoch seconds.
+        console: where progress is shown.
+    """
+    began = time.time()
+    submitted = {task.id for task in client.submit_all(requests(began))}
+    return began, _follow(client, submitted, began, console)
+
+
+def _follow(client: Client, submitted: Collection[str], began: float, console: Console) -> Sequence[TaskView]:
     """Show progress until every task has ended; return the tasks, oldest first.
 
     Args:
         client: of the daemon.
-        began: when the tasks were submitted, epoch seconds.
+        submitted: the tasks.
+        began: when they were submitted, epoch seconds.
         console: where to show it; without a terminal a line is printed now and then.
     """
     if not console.is_terminal:
-        return _watch(client, _Lines(console, began).show)
+        return _watch(client, submitted, _Lines(console, began).show)
     with Live(console=console, refresh_per_second=4, transient=True) as live:
-        return _watch(client, lambda tasks, plan: live.update(_picture(tasks, plan, began)))
+        return _watch(client, submitted, lambda tasks, plan: live.update(_picture(tasks, plan, began)))
 
 
-def _watch(client: Client, show: Callable[[Sequence[TaskView], PlanView], None]) -> Sequence[TaskView]:
+def _watch(
+    client: Client, submitted: Collection[str], show: Callable[[Sequence[TaskView], PlanView], None]
+) -> Sequence[TaskView]:
     while True:
-        tasks = sorted(client.tasks(limit=1000).tasks, key=lambda task: int(task.id))
+        tasks = [task for task in client.tasks(limit=1000).tasks if task.id in submitted]
+        tasks.sort(key=lambda task: int(task.id))
         show(tasks, client.plan())
         if all(task.state in _FINAL for task in tasks):
             return tasks
@@ -106,23 +115,25 @@ def _picture(tasks: Sequence[TaskView], plan: PlanView, began: float) -> Group:
     end = max(plan.time + plan.makespan, *(task.finished or began for task in tasks), began + 1.0)
     column = (end - began) / _WIDTH
     kinds = {task.id: task.application for task in tasks}
+    colours = dict(zip(dict.fromkeys(sorted(kinds.values())), itertools.cycle(_COLOURS), strict=False))
     rows: dict[str, list[tuple[str, str]]] = {}
 
     def paint(hosts: Sequence[str], task: str, start: float, stop: float, mark: str) -> None:
         for host in hosts:
             cells = rows.setdefault(host, [(" ", "")] * _WIDTH)
             for place in range(max(int((start - began) / column), 0), min(int((stop - began) / column) + 1, _WIDTH)):
-                cells[place] = (mark, _COLOURS.get(kinds[task], ""))
+                cells[place] = (mark, colours[kinds[task]])
 
     for spot in plan.placements:
-        paint(spot.hosts, spot.task, spot.start, spot.end, "█" if spot.running else "░")
+        if spot.task in kinds:
+            paint(spot.hosts, spot.task, spot.start, spot.end, "█" if spot.running else "░")
     for task in tasks:
         if task.state == "completed" and task.started is not None and task.finished is not None:
             paint(task.hosts, task.id, task.started, task.finished, "▓")
     grid = Table.grid(padding=(0, 1))
     for host in sorted(rows):
         grid.add_row(host, Text.assemble(*rows[host]))
-    legend = Text.assemble(*((f"■ {name}  ", colour) for name, colour in _COLOURS.items()))
+    legend = Text.assemble(*((f"■ {name}  ", colour) for name, colour in colours.items()))
     queue = [f"{task.id}:{task.application}" for task in tasks if task.state == "queued"]
     waiting = Text("waiting: " + (", ".join(queue) or "nobody"), overflow="ellipsis", no_wrap=True)
     marks = Text("▓ done  █ running  ░ planned   ").append(legend)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
@@ -21,10 +21,23 @@ from cosched.simulation.simulated_domain import SimulatedDomain
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.api.documents import TaskView
+    from cosched.api.documents import LearntRunView, TaskView
+    from cosched.prediction.profile import Profile
     from cosched.simulation.kernels import KernelTask
 
-__all__ = ["Outcome", "baselines", "bound", "comparison", "measure", "picture", "sentence", "table"]
+__all__ = [
+    "Outcome",
+    "baselines",
+    "bound",
+    "comparison",
+    "kernel_profiles",
+    "measure",
+    "models",
+    "picture",
+    "predictions",
+    "sentence",
+    "table",
+]
 
 _INSTANCE = "00000000-0000-0000-0000-000000000000"  # of simulated domains, which have no database
 
@@ -49,16 +62,16 @@ class Outcome:
     gap: float
 
 
-def measure(tasks: Sequence[TaskView], began: float) -> Outcome:
-    """Work a run's figures out from what the resource manager reported."""
+def measure(tasks: Sequence[TaskView], began: float, hosts: int = HOSTS) -> Outcome:
+    """Work the figures of a run on so many hosts out from what the resource manager reported."""
     makespan = max(task.finished or began for task in tasks) - began
     busy = sum(len(task.hosts) * (task.actual or 0.0) for task in tasks)
     pauses = _pauses(tasks)
     return Outcome(
         makespan=makespan,
-        idle=1 - busy / (makespan * HOSTS),
+        idle=1 - busy / (makespan * hosts),
         on_time=sum(bool(task.on_time) for task in tasks),
-        handover=sum(pauses) / (makespan * HOSTS),
+        handover=sum(pauses) / (makespan * hosts),
         gap=float(np.median(pauses)) if pauses else 0.0,
     )
 
@@ -108,15 +121,70 @@ def table(tasks: Sequence[TaskView], began: float) -> Table:
     return shown
 
 
-def comparison(makespans: Mapping[str, float], bound: float) -> Table:
-    """Return the table of makespans by policy beside the lower bound."""
+def comparison(makespans: Mapping[str, float], bound: float, on_time: Mapping[str, int] | None = None) -> Table:
+    """Return the table of makespans by policy beside the lower bound, with deadlines met where they are known."""
     caption = f"no schedule can be shorter than {bound:.1f} s; first come, first served is simulated in virtual time"
     shown = Table(title="Makespan of the same tasks", caption=caption)
     shown.add_column("policy")
     shown.add_column("seconds", justify="right")
     shown.add_column("÷ lower bound", justify="right")
+    if on_time is not None:
+        shown.add_column("deadlines met", justify="right")
     for policy, makespan in makespans.items():
-        shown.add_row(policy, f"{makespan:.1f}", f"{makespan / bound:.2f}")
+        met = [] if on_time is None else [str(on_time[policy])]
+        shown.add_row(policy, f"{makespan:.1f}", f"{makespan / bound:.2f}", *met)
+    return shown
+
+
+def models(derived: Mapping[str, Mapping[str, Any]], fitted: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return the table of models by program, from what `derive` and `fit --derived` say in JSON."""
+    caption = "counts: those of its blocks that are exact; mean error: of a size foretold by the others"
+    shown = Table(title="Models", caption=caption)
+    for name in ("program", "counts", "hottest block, or run time", "runs", "law", "mean error", "stated"):
+        shown.add_column(name, justify="right" if name in ("counts", "runs", "mean error", "stated") else "left")
+    for name, told in fitted.items():
+        blocks = derived[name]["blocks"] if name in derived else []
+        hottest = max(blocks, key=lambda block: float(block["share"]), default=None)
+        shown.add_row(
+            name,
+            f"{sum(block['exact'] for block in blocks)} of {len(blocks)}" if blocks else "",
+            told["formula"] if hottest is None else f"{hottest['lines']}: {hottest['formula']}",
+            str(told["runs"]),
+            told["law"],
+            "" if told["mean_error"] is None else f"{told['mean_error']:.1%}",
+            f"{told['error']:.0%}",
+        )
+    return shown
+
+
+def predictions(runs: Mapping[str, Sequence[LearntRunView]], title: str) -> Table:
+    """Return the table of what was predicted of runs and what they took, a row for each program and one for all."""
+    caption = (
+        "mean and bias are parts of the time taken, of the prediction at the start and of the model alone; "
+        "in range: nine in ten should be"
+    )
+    shown = Table(title=title, caption=caption)
+    for name in ("program", "runs", "taken s", "predicted s", "mean error", "bias", "in range", "model alone"):
+        shown.add_column(name, justify="left" if name == "program" else "right")
+    everything = [run for own in runs.values() for run in own]
+    for name, own in [*runs.items(), ("all", everything)]:
+        told = [run for run in own if run.predicted is not None]
+        if not told:
+            continue
+        off = np.array([(run.predicted or 0.0) / run.seconds - 1 for run in told])
+        stated = np.array([(run.stated or run.predicted or 0.0) / run.seconds - 1 for run in told])
+        ranges = [run for run in told if run.low is not None and run.high is not None]
+        held = sum((run.low or 0.0) <= run.seconds <= (run.high or 0.0) for run in ranges)
+        shown.add_row(
+            name,
+            str(len(told)),
+            f"{np.mean([run.seconds for run in told]):.2f}",
+            f"{np.mean([run.predicted or 0.0 for run in told]):.2f}",
+            f"{np.abs(off).mean():.1%}",
+            f"{off.mean():+.1%}",
+            f"{held} of {len(ranges)}",
+            f"{np.abs(stated).mean():.1%}",
+        )
     return shown
 
 
@@ -129,7 +197,7 @@ def sentence(outcome: Outcome, count: int) -> str:
     )
 
 
-def picture(tasks: Sequence[TaskView], began: float, connector: str) -> str:
+def picture(tasks: Sequence[TaskView], began: float, connector: str, count: int = HOSTS) -> str:
     """Return the run as a Gantt chart (SVG), like Fig. 3 of the Titan paper."""
     bars = []
     for task in tasks:
@@ -137,37 +205,42 @@ def picture(tasks: Sequence[TaskView], began: float, connector: str) -> str:
             start, end, deadline = task.started - began, task.finished - began, _since(task.deadline, began)
             bars.append(GanttBar(task.id, task.application, task.hosts, start, end, deadline))
     hosts = sorted({host for task in tasks for host in task.hosts})
-    return gantt(bars, hosts, f"{len(tasks)} tasks on 16 hosts under cosched ({connector} connector)", origin=0.0)
+    return gantt(bars, hosts, f"{len(tasks)} tasks on {count} hosts under cosched ({connector} connector)", origin=0.0)
 
 
-def baselines(orders: Sequence[KernelTask], scale: float, seed: int) -> dict[str, float]:
-    """Return the makespan of the same tasks under first come, first served, by policy.
+def kernel_profiles(orders: Sequence[KernelTask], scale: float) -> list[Profile]:
+    """Return the published times of kernels."""
+    return [kernel_profile(order.kernel, scale) for order in orders]
+
+
+def baselines(profiles: Sequence[Profile], seed: int, hosts: int = HOSTS) -> dict[str, list[float]]:
+    """Return when tasks of these times end under first come, first served, by policy, in seconds.
 
     Simulated in virtual time by the same core, with exact predictions and no hand-over time: better than they would do.
     """
     found = {}
     for policy in USER_COUNT_POLICIES:
-        domain = SimulatedDomain(CoreSettings(instance=_INSTANCE, policy=policy, staging=0.0, seed=seed), HOSTS, _exact)
-        for number, order in enumerate(orders, start=1):
-            spec = TaskSpec(order.kernel, order.kernel, ("kernel",))
-            profile = kernel_profile(order.kernel, scale)
+        domain = SimulatedDomain(CoreSettings(instance=_INSTANCE, policy=policy, staging=0.0, seed=seed), hosts, _exact)
+        for number, profile in enumerate(profiles, start=1):
+            spec = TaskSpec("task", "task", ("kernel",))
             domain.post(TaskSubmitted(0.0, Task(str(number), number, 0.0, spec, profile=profile)))
         domain.run()
-        found[policy] = max(run.finished for run in domain.runs)
+        ends = {run.task: run.finished for run in domain.runs}
+        found[policy] = [ends[str(number)] for number in range(1, len(profiles) + 1)]
     return found
 
 
-def bound(orders: Sequence[KernelTask], scale: float) -> float:
-    """Return a number of seconds that no schedule of these tasks can be shorter than."""
-    count = len(orders)
+def bound(profiles: Sequence[Profile], hosts: int = HOSTS) -> float:
+    """Return a number of seconds that no schedule of tasks of these times can be shorter than."""
+    count = len(profiles)
     return lower_bound(
         Problem(
             tasks=tuple(str(number) for number in range(count)),
-            hosts=tuple(str(number) for number in range(HOSTS)),
+            hosts=tuple(str(number) for number in range(hosts)),
             classes=("",),
-            host_class=np.zeros(HOSTS, dtype=np.int64),
-            free=np.zeros(HOSTS),
-            seconds=np.array([[kernel_profile(order.kernel, scale).seconds for order in orders]]),
+            host_class=np.zeros(hosts, dtype=np.int64),
+            free=np.zeros(hosts),
+            seconds=np.array([[[profile.on(number) for number in range(1, hosts + 1)] for profile in profiles]]),
             release=np.zeros(count),
             deadline=np.full(count, np.inf),
             depends_on=((),) * count,

@@ -76,7 +76,7 @@ class Site:
             scale: seconds of a kernel are multiplied by this.
             noise: sigma of the log-normal factor between model and run.
             seed: of the noise.
-            hosts: how many; a pool has always 16.
+            hosts: how many.
             settings: more configuration, by section and key.
             prepare: called when the configuration is written, before the daemon starts.
             accounting: Slurm has a slurmdbd.
@@ -208,7 +208,7 @@ class Site:
         if self.connector == "condor":
             from tests.testbed.condor_pool import CondorPool
 
-            self.pool = stack.enter_context(CondorPool(hosts=HOSTS))
+            self.pool = stack.enter_context(CondorPool(hosts=self._hosts))
             self._settle = self.pool.settle
             self.journal = Path(self.pool.spool) / "journal"
             self.journal.touch()
@@ -218,7 +218,7 @@ class Site:
         if self.connector == "slurm":
             from tests.testbed.slurm_cluster import SlurmCluster
 
-            cluster = self.pool = stack.enter_context(SlurmCluster(hosts=HOSTS, accounting=self._accounting))
+            cluster = self.pool = stack.enter_context(SlurmCluster(hosts=self._hosts, accounting=self._accounting))
             return cluster.settings
         if self.connector == "simulated":
             return {"spool": str(self._spool), "hosts": self._hosts, **self._simulated}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import time
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -10,13 +11,13 @@ from rich.console import Console
 
 from cosched.api.documents import PlacementView, PlanView, TaskPage
 from cosched.simulation.kernels import draw_kernel_tasks
-from demo.live import run
+from demo.live import kernel_requests, run
 from tests.demo.views import ran
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.api.documents import TaskRequest
+    from cosched.api.documents import TaskRequest, TaskView
 
 
 class TwoLooks:
@@ -26,8 +27,9 @@ class TwoLooks:
         self.asked = 0
         self.submitted: list[TaskRequest] = []
 
-    def submit_all(self, requests: Sequence[TaskRequest]) -> None:
+    def submit_all(self, requests: Sequence[TaskRequest]) -> list[TaskView]:
         self.submitted += requests
+        return [ran(str(number), (), 0.0, 0.0) for number in range(1, len(requests) + 1)]
 
     def tasks(self, limit: int) -> TaskPage:
         self.asked += 1
@@ -58,7 +60,7 @@ def test_a_run_is_followed_to_its_end(terminal: bool, monkeypatch: pytest.Monkey
     client, out = TwoLooks(), io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=120)
     orders = draw_kernel_tasks(3, 1)
-    began, tasks = run(cast("Any", client), orders, console)
+    began, tasks = run(cast("Any", client), partial(kernel_requests, orders), console)
     assert [task.id for task in tasks] == ["1", "2", "3"]
     assert {task.state for task in tasks} == {"completed"}
     assert [request.application for request in client.submitted] == [order.kernel for order in orders]

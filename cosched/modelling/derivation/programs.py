@@ -54,7 +54,8 @@ class Language:
     threads: str = r"(?!)"
 
 
-_C_MPI, _C_THREADS = r"^\s*#\s*include\s*[<\"]mpi\.h", r"^\s*#\s*pragma\s+omp"
+_C_MPI = r"^\s*#\s*include\s*[<\"]mpi\.h|\bMPI_[A-Z]\w*\s*\("  # a header of the program's own may include it
+_C_THREADS = r"^\s*#\s*pragma\s+omp"
 _LANGUAGES = (
     Language("C", (".c",), ("cc", "mpicc"), _C_MPI, _C_THREADS),
     Language("C++", (".cc", ".cpp", ".cxx"), ("c++", "mpicxx"), _C_MPI, _C_THREADS),

@@ -88,7 +88,7 @@ def test_without_files_the_models_of_the_catalogue_are_checked_on_the_domains_ha
 
 def test_what_cannot_be_found_is_named(config: Path) -> None:
     (config.parent / "models" / "whole.psl").rename(config.parent / "models" / "other.psl")
-    with pytest.raises(UserError, match="whole: no application 'whole' in the library: known are .*other, part"):
+    with pytest.raises(UserError, match=r"whole: no application 'whole' in the library: known are .*other, part"):
         run("check", "--config", str(config))
     (config.parent / "applications" / "whole.toml").write_text('name = "whole"\ncommand = ["/bin/true"]\n')
     with pytest.raises(UserError, match="no application of the catalogue has a model: name the files to check"):
