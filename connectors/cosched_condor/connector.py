@@ -171,6 +171,15 @@ class CondorConnector:
         self._jobs.remove(attempt)
         self._job_events.changed()
 
+    def call_back(self, attempt: str) -> bool:
+        """Cancel the attempt unless each of its processes has begun."""
+        check_attempt(attempt)
+        self._prepare()
+        if not self._jobs.call_back(attempt):
+            return False
+        self.cancel(attempt)
+        return True
+
     def find(self, attempt: str) -> JobReport | None:
         """Look the attempt up in the queue and in the history."""
         check_attempt(attempt)

@@ -28,6 +28,7 @@ __all__ = [
     "constraint",
     "is_cut_off",
     "is_idle",
+    "is_removed",
     "is_running",
     "is_withdrawn",
     "keeps_output",
@@ -208,6 +209,11 @@ def is_withdrawn(ad: Mapping[str, Any]) -> bool:
     """
     # HTCondor adds whose removal it was.
     return ad.get("JobStatus") == _REMOVED and str(ad.get("RemoveReason", "")).startswith(WITHDRAWN)
+
+
+def is_removed(ad: Mapping[str, Any]) -> bool:
+    """Return whether the removal of a process was ordered."""
+    return ad.get("JobStatus") == _REMOVED
 
 
 def keeps_output(ad: Mapping[str, Any]) -> bool:

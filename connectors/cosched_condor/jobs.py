@@ -150,15 +150,7 @@ class SchedulerJobs:
         """Return reports from the queue, and from the history for attempts with missing processes."""
         whole = job_ads.complete_attempts(queue)
         incomplete = [attempt for attempt in attempts if attempt not in whole]
-        history: list[dict[str, Any]] = []
-        if incomplete:
-            history = self._client.call(
-                "history",
-                constraint=job_ads.constraint(incomplete),
-                projection=job_ads.PROJECTION,
-                since=self._since(incomplete),
-            )
-        reports = job_ads.reports_of_ads(queue, self._owners.without_forged(history))
+        reports = job_ads.reports_of_ads(queue, self._history(incomplete) if incomplete else [])
         return {attempt: self.corrected(report) for attempt, report in reports.items()}
 
     def corrected(self, report: JobReport) -> JobReport:
@@ -183,6 +175,21 @@ class SchedulerJobs:
         """Remove an attempt's jobs, except ended ones that are kept for their output."""
         self._act("Remove", f"{self._jobs_of(attempt)} && JobStatus != {job_ads.COMPLETED}", "cancelled by cosched")
 
+    def call_back(self, attempt: str) -> bool:
+        """Remove those of an attempt's jobs that have not begun; return whether the attempt must not go on.
+
+        The scheduler itself decides which have not: between a look and a removal a job may begin and even end.
+        """
+        waiting = f"{self._jobs_of(attempt)} && ({job_ads.IDLE} || JobStatus == {job_ads.HELD})"
+        outcome = self._client.call("act", action="Remove", constraint=waiting, reason="called back by cosched")
+        _check_done("Remove", waiting, outcome)
+        left = self.queue(self._jobs_of(attempt))
+        if outcome.get("TotalSuccess") or not left:
+            return True
+        if attempt not in job_ads.complete_attempts(left):  # its others have ended, or were removed before a crash
+            left += self._history([attempt])
+        return any(job_ads.is_removed(ad) for ad in left)
+
     def check_released(self, cluster: str, outcome: Mapping[str, Any]) -> None:
         """Remove a cluster that could not be released, and raise."""
         if "error" in outcome:
@@ -206,6 +213,16 @@ class SchedulerJobs:
                 self._act("Release", self._jobs_of(attempt), "submitted by cosched")
         for attempt in {str(ad["CoschedAttempt"]) for ad in found if job_ads.is_cut_off(ad, self._cut_off)}:
             self._act("Remove", self._jobs_of(attempt), job_ads.WITHDRAWN)
+
+    def _history(self, attempts: Sequence[str]) -> list[Mapping[str, Any]]:
+        """Return the ads of attempts' jobs that have left the queue."""
+        found = self._client.call(
+            "history",
+            constraint=job_ads.constraint(attempts),
+            projection=job_ads.PROJECTION,
+            since=self._since(attempts),
+        )
+        return self._owners.without_forged(found)
 
     def _jobs_of(self, attempt: str) -> str:
         return f"{job_ads.constraint([attempt])} && {self._owners.selection(attempt)}"

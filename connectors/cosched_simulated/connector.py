@@ -122,6 +122,21 @@ class SimulatedConnector:
                 transaction.change(job.stop(CANCELLED, transaction.pool.time, self._settings.grace))
         self._wake.set()
 
+    def call_back(self, attempt: str) -> bool:
+        """Cancel the attempt unless it has begun."""
+        check_attempt(attempt)
+        self._count_call("call_back")
+        with self._transaction() as transaction:
+            job = transaction.job(attempt)
+            if job is not None and job.state in (JobState.RUNNING, JobState.COMPLETED, JobState.FAILED):
+                return False
+            if job is None:
+                transaction.fence(attempt)
+            else:
+                transaction.change(job.stop(CANCELLED, transaction.pool.time, self._settings.grace))
+        self._wake.set()
+        return True
+
     def find(self, attempt: str) -> JobReport | None:
         """Look the attempt up in queue and history, which are one."""
         check_attempt(attempt)

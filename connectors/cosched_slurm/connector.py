@@ -171,6 +171,15 @@ class SlurmConnector:
         same = [adopted] if adopted else job_records(self._jobs(), self._arrays.attempts_of).get(attempt, [])
         self._slurm.cancel([record.job for record in same if not record.has_ended])
 
+    def call_back(self, attempt: str) -> bool:
+        """Cancel the attempt unless its job has begun, by the controller's word just before."""
+        check_attempt(attempt)
+        report = self.find(attempt)
+        if report is not None and report.state in (JobState.RUNNING, JobState.COMPLETED, JobState.FAILED):
+            return False
+        self.cancel(attempt)
+        return True
+
     def find(self, attempt: str) -> JobReport | None:
         """Look for the attempt in queue, stamps, completion file and accounting, in this order."""
         check_attempt(attempt)

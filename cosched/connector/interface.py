@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdoptableJob",
     "AdoptsJobs",
+    "CallsBack",
     "Connector",
     "ConnectorError",
     "DiagnosesStarts",
@@ -326,6 +327,21 @@ class SubmitsMany(Protocol):
 
         Each of them is afterwards an attempt like any other, found, cancelled and reported on by its own UUID: all
         promises of `Connector.submit` hold for it.
+        """
+        ...
+
+
+@runtime_checkable
+class CallsBack(Protocol):
+    """Connector of a manager that can tell, as it removes a job, whether that has begun."""
+
+    def call_back(self, attempt: str) -> bool:
+        """Cancel an attempt as `Connector.cancel` does, unless each of its processes has begun; return whether it did.
+
+        False: nothing was changed, also no fence is left; all of its processes run, or have ended.
+
+        Raises:
+            ConnectorError: the manager does not answer: the attempt may be cancelled or not.
         """
         ...
 

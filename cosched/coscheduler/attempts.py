@@ -10,6 +10,7 @@ from cosched.connector.interface import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptBegun,
     AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
@@ -172,7 +173,13 @@ class AttemptLifecycle:
 
     def handle(
         self,
-        event: AttemptSubmitted | SubmitFailed | JobReported | AttemptMissing | AttemptAbsent | AttemptDiagnosed,
+        event: AttemptSubmitted
+        | SubmitFailed
+        | JobReported
+        | AttemptMissing
+        | AttemptAbsent
+        | AttemptBegun
+        | AttemptDiagnosed,
     ) -> None:
         """Apply a report of the manager to its attempt; ignore it if that has ended."""
         uuid = event.report.attempt if isinstance(event, JobReported) else event.attempt
@@ -192,6 +199,8 @@ class AttemptLifecycle:
                     self._give_up(attempt, _UNKNOWN_ATTEMPT, event.time)
             case AttemptAbsent():
                 self._requeue_or_end(attempt, AttemptState.LOST, attempt.reason or _UNKNOWN_ATTEMPT, event.time)
+            case AttemptBegun():
+                self._begun(attempt, event.time)
             case AttemptDiagnosed():
                 self._diagnosed(attempt, event)
 
@@ -296,6 +305,18 @@ class AttemptLifecycle:
         reason = f"its attempt was cancelled after the backup that the database was restored from ({reason})"
         self._requeue_or_end(attempt, AttemptState.LOST, reason, time)
 
+    def _begun(self, attempt: Attempt, time: float) -> None:
+        """Follow an attempt further that could not be called back, unless its task is cancelled meanwhile."""
+        task = self._state.tasks[attempt.task]
+        if not self._is_called_back(attempt):
+            return
+        self._cancel_requests.pop(attempt.uuid, None)
+        self.unstarted.began(attempt)
+        self._state.put_attempt(replace(attempt, state=AttemptState.RUNNING, started=time, reason=""))
+        self._state.put(task.with_status(state=TaskState.RUNNING, started=time, reason="", unstarted=0))
+        self._state.replan()
+        self._state.decide(LocateAttempt(attempt.uuid))  # when it began, and whether it has ended
+
     def _diagnosed(self, attempt: Attempt, event: AttemptDiagnosed) -> None:
         """Call an attempt back that will not begin on its hosts.
 
@@ -318,7 +339,8 @@ class AttemptLifecycle:
         task = self._state.tasks[attempt.task]
         begun = task.spec.adopted and state is AttemptState.RUNNING and task.status.state is not TaskState.CANCELLING
         if attempt.state is AttemptState.CANCELLING and not begun:  # a user's own job that has begun runs on
-            self._state.put_attempt(attempt)
+            called_back = self._is_called_back(self._state.attempts[attempt.uuid])
+            self._state.put_attempt(replace(attempt, started=None) if called_back else attempt)
             return
         if attempt.state is AttemptState.RUNNING and state is AttemptState.SUBMITTED:
             return  # an old report that came late; losing a host is EVICTED
@@ -383,7 +405,10 @@ class AttemptLifecycle:
         self._queue_again(task, reason, max(self.unstarted.retry_at(task.id), self._pause_until(lost, time)), time)
 
     def _give_up(self, attempt: Attempt, reason: str, time: float) -> None:
-        """Have an attempt cancelled; it stays live until the manager confirms or a fence stands."""
+        """Have an attempt cancelled; it stays live until the manager confirms or a fence stands.
+
+        One that was not seen to begin is called back: reports come late, and a program that runs already runs on.
+        """
         attempt = replace(attempt, state=AttemptState.CANCELLING, reason=reason)
         self.unstarted.forget(attempt.uuid)
         self._state.put_attempt(attempt)
@@ -395,7 +420,14 @@ class AttemptLifecycle:
         task = self._state.tasks[attempt.task]
         # A user's own job is removed on the user's word alone; else only its gate is closed, and no fence is needed.
         adopted = "" if task.status.state is TaskState.CANCELLING else task.spec.adopted
-        self._state.decide(CancelAttempt(attempt.uuid, adopted), LocateAttempt(attempt.uuid, fence=not adopted))
+        cancel = CancelAttempt(attempt.uuid, adopted, unless_begun=self._is_called_back(attempt))
+        self._state.decide(cancel, LocateAttempt(attempt.uuid, fence=not adopted))
+
+    def _is_called_back(self, attempt: Attempt) -> bool:
+        """Return whether an attempt is cancelled only because it was not seen to begin; the manager knows better."""
+        task = self._state.tasks[attempt.task]
+        wanted = task.status.state is not TaskState.CANCELLING and not task.spec.adopted
+        return wanted and attempt.state is AttemptState.CANCELLING and attempt.started is None
 
     def _close(self, attempt: Attempt) -> None:
         task, count = self._state.tasks[attempt.task], len(attempt.hosts) or attempt.count

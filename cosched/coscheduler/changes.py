@@ -198,10 +198,12 @@ class CancelAttempt(Decision):
 
     Attributes:
         adopted: key of the user's own job whose gate is to be closed; empty where the job is to be removed.
+        unless_begun: where it has begun it runs on, and the answer is AttemptBegun.
     """
 
     attempt: str
     adopted: str = ""
+    unless_begun: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ __all__ = [
     "AdoptedJobGone",
     "AdoptedJobStarted",
     "AttemptAbsent",
+    "AttemptBegun",
     "AttemptDiagnosed",
     "AttemptMissing",
     "AttemptSubmitted",
@@ -239,6 +240,14 @@ class AttemptAbsent:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptBegun:
+    """An attempt that was to be called back has begun, or ended: the manager goes on with it."""
+
+    time: float
+    attempt: str
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptDiagnosed:
     """The manager said why an attempt in its queue has not begun."""
 
@@ -393,6 +402,7 @@ Event = (
     | JobReported
     | AttemptMissing
     | AttemptAbsent
+    | AttemptBegun
     | AttemptDiagnosed
     | TaskForwarded
     | TaskReturned

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.changes import LogEntry
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptBegun,
     AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
@@ -56,7 +57,7 @@ def _entry(event: Event, attempts: Mapping[str, Attempt]) -> LogEntry | None:
             return LogEntry(time, "attempt submitted", _task(uuid, attempts), f"{uuid} is job {job}")
         case SubmitFailed(time, uuid, message, _):
             return LogEntry(time, "submit failed", _task(uuid, attempts), f"{uuid}: {message}")
-        case AttemptMissing() | AttemptDiagnosed() | AttemptAbsent():
+        case AttemptMissing() | AttemptDiagnosed() | AttemptAbsent() | AttemptBegun():
             return _of_manager(event, _task(event.attempt, attempts))
         case JobReported(time, report) if _task(report.attempt, attempts):
             detail = f"{report.attempt} {report.reason}".rstrip()
@@ -81,12 +82,14 @@ def _of_users(event: CancelRequested | EditRequested | HoldRequested | ReleaseRe
             return LogEntry(time, "released", task, f"by {by}")
 
 
-def _of_manager(event: AttemptMissing | AttemptDiagnosed | AttemptAbsent, task: str) -> LogEntry:
+def _of_manager(event: AttemptMissing | AttemptDiagnosed | AttemptAbsent | AttemptBegun, task: str) -> LogEntry:
     match event:
         case AttemptMissing(time, uuid):
             return LogEntry(time, "attempt missing", task, uuid)
         case AttemptAbsent(time, uuid):
             return LogEntry(time, "attempt lost", task, uuid)
+        case AttemptBegun(time, uuid):
+            return LogEntry(time, "not called back", task, f"{uuid} has begun")
         case AttemptDiagnosed(time, uuid, diagnosis):
             detail = f"{uuid} {diagnosis.verdict}: {diagnosis.reason or 'the resource manager names no reason'}"
             return LogEntry(time, "not started", task, detail)

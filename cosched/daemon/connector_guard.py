@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.connector.interface import AdoptsJobs, ConnectorError, DiagnosesStarts, StartDiagnosis, submit_many
+from cosched.connector.interface import (
+    AdoptsJobs,
+    CallsBack,
+    ConnectorError,
+    DiagnosesStarts,
+    StartDiagnosis,
+    submit_many,
+)
 from cosched.errors import CoschedError, UserError
 
 if TYPE_CHECKING:
@@ -56,6 +63,14 @@ class GuardedConnector:
         """See to it that an attempt does not run."""
         with self._guarded():
             self._connector.cancel(attempt)
+
+    def call_back(self, attempt: str) -> bool:
+        """Cancel an attempt unless it has begun, where the connector can tell; return whether it is cancelled."""
+        if not isinstance(self._connector, CallsBack):
+            self.cancel(attempt)
+            return True
+        with self._guarded():
+            return self._connector.call_back(attempt)
 
     def find(self, attempt: str) -> JobReport | None:
         """Look an attempt up; None where the manager does not know it."""

@@ -68,6 +68,8 @@ class Effects:
             self._manager.submit(dispatches)
         for decision in decisions:
             match decision:
+                case CancelAttempt(attempt=uuid, unless_begun=True):
+                    self._manager.call_back(uuid)
                 case CancelAttempt(attempt=uuid, adopted=adopted):
                     self._manager.cancel(uuid, adopted)
                 case LocateAttempt(attempt=uuid, fence=fence):

@@ -21,6 +21,7 @@ import structlog
 from cosched.connector.interface import ConnectorError, JobState, Launch
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptBegun,
     AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
@@ -46,6 +47,7 @@ _log = structlog.get_logger("cosched.manager")
 
 _FIND_AGAIN = 0.5  # seconds between looks for an attempt during the grace
 _UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not answer
+_SPARED = 10.0  # seconds within which the core has taken the answer that an attempt has begun
 _AT_ONCE = 200  # attempts that are submitted together at most: nothing else can be done meanwhile
 _LISTEN = 1.0  # seconds that one call for events may wait
 _BULK_FROM = 10  # attempts from which on all are asked for together
@@ -151,6 +153,7 @@ class ResourceManager:
         self._locating_guard = threading.Lock()
         self._lookups = AttemptLookups(self._connector, self._pending_lookups)
         self._missing: dict[str, float] = {}  # attempt → monotonic time of the first look in a row that found nothing
+        self._spared: dict[str, float] = {}  # attempt that had begun → monotonic time until which it is not called back
         self._silent: dict[str, float] = {}  # attempt → monotonic time of its submission, until it is heard of
         self._hosts: tuple[Host, ...] = ()
         self._looking = threading.Lock()
@@ -191,6 +194,10 @@ class ResourceManager:
         Of a user's own job, whose key is given, only the gate is closed.
         """
         self.actions.put(partial(self._retract, uuid, adopted) if adopted else partial(self._cancel, uuid))
+
+    def call_back(self, uuid: str) -> None:
+        """Cancel an attempt unless it has begun, as far as the connector can tell."""
+        self.actions.put(partial(self._call_back, uuid))
 
     def adopts(self) -> AdoptsJobs:
         """Return the connector, where users' own jobs can wait for cosched.
@@ -252,6 +259,20 @@ class ResourceManager:
         self._lookups.forget(uuid)
         try:
             self._connector.cancel(uuid)
+            self._warned.pop("cancel", None)
+        except CoschedError as error:
+            self._warn("cancel", error)  # the core asks again
+
+    def _call_back(self, uuid: str) -> None:
+        self._lookups.forget(uuid)
+        if time.monotonic() < self._spared.get(uuid, 0.0):
+            return  # the core had not taken the answer yet; to remove it now would contradict that
+        try:
+            if not self._connector.call_back(uuid):
+                _log.info("not called back: it has begun", attempt=uuid)
+                self._spared = {name: end for name, end in self._spared.items() if time.monotonic() < end}
+                self._spared[uuid] = time.monotonic() + _SPARED
+                self._post(AttemptBegun(self._clock.now(), uuid))
             self._warned.pop("cancel", None)
         except CoschedError as error:
             self._warn("cancel", error)  # the core asks again

@@ -12,6 +12,7 @@ from cosched.agents.events import LetterFailed, LetterReceived
 from cosched.api.times import format_time
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptBegun,
     AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
@@ -140,7 +141,9 @@ def source_of(item: InboxItem) -> EventSource:
     match item.event:
         case JobReported(report=report):
             return EventSource("attempt", report.attempt)
-        case AttemptSubmitted() | SubmitFailed() | AttemptMissing() | AttemptAbsent() | AttemptDiagnosed() as event:
+        case AttemptSubmitted() | SubmitFailed() | AttemptDiagnosed() as event:
+            return EventSource("attempt", event.attempt)
+        case AttemptMissing() | AttemptAbsent() | AttemptBegun() as event:
             return EventSource("attempt", event.attempt)
         case LetterReceived(letter=letter) | LetterFailed(letter=letter):
             return EventSource("neighbour", letter.sender)

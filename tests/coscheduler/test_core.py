@@ -20,6 +20,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptBegun,
     AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
@@ -739,6 +740,7 @@ class AnyWeather(RuleBasedStateMachine):
         self.after: dict[str, tuple[str, ...]] = {}  # task → those that it comes after
         self.kept: dict[str, Reservation] = {}
         self.most: int | None = None  # hosts that ann may have
+        self.spared: list[str] = []  # attempts that were to be called back and had begun
         self.asked: list[str] = []  # attempts of which the manager was asked why they have not begun
         self.tell(HostsObserved(0.0, mixed_hosts()))
 
@@ -773,8 +775,8 @@ class AnyWeather(RuleBasedStateMachine):
                     self.runs_into_nothing(attempt.hosts, event.time, event.time + (attempt.predicted or 0.0))
                     self.owner[attempt.uuid] = task.id
                     self.keeps_to_the_share(task.owner)
-                case CancelAttempt(uuid):
-                    self.is_fenced(uuid)
+                case CancelAttempt():
+                    self.is_cancelled(decision)
                 case DiagnoseAttempt(uuid):
                     self.asked.append(uuid)
                 case LocateAttempt() | Replan():
@@ -784,6 +786,13 @@ class AnyWeather(RuleBasedStateMachine):
         live = self.core.attempts.values()
         taken = sum(each.count for each in live if self.core.tasks[each.task].owner == owner)
         assert owner != "ann" or self.most is None or taken <= self.most, "more hosts than the share allows"
+
+    def is_cancelled(self, cancel: CancelAttempt) -> None:
+        begun = (JobState.RUNNING, JobState.COMPLETED, JobState.FAILED)
+        if cancel.unless_begun and self.jobs.get(cancel.attempt) in begun:
+            self.spared.append(cancel.attempt)
+        else:
+            self.is_fenced(cancel.attempt)
 
     def is_fenced(self, uuid: str) -> None:
         self.fenced.add(uuid)
@@ -868,6 +877,11 @@ class AnyWeather(RuleBasedStateMachine):
         if to is JobState.COMPLETED:
             assert self.owner[uuid] not in self.completed, "a task ran twice"
             self.completed.append(self.owner[uuid])
+
+    @precondition(lambda self: bool(self.spared))
+    @rule(number=st.integers(0, 99))
+    def the_manager_says_that_it_has_begun(self, number: int) -> None:
+        self.tell(AttemptBegun(self.later(), self.pick(number, self.spared)))
 
     @precondition(lambda self: bool(self.asked))
     @rule(number=st.integers(0, 99), verdict=st.sampled_from(StartVerdict))

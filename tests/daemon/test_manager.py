@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from cosched.connector.interface import ConnectorError, Host, JobReport, JobState, StartDiagnosis, StartVerdict
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptBegun,
     AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
@@ -148,7 +149,7 @@ def manager(
 
 
 def actions(connector: Scripted) -> list[str]:
-    return [verb for verb in connector.calls if verb in ("submit", "cancel", "find")]
+    return [verb for verb in connector.calls if verb in ("submit", "cancel", "call_back", "find")]
 
 
 def found(state: JobState) -> JobReport:
@@ -236,6 +237,33 @@ def test_a_fence_that_cannot_be_laid_is_tried_again() -> None:
         running.locate("u", fence=True)
         assert isinstance(told.next(), AttemptAbsent)
     assert actions(connector) == ["find", "cancel", "find", "cancel", "find"]
+
+
+class CallingBack(Scripted):
+    """A connector that removes only what has not begun."""
+
+    def call_back(self, _attempt: str) -> Any:
+        return self._answer("call_back")
+
+
+def test_what_had_begun_is_told_once_and_not_called_back_again_at_once() -> None:
+    connector = CallingBack(call_back=[False, True], find=[found(JobState.RUNNING)])
+    with manager(connector) as (running, told):
+        running.call_back("u")
+        assert isinstance(told.next(), AttemptBegun)
+        running.call_back("u")  # asked before the core had heard the answer
+        running.locate("u", fence=True)
+        assert isinstance(told.next(), JobReported)
+    assert actions(connector) == ["call_back", "find"]
+
+
+def test_a_connector_that_cannot_tell_cancels() -> None:
+    connector = Scripted(cancel=[None], find=[found(JobState.REMOVED)])
+    with manager(connector) as (running, told):
+        running.call_back("u")
+        running.locate("u", fence=True)
+        assert isinstance(told.next(), JobReported)
+    assert actions(connector) == ["cancel", "find"]
 
 
 class Diagnosing(Scripted):

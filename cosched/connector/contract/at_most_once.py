@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import ConnectorError, DiagnosesStarts, JobState
+from cosched.connector.interface import CallsBack, ConnectorError, DiagnosesStarts, JobState
 
 if TYPE_CHECKING:
     from cosched.connector.contract.bench import Bench
@@ -89,6 +89,26 @@ class AtMostOnceContract(ContractBase):
         assert ended is not None
         assert began is not None
         assert int(ended) <= began
+
+    def test_only_what_has_not_begun_is_called_back(self, bench: Bench) -> None:
+        """Where the connector calls back, a running job runs on, and a waiting one is REMOVED and never runs."""
+        hosts = bench.up(2)
+        first, gate = bench.waiter(hosts=hosts)
+        bench.submit(first)
+        bench.until(first, JobState.RUNNING)
+        if not isinstance(bench.connector, CallsBack):
+            return
+        second, diary = bench.diary(hosts=hosts[:1])
+        bench.submit(second)
+        bench.until(second, JobState.QUEUED)
+        assert not bench.connector.call_back(first.attempt)
+        assert bench.connector.call_back(second.attempt)
+        assert bench.connector.call_back(second.attempt)
+        bench.until(second, JobState.REMOVED)
+        gate.touch()
+        assert bench.until(first, JobState.COMPLETED).exit_code == 0
+        time.sleep(self.quiet)
+        assert not diary.exists()
 
     def test_cancel_of_what_has_ended_changes_nothing(self, bench: Bench) -> None:
         """A finished job stays as it ended."""

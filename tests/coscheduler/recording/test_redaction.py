@@ -96,7 +96,10 @@ def test_an_owner_and_an_application_have_one_pseudonym_throughout() -> None:
 PLAIN = {
     *(("Attempt", name) for name in ("uuid", "task", "hosts", "job", "state")),
     *(("AttemptsSnapshot", name) for name in ("lost", "cancel_requests", "distrusted")),
-    *((kind, "attempt") for kind in ("AttemptSubmitted", "AttemptMissing", "AttemptAbsent", "SubmitFailed")),
+    *(
+        (kind, "attempt")
+        for kind in ("AttemptSubmitted", "AttemptMissing", "AttemptAbsent", "AttemptBegun", "SubmitFailed")
+    ),
     *(("UnstartedSnapshot", name) for name in ("waiting", "tries", "retry", "tried", "accusers", "aside")),
     *((kind, "task") for kind in ("CancelRequested", "OfferEnded", "PeerReported", "StartPermitted")),
     *((kind, "task") for kind in ("TaskForwarded", "TaskReturned", "AdoptedJobGone", "AdoptedJobStarted")),
