@@ -7,6 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from cosched.api.times import parse_duration
 from cosched.errors import UserError
 from cosched.language import default_library
 from cosched.language.library import locate
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["catalogued", "model_folders", "parse_host_counts", "parse_parameter_values"]
+__all__ = ["catalogued", "model_folders", "parse_host_counts", "parse_limit", "parse_parameter_values"]
 
 
 _MOST_COUNTS = 4096
@@ -73,9 +74,12 @@ def _parameter_values(text: str, setting: str) -> list[float]:
     match = _VALUE_RANGE.fullmatch(text)
     if match is None:
         try:
-            return [float(text)]
+            value = float(text)
         except ValueError:
             raise _unreadable_setting(setting) from None
+        if not math.isfinite(value):
+            raise UserError(f"--set {setting!r}: write a finite number")
+        return [value]
     first, last, step = float(match[1]), float(match[2]), float(match[4] or 1)
     if match[3]:
         if not (step > 1 and 0 < first <= last < math.inf):
@@ -88,6 +92,18 @@ def _parameter_values(text: str, setting: str) -> list[float]:
     if count > _MOST_VALUES:
         raise UserError(f"--set {setting!r}: more than {_MOST_VALUES} values")
     return [first * step**turn if match[3] else first + turn * step for turn in range(count)]
+
+
+def parse_limit(text: str) -> float:
+    """Return the seconds after which a run is ended.
+
+    Raises:
+        UserError: no duration, or one of 0 s.
+    """
+    seconds = parse_duration(text)
+    if seconds <= 0:
+        raise UserError(f"--limit {text}: give a time above 0, such as 10, 90s or 2h")
+    return seconds
 
 
 def _unreadable_setting(setting: str) -> UserError:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from cosched.cli.model.arguments import parse_limit
 from cosched.cli.output import JsonOption, clean, emit_json, print_table, write_text
 from cosched.errors import UserError
 from cosched.modelling.derivation import TOOL, Derivation, Request, SolvedBlock
@@ -30,7 +31,7 @@ def derive(
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the model goes: APPLICATION.psl.")] = None,
     application: Annotated[str, typer.Option(metavar="NAME", help="What to call it; else as the source.")] = "",
     runs: Annotated[int, typer.Option(help="How many sizes are drawn and run.")] = 16,
-    limit: Annotated[float, typer.Option(metavar="SECONDS", help="Of one run.")] = 10.0,
+    limit: Annotated[str, typer.Option(metavar="DURATION", help="Of one run.")] = "10s",
     seed: Annotated[int, typer.Option(help="Of the sizes that are drawn.")] = 1,
     gcov: Annotated[str, typer.Option(metavar="COMMAND", help="Reads counts; of the compiler's version.")] = "gcov",
     json: JsonOption = False,
@@ -43,7 +44,8 @@ def derive(
     "source", "formula", "exact", "error", "share", "calls", "note", "like", "stated"}]}.
     """
     found = derived(
-        Request(sources, sizes, application, build, run, gcov, runs, limit, seed), _say_nothing if json else _say
+        Request(sources, sizes, application, build, run, gcov, runs, parse_limit(limit), seed),
+        _say_nothing if json else _say,
     )
     file = out or Path(f"{found.application}.psl")
     _check_ours(file)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from cosched.cli.model.arguments import parse_parameter_values
+from cosched.cli.model.arguments import parse_limit, parse_parameter_values
 from cosched.cli.model.runs_argument import NumbersOption, parse_names
 from cosched.cli.output import JsonOption, figure, print_answer
 from cosched.errors import UserError
@@ -44,7 +44,7 @@ def observe(
     ] = None,
     numbers: NumbersOption = "",
     out: Annotated[Path, typer.Option(metavar="FILE", help="Where the record is added.")] = Path("runs.jsonl"),
-    limit: Annotated[float, typer.Option(metavar="SECONDS", help="After which the program is ended.", min=0.1)] = 3600,
+    limit: Annotated[str, typer.Option(metavar="DURATION", help="After which the program is ended: 90s, 2h …")] = "1h",
     json: JsonOption = False,
 ) -> None:
     """Run a program, watch its MPI calls, and add a record of the run to a file.
@@ -57,6 +57,9 @@ def observe(
         raise UserError("give a command after --, or --collect FOLDER: one of them")
     if numbers and collect is None:
         raise UserError("--numbers goes with --collect: name the numbers of a command with --set")
+    for option, text in (("--application", application), ("--class", hardware)):
+        if not text.isprintable():
+            raise UserError(f"{option} {text!r}: give a name without control characters")
     parameters = {}
     for name, value in parse_parameter_values(set_ or []).items():
         if isinstance(value, list):
@@ -67,7 +70,7 @@ def observe(
         runs = collected(collect, application, lambda words: {**_named_numbers(words, names), **parameters}, hardware)
         _collect(runs, collect, out, json=json)
         return
-    seen = observed(command or (), application, parameters, hardware, limit)
+    seen = observed(command or (), application, parameters, hardware, parse_limit(limit))
     line = record_line(seen.record)
     _add(line, out)
     document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}

@@ -195,5 +195,7 @@ def read_text(file: Path) -> str:
         if file.stat().st_size > _MOST_BYTES:
             raise UserError(f"{file} has more than {_MOST_BYTES >> 20} MiB: keep the newest runs")
         return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file} cannot be read ({error}): give a file with runs") from error
+    except OSError as error:
+        raise UserError(f"{file} cannot be read ({error.strerror}): give a file with runs") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{file} is no text: give a file with runs") from error

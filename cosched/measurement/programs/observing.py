@@ -62,6 +62,10 @@ def observed(
         UserError: it cannot be started, fails or takes too long.
     """
     if shutil.which(command[0]) is None:
+        if Path(command[0]).is_file():
+            raise UserError(
+                f"{command[0]} may not be executed: chmod +x it, or name the program that reads it before it"
+            )
         raise UserError(f"{command[0]}: there is no such program: give its path, as `./program`")
     library = shim_library()
     with tempfile.TemporaryDirectory(prefix="cosched-observe-") as folder:

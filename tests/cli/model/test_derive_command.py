@@ -63,7 +63,7 @@ def test_a_model_written_by_hand_is_not_written_over(folder: Path, capsys: pytes
     [
         (["none.c", "--sizes", "n=1..9"], "none.c cannot be read"),
         (["filter.py", "--sizes", "n=4"], "one size only"),
-        (["filter.py", "--sizes", "n=4..9", "--limit", "0"], "--limit 0: give seconds above 0"),
+        (["filter.py", "--sizes", "n=4..9", "--limit", "0"], "--limit 0: give a time above 0"),
         (["filter.py", "--sizes", "n=4..9"], "filter at n="),
         (["filter.py", "--sizes", "n=4..9 turns=1..3", "--runs", "5", "--out", "no/such.psl"], "cannot be written"),
     ],
