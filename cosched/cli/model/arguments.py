@@ -7,7 +7,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from cosched.api.times import parse_duration
 from cosched.errors import UserError
 from cosched.language import default_library
 from cosched.language.library import locate
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["catalogued", "model_folders", "parse_host_counts", "parse_limit", "parse_parameter_values"]
+__all__ = ["catalogued", "model_folders", "parse_host_counts", "parse_parameter_values"]
 
 
 _MOST_COUNTS = 4096
@@ -92,18 +91,6 @@ def _parameter_values(text: str, setting: str) -> list[float]:
     if count > _MOST_VALUES:
         raise UserError(f"--set {setting!r}: more than {_MOST_VALUES} values")
     return [first * step**turn if match[3] else first + turn * step for turn in range(count)]
-
-
-def parse_limit(text: str) -> float:
-    """Return the seconds after which a run is ended.
-
-    Raises:
-        UserError: no duration, or one of 0 s.
-    """
-    seconds = parse_duration(text)
-    if seconds <= 0:
-        raise UserError(f"--limit {text}: give a time above 0, such as 10, 90s or 2h")
-    return seconds
 
 
 def _unreadable_setting(setting: str) -> UserError:

@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from cosched.cli.model.arguments import parse_limit, parse_parameter_values
+from cosched.api.times import parse_duration
+from cosched.cli.model.arguments import parse_parameter_values
 from cosched.cli.model.runs_argument import NumbersOption, parse_names
 from cosched.cli.output import JsonOption, figure, print_answer
 from cosched.errors import UserError
@@ -70,7 +71,7 @@ def observe(
         runs = collected(collect, application, lambda words: {**_named_numbers(words, names), **parameters}, hardware)
         _collect(runs, collect, out, json=json)
         return
-    seen = observed(command or (), application, parameters, hardware, parse_limit(limit))
+    seen = observed(command or (), application, parameters, hardware, parse_duration(limit))
     line = record_line(seen.record)
     _add(line, out)
     document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}

@@ -59,8 +59,10 @@ def observed(
         limit: seconds after which it is ended.
 
     Raises:
-        UserError: it cannot be started, fails or takes too long.
+        UserError: it cannot be started, fails or takes too long, or may take no time at all.
     """
+    if limit <= 0:
+        raise UserError(f"--limit {limit:g}: give a time above 0")
     if shutil.which(command[0]) is None:
         if Path(command[0]).is_file():
             raise UserError(

@@ -92,6 +92,8 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
     parameters = parse_sizes(request.sizes)
     if not FEWEST_RUNS <= request.runs <= _MOST_RUNS:
         raise UserError(f"--runs {request.runs}: from {FEWEST_RUNS} to {_MOST_RUNS} runs can be made")
+    if request.limit <= 0:
+        raise UserError(f"--limit {request.limit:g}: give a time above 0")
     sizes = draw_sizes(parameters, request.runs, request.seed)
     with tempfile.TemporaryDirectory(prefix="cosched-derive-") as folder:
         counter = Counter(request.sources, Path(folder), gcov=request.gcov)
