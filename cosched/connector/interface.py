@@ -26,6 +26,7 @@ __all__ = [
     "ConnectorError",
     "DiagnosesStarts",
     "Host",
+    "HostShare",
     "JobReport",
     "JobState",
     "Launch",
@@ -55,6 +56,15 @@ class ConnectorError(SystemFault):
 
 
 @dataclass(frozen=True, slots=True)
+class HostShare:
+    """Part of a host: memory in MiB, cores, GPUs."""
+
+    memory: int = 0
+    cores: int = 0
+    gpus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """One place in a domain: a machine, a static slot.
 
@@ -63,11 +73,13 @@ class Host:
         host_class: name of its resource model (HMCL); empty where the manager does not say, then configuration decides.
         up: False while it is down, draining, off-line or absent.
         reason: why it is not up, or the job that has it, for people.
-        claimed: True while a foreign job has it; nothing is pinned to it then.
+        claimed: True while a foreign job has it whole; nothing is pinned to it then.
         free_at: when the manager expects it to be free of that; None where it does not say.
         memory: MiB that a job may have of it; None where the manager does not say, as for cores and GPUs.
         cores: that a job may have of it.
         gpus: that a job may have of it.
+        others: what foreign jobs hold of these; the rest may be pinned in a domain that shares its hosts. A connector
+            that cannot tell says `claimed`.
     """
 
     name: str
@@ -79,6 +91,7 @@ class Host:
     memory: int | None = None
     cores: int | None = None
     gpus: int | None = None
+    others: HostShare = HostShare()
 
     def offers(self, memory: int, cores: int, gpus: int) -> bool:
         """Return whether a job may have so much of it, as far as is known."""
@@ -141,6 +154,8 @@ class Launch:
         memory: MiB that it needs on each host; 0: what the connector's settings say, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        shared: False: the job has its hosts for itself. True: it takes only `cores`, `memory` and `gpus` of each, which
+            say all that it may use, and other jobs run beside it.
         adopted: key of the job to let go, which a user submitted to the manager (`AdoptsJobs`); empty for others.
     """
 
@@ -167,6 +182,7 @@ class Launch:
     memory: int = 0
     cores: int = 0
     gpus: int = 0
+    shared: bool = False
     adopted: str = ""
 
 

@@ -51,6 +51,8 @@ def test_a_good_launch_passes() -> None:
         (replace(GOOD, hosts=("a", "a")), "names host a twice"),
         (replace(GOOD, count=1), "1 processes on 2 hosts"),
         (replace(GOOD, hosts=(), count=0), "0 processes"),
+        (replace(GOOD, shared=True), "name them and the cores"),
+        (replace(GOOD, shared=True, cores=2, hosts=()), "name them and the cores"),
         (replace(GOOD, deadline=float("inf")), "has the deadline inf"),
         (replace(GOOD, deadline=float("nan")), "has the deadline nan"),
     ],
