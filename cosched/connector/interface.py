@@ -73,13 +73,14 @@ class Host:
         host_class: name of its resource model (HMCL); empty where the manager does not say, then configuration decides.
         up: False while it is down, draining, off-line or absent.
         reason: why it is not up, or the job that has it, for people.
-        claimed: True while a foreign job has it whole; nothing is pinned to it then.
+        claimed: True while a foreign job has it; nothing is pinned to it then. Where hosts are shared it only counts if
+            `others` is empty.
         free_at: when the manager expects it to be free of that; None where it does not say.
         memory: MiB that a job may have of it; None where the manager does not say, as for cores and GPUs.
         cores: that a job may have of it.
         gpus: that a job may have of it.
-        others: what foreign jobs hold of these; the rest may be pinned in a domain that shares its hosts. A connector
-            that cannot tell says `claimed`.
+        others: what foreign jobs hold of these; in a domain that shares its hosts the rest may be pinned. Said beside
+            `claimed`, which counts where hosts are not shared.
     """
 
     name: str
@@ -155,7 +156,7 @@ class Launch:
         cores: that it needs on each host.
         gpus: that it needs on each host.
         shared: False: the job has its hosts for itself. True: it takes only `cores`, `memory` and `gpus` of each, which
-            say all that it may use, and other jobs run beside it.
+            say all that it may use, and other jobs run beside it. Cores are at least 1.
         adopted: key of the job to let go, which a user submitted to the manager (`AdoptsJobs`); empty for others.
     """
 

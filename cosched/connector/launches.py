@@ -145,8 +145,8 @@ def _check_hosts(launch: Launch) -> None:
         raise UserError(
             f"task {launch.name!r} asks for {launch.count} processes on {len(launch.hosts)} hosts: one runs on each"
         )
-    if launch.shared and not (launch.hosts and launch.cores >= 1):
-        raise UserError(f"task {launch.name!r} shares hosts: name them and the cores that it takes of each")
+    if launch.shared and launch.cores < 1:
+        raise UserError(f"task {launch.name!r} shares hosts: say how many cores it takes of each")
 
 
 def _first_repeated(names: Iterable[str]) -> str | None:
