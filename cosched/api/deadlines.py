@@ -77,22 +77,25 @@ def parse_begin(given: float | str, now: float) -> float:
     return check_deadline(seconds, now, _BEGIN)
 
 
-def parse_typed_deadline(text: str, now: float, what: str = "deadline") -> tuple[float, str]:
+def parse_typed_deadline(
+    text: str, now: float, what: str = "deadline", zone: tzinfo | None = None
+) -> tuple[float, str]:
     """Return a typed deadline in seconds since the epoch, with a note on assumptions.
 
     The note is empty where nothing was assumed.
 
-    A time without a zone is one of this machine's zone; a time of day, and a day of the week, is the next such.
+    A time of day, and a day of the week, is the next such.
 
     Args:
         text: as typed.
         now: seconds since the epoch.
         what: name of the time for people.
+        zone: of a time without one; None for this machine's.
 
     Raises:
         UserError: not a time, past, too far away, or a time that the clocks skip.
     """
-    moment = _read(text, now, _Source.TYPED, what)
+    moment = _read(text, now, _Source.TYPED, what, zone)
     seconds = check_deadline(moment.seconds, now, what)
     if not moment.local:
         return seconds, ""
@@ -159,7 +162,7 @@ def _read(text: str, now: float, source: _Source, what: str = "deadline", zone: 
         return _Moment(now + parse_duration(text.removeprefix("now+")))
     shown = f"the {what} {text[:80]!r}"
     try:
-        given = _typed_time(text, now) if source is _Source.TYPED else datetime.fromisoformat(text)
+        given = _typed_time(text, now, zone) if source is _Source.TYPED else datetime.fromisoformat(text)
     except ValueError as error:
         raise UserError(f"{shown} is not a time: {source.value}") from error
     local = given.tzinfo is None
@@ -184,7 +187,7 @@ def _wall_clock(seconds: float, zone: tzinfo | None) -> datetime:
     return datetime.fromtimestamp(seconds, UTC).astimezone(zone).replace(tzinfo=None)
 
 
-def _typed_time(text: str, now: float) -> datetime:
+def _typed_time(text: str, now: float, zone: tzinfo | None) -> datetime:
     """Return the moment in ISO 8601, a time of day or words of a person's.
 
     Raises:
@@ -195,13 +198,13 @@ def _typed_time(text: str, now: float) -> datetime:
         try:
             return datetime.fromisoformat(text)
         except ValueError:
-            return _moment_in_words(text, now)
-    current = _wall_clock(now, None)
+            return _moment_in_words(text, now, zone)
+    current = _wall_clock(now, zone)
     named = current.replace(hour=int(match[1]), minute=int(match[2]), second=0, microsecond=0)
     return named if named > current else named + timedelta(days=1)
 
 
-def _moment_in_words(text: str, now: float) -> datetime:
+def _moment_in_words(text: str, now: float, zone: tzinfo | None) -> datetime:
     """Return the next moment that English words such as "tomorrow 9am" name.
 
     Raises:
@@ -216,7 +219,7 @@ def _moment_in_words(text: str, now: float) -> datetime:
         settings = {"RELATIVE_BASE": base, "PREFER_DATES_FROM": "future", "TIMEZONE": "UTC"}
         return dateparser.parse(text, languages=["en"], settings=settings)
 
-    current = _wall_clock(now, None).replace(microsecond=0)
+    current = _wall_clock(now, zone).replace(microsecond=0)
     named = read(current)
     if named is None:
         raise ValueError(text)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.api.arrays import array_element
 from cosched.cli.task.submission import name_and_value, whole_number
 from cosched.connector.array_indices import parse_array
 from cosched.errors import UserError
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from cosched.api.documents.tasks import TaskRequest
 
 __all__ = ["array_indices", "read_lines", "task_array"]
-
-_INDEX = "TASK_INDEX"
 
 
 def array_indices(array: str, count: int, at_most: str, *, lines: bool) -> tuple[Sequence[int] | None, int]:
@@ -70,16 +69,7 @@ def task_array(
         return given
     tasks = [task for task in given for _ in indices]
     numbers = indices if lines is None else range(len(tasks))
-    return [
-        replace(
-            task,
-            name=f"{task.name}.{index}" if task.name else "",
-            environment={**task.environment, _INDEX: str(index)},
-            array_index=index,
-            array_at_most=at_most,
-        )
-        for index, task in zip(numbers, tasks, strict=True)
-    ]
+    return [array_element(task, index, at_most) for index, task in zip(numbers, tasks, strict=True)]
 
 
 def read_lines(file: str, *, application: bool = False) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Form fields and uploaded files become task requests; form fields win over a file."""
+"""Form fields and uploaded files become task requests and changes; form fields win over a file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.api.deadlines import parse_deadline_field
+from cosched.api.arrays import array_element
+from cosched.api.deadlines import parse_deadline_field, parse_typed_deadline
 from cosched.api.documents import TaskChange, TaskRequest
+from cosched.api.runtimes import parse_runtime
 from cosched.app.submission.task_requests import request_like_task
 from cosched.connector import LaunchMode
+from cosched.connector.array_indices import parse_array
 from cosched.connector.userfiles import UserFileOrigin, array_places, load_user_file_reader, manager_of_user_file
 from cosched.errors import UserError
 
@@ -29,6 +32,7 @@ __all__ = [
     "read_change",
     "read_profile",
     "read_request",
+    "requests_of_form",
     "requests_of_upload",
     "resubmit_request",
 ]
@@ -38,9 +42,24 @@ PARAMETER = "p."
 """What the names of fields begin with that hold an application's parameters."""
 
 _FORM = "%Y-%m-%dT%H:%M:%S"
+_FIGURES = ("runtime", "profile")  # how long it takes, said in two ways
 _NUMBERS = ("retries", "priority", "memory", "cores", "gpus")
 # What a user's own file says when its job is submitted once more; the form says the rest.
 _OF_THE_FILE = ("application", "command", "parameters", "model", "prepare", "after", "native")
+
+
+def requests_of_form(fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
+    """Return the task of the form, or those of its array.
+
+    Raises:
+        UserError: a field cannot be read; readable values are checked later, with the requests.
+    """
+    request = read_request(fields, zone)
+    array = fields.get("array", "").replace(" ", "")
+    if not array:
+        return [request]
+    indices, at_most = parse_array(array)
+    return [array_element(request, index, at_most) for index in indices]
 
 
 def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
@@ -59,17 +78,19 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         begin=parse_deadline_field(fields.get("begin", ""), zone),
         hosts=_host_counts(fields) or None,
         model="" if application else fields.get("model", ""),
-        profile=read_profile(fields.get("profile", "")),
+        profile=_run_times(fields),
         name=fields.get("name", "").strip(),
         environment=_pairs(fields.get("environment", ""), "environment variable"),
         prepare=tuple(line for line in fields.get("prepare", "").splitlines() if line),
         notify=tuple(fields.get("notify", "").replace(",", " ").split()),
         directory=fields.get("directory", "").strip(),
+        stdin=fields.get("stdin", "").strip(),
         best_effort=fields.get("best_effort", "") == "on",
         time_limit=fields.get("time_limit", "").strip() or None,
         launch=_launch_mode(fields.get("launch", "")),
         processes_per_host=_whole(fields.get("processes_per_host", "").strip() or "1", "processes on each host"),
         retries=_whole(fields.get("retries", "").strip(), "retries"),
+        requeue=fields.get("no_requeue", "") != "on",
         priority=_priority(fields.get("priority", "").strip()),
         memory=fields.get("memory", "").strip() or 0,
         cores=_whole(fields.get("cores", "").strip(), "cores"),
@@ -83,15 +104,41 @@ def read_change(fields: Mapping[str, str], zone: tzinfo | None) -> TaskChange:
     Raises:
         UserError: a field cannot be read; readable values are checked later.
     """
-    priority = fields.get("priority", "").strip()
+    given = {name: text.strip() for name, text in fields.items() if text.strip()}
+
+    def number(name: str, what: str) -> int | None:
+        return _whole(given[name], what) if name in given else None
+
     return TaskChange(
         deadline=parse_deadline_field(fields.get("deadline", ""), zone),
         begin=parse_deadline_field(fields.get("begin", ""), zone),
         hosts=_host_counts(fields) or None,
-        runtime=fields.get("runtime", "").strip() or None,
-        priority=_priority(priority) if priority else None,
-        name=fields.get("name", "").strip() or None,
+        runtime=given.get("runtime"),
+        priority=_priority(given["priority"]) if "priority" in given else None,
+        name=given.get("name"),
+        memory=given.get("memory"),
+        cores=number("cores", "cores"),
+        gpus=number("gpus", "GPUs"),
+        retries=number("retries", "retries"),
+        time_limit=given.get("time_limit"),
+        array_at_most=number("at_most", "tasks at once"),
+        requeue=_choice(given, "requeue"),
+        best_effort=_choice(given, "best_effort"),
     )
+
+
+def _choice(given: Mapping[str, str], name: str) -> bool | None:
+    return given[name] == "yes" if name in given else None
+
+
+def _run_times(fields: Mapping[str, str]) -> tuple[float | None, ...] | None:
+    """Return the user's own figures, however they are written."""
+    runtime, figures = fields.get("runtime", "").strip(), read_profile(fields.get("profile", ""))
+    if not runtime:
+        return figures
+    if figures is not None:
+        raise UserError("the run time and the figures both say how long it takes: leave one of them empty")
+    return parse_runtime(runtime, _host_counts(fields), option="")
 
 
 def _host_counts(fields: Mapping[str, str]) -> str:
@@ -143,6 +190,8 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
         fields["hosts"] = str(task.count)
     fields |= {"best_effort": "on"} if task.best_effort else {}
     fields |= {"directory": task.directory} if task.directory else {}
+    fields |= {"stdin": task.stdin} if task.stdin else {}
+    fields |= {} if task.requeue else {"no_requeue": "on"}
     if "application" not in fields:  # an entry of the catalogue brings its own
         fields |= {
             "environment": "\n".join(f"{name}={value}" for name, value in task.environment.items()),
@@ -216,7 +265,9 @@ def read_profile(text: str) -> tuple[float | None, ...] | None:
 _NOWHERE = Path("/")
 
 
-def requests_of_upload(text: str, name: str, fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
+def requests_of_upload(
+    text: str, name: str, fields: Mapping[str, str], now: float, zone: tzinfo | None
+) -> list[TaskRequest]:
     """Return the tasks that a file asks for.
 
     Nothing in it may reach files or run commands here: it comes from another machine.
@@ -225,22 +276,31 @@ def requests_of_upload(text: str, name: str, fields: Mapping[str, str], zone: tz
         text: text of the file.
         name: name of the file, for errors.
         fields: fields of the form.
+        now: seconds since the epoch, from which times in the file count.
         zone: time zone of the user.
 
     Raises:
         UserError: the file or a field is at fault.
     """
     place = UserFileOrigin(_NOWHERE, {}, Path(name or "the file").name, trusted=False)
-    form = read_request({**fields, "application": "", "command": ""}, zone)
+    form = read_request({**fields, **dict.fromkeys(("application", "command", *_FIGURES), "")}, zone)
+    figures = {name: fields[name] for name in _FIGURES if fields.get(name)}
     jobs = load_user_file_reader(manager_of_user_file(text, place.name))(text, place)
     return [
-        replace(_uploaded_request(job, form), array_index=index, array_at_most=at_most)
+        replace(_uploaded_request(job, form, figures, now, zone), array_index=index, array_at_most=at_most)
         for job, (index, at_most) in zip(jobs, array_places(jobs), strict=True)
     ]
 
 
-def _uploaded_request(job: UserJob, form: TaskRequest) -> TaskRequest:
+def _uploaded_request(
+    job: UserJob, form: TaskRequest, figures: Mapping[str, str], now: float, zone: tzinfo | None
+) -> TaskRequest:
     requests = dict(job.requests)
+    hosts = str(form.hosts or requests.get("hosts") or job.hosts or "")
+
+    def moment(picked: float | str | None, text: str, what: str) -> float | str | None:
+        return parse_typed_deadline(text, now, what, zone)[0] if picked is None and text else picked
+
     settings = (value.partition("=") for name, value in job.requests if name == "set")
     return replace(
         form,
@@ -248,9 +308,10 @@ def _uploaded_request(job: UserJob, form: TaskRequest) -> TaskRequest:
         command=job.command,
         native=job.native,
         parameters={key.strip(): value for key, _, value in settings},
-        deadline=form.deadline if form.deadline is not None else requests.get("deadline") or None,
-        hosts=form.hosts or requests.get("hosts") or job.hosts or None,
-        profile=form.profile or read_profile(requests.get("profile", "")),
+        deadline=moment(form.deadline, requests.get("deadline", ""), "deadline"),
+        begin=moment(form.begin, requests.get("begin", "") or job.begin, "begin"),
+        hosts=hosts or None,
+        profile=_run_times({**(figures or requests), "hosts": hosts}),
         name=form.name or requests.get("name", "") or job.name,
         directory=form.directory or ("" if job.directory == str(_NOWHERE) else job.directory),
         environment=dict(job.environment),
@@ -258,6 +319,6 @@ def _uploaded_request(job: UserJob, form: TaskRequest) -> TaskRequest:
         best_effort=form.best_effort or "best-effort" in requests,
         time_limit=form.time_limit or job.time_limit,
         retries=form.retries or _whole(requests.get("retries", ""), "retries"),
-        requeue="no-requeue" not in requests,
+        requeue=form.requeue and "no-requeue" not in requests,
         priority=form.priority or _priority(requests.get("priority", "")),
     )

@@ -24,7 +24,7 @@ from cosched.portal.pages import page_router
 from cosched.portal.pages.forms import (
     fields_like_task,
     local_minute,
-    read_request,
+    requests_of_form,
     requests_of_upload,
     resubmit_request,
 )
@@ -159,11 +159,11 @@ def _requests(
     """Return the tasks that the form asks for."""
     own = fields.get("own")
     if own == "file":
-        return requests_of_upload(fields.get("file", ""), fields.get("file_name", ""), fields, zone)
+        return requests_of_upload(fields.get("file", ""), fields.get("file_name", ""), fields, time.time(), zone)
     if own == "job":
         earlier = services.tasks.task(principal, fields.get("job_of", ""))
         return [resubmit_request(earlier, fields, zone, catalogued=_known(services, earlier.application))]
-    return [read_request(fields, zone)]
+    return requests_of_form(fields, zone)
 
 
 async def _fields(request: Request) -> dict[str, str]:

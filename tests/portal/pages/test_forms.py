@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import TaskChange, TaskRequest
 from cosched.app.submission.task_requests import request_like_task
 from cosched.connector.interface import LaunchMode
 from cosched.connector.values import NativeDescription
@@ -13,8 +13,10 @@ from cosched.errors import UserError
 from cosched.portal.pages.forms import (
     fields_like_task,
     local_minute,
+    read_change,
     read_profile,
     read_request,
+    requests_of_form,
     requests_of_upload,
     resubmit_request,
 )
@@ -172,26 +174,60 @@ echo
 
 
 def test_a_file_says_what_it_wants_and_the_form_wins() -> None:
-    (request,) = requests_of_upload(BATCH, "../../job.sh", {}, None)
+    (request,) = requests_of_upload(BATCH, "../../job.sh", {}, NOW, None)
     assert (request.hosts, request.profile, request.name) == ("2-4", (9.0, 8.0, 7.0), "mine")
-    assert (request.deadline, request.best_effort, request.time_limit) == ("now+2h", True, 600.0)
+    assert (request.deadline, request.best_effort, request.time_limit) == (NOW + 7200, True, 600.0)
     assert request.native is not None
     assert request.native.settings == {"mem": "2G"}
     assert request.directory == ""
     (changed,) = requests_of_upload(
-        BATCH, "job.sh", {"name": "other", "hosts": "3", "deadline": "2030-01-31T18:00+00:00"}, None
+        BATCH, "job.sh", {"name": "other", "hosts": "3", "deadline": "2030-01-31T18:00+00:00"}, NOW, None
     )
     assert (changed.name, changed.hosts, changed.deadline) == ("other", "3", 1896112800.0)
 
 
 def test_a_file_names_those_it_comes_after() -> None:
-    (request,) = requests_of_upload(BATCH.replace("--best-effort", "--after=17"), "job.sh", {}, None)
+    (request,) = requests_of_upload(BATCH.replace("--best-effort", "--after=17"), "job.sh", {}, NOW, None)
     assert request.after == ("17",)
 
 
 def test_an_array_is_many_tasks() -> None:
-    made = requests_of_upload(BATCH.replace("--mem", "--array=1-5%2 --mem"), "job.sh", {}, None)
+    made = requests_of_upload(BATCH.replace("--mem", "--array=1-5%2 --mem"), "job.sh", {}, NOW, None)
     assert [(each.array_index, each.array_at_most) for each in made] == [(index, 2) for index in range(1, 6)]
+
+
+def test_a_file_says_when_it_begins_and_how_long_it_runs() -> None:
+    """Both were dropped without a word from files that were uploaded."""
+    asked = "--begin=18:00 --mem"
+    text = BATCH.replace("--mem", asked).replace("--profile=9,8,7", "--runtime=2:10m,3:8m")
+    (request,) = requests_of_upload(text, "job.sh", {}, NOW, BERLIN)
+    assert local_minute(float(request.begin or 0), BERLIN).endswith("T18:00:00")
+    assert request.profile == (None, 600.0, 480.0)
+    (changed,) = requests_of_upload(text, "job.sh", {"hosts": "2", "runtime": "5m"}, NOW, BERLIN)
+    assert changed.profile == (None, 300.0)
+
+
+def test_times_and_input_are_written_as_on_the_command_line() -> None:
+    fields = {"command": "/bin/cat", "hosts": "4", "runtime": "30m", "stdin": " /data/in ", "no_requeue": "on"}
+    request = read_request(fields, None)
+    assert request.profile == (None, None, None, 1800.0)
+    assert (request.stdin, request.requeue) == ("/data/in", False)
+    with pytest.raises(UserError, match="both say how long it takes"):
+        read_request({**fields, "profile": "50"}, None)
+
+
+def test_an_array_of_the_form_is_many_tasks() -> None:
+    made = requests_of_form({"command": "/bin/true", "array": "1-3%2", "name": "many"}, None)
+    assert [(each.array_index, each.array_at_most, each.name) for each in made] == [
+        (index, 2, f"many.{index}") for index in (1, 2, 3)
+    ]
+    assert made[0].environment == {"TASK_INDEX": "1"}
+    assert len(requests_of_form({"command": "/bin/true", "array": " "}, None)) == 1
+
+
+def test_empty_fields_of_a_change_change_nothing() -> None:
+    given = {"memory": "2G", "cores": "", "retries": "0", "at_most": "3", "requeue": "no", "best_effort": ""}
+    assert read_change(given, None) == TaskChange(memory="2G", retries=0, array_at_most=3, requeue=False)
 
 
 @pytest.mark.parametrize("line", ["include command : touch /tmp/x", "queue a from ls |", "x = $ENV(PATH)"])
@@ -199,5 +235,5 @@ def test_a_file_from_elsewhere_reaches_nothing(line: str) -> None:
     """Bad inputs 2."""
     with pytest.raises(UserError, match="may reach beyond the file"):
         requests_of_upload(
-            f"executable = /bin/true\n{line}\n{'' if 'queue' in line else 'queue'}\n", "job.sub", {}, None
+            f"executable = /bin/true\n{line}\n{'' if 'queue' in line else 'queue'}\n", "job.sub", {}, NOW, None
         )

@@ -119,6 +119,12 @@ def test_a_waiting_task_is_changed_by_its_form(tmp_path: Path) -> None:
         page = ann.see("/tasks/1")
         assert "renamed" in page
         assert "<dt>Priority</dt><dd>-4</dd>" in page
+        more = {"memory": "64M", "retries": "2", "time_limit": "5m", "requeue": "no", "best_effort": "yes"}
+        assert ann.send("/tasks/1/edit", **more).headers["Location"] == "/tasks/1"
+        page = ann.see("/tasks/1")
+        assert "64 MiB of memory" in page
+        assert "<dt>Retries</dt><dd>2</dd>" in page
+        assert "as it is (no)" in page  # run again where a host is lost
         assert ann.send("/tasks/1/edit").status_code == 422
         assert ann.send("/tasks/1/edit", runtime="soon", hosts="1").status_code == 422
         assert here.person("bob").send("/tasks/1/edit", name="mine").status_code == 404
