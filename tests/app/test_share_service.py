@@ -50,9 +50,10 @@ def test_a_user_sees_groups_and_the_own_share_alone(service: ShareService) -> No
     assert [(each.kind, each.name) for each in service.shares(ADA)] == [("group", "physics"), ("user", "ada")]
 
 
-def test_only_administrators_set_shares(service: ShareService) -> None:
+@pytest.mark.parametrize("principal", [ADA, Principal("olga", Role.OPERATOR)])
+def test_only_administrators_set_shares(service: ShareService, principal: Principal) -> None:
     with pytest.raises(ForbiddenError):
-        service.change(ADA, "user", "ada", ShareChange(weight=9.0))
+        service.change(principal, "user", "ada", ShareChange(weight=9.0))
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,23 @@
-"""Each promise of docs/security.md names the tests that show it; here, that these exist."""
+"""Each promise of docs/security.md names the tests that show it: they exist, and its figures are in force."""
 
 from __future__ import annotations
 
 import ast
 import re
 from functools import cache
+from inspect import signature
 
 import pytest
+import uvicorn
 
+from cosched.access import accounts, principals
+from cosched.app.event_feed import EventFeed
+from cosched.app.submission import field_checks, submissions
+from cosched.daemon.processes import predictors
+from cosched.daemon.web import protocol
+from cosched.daemon.web.connections import ServerLimits
+from cosched.portal import application, request_bodies
+from cosched.portal.computations import Computations
 from tests.docs.examples import ROOT
 
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -35,3 +45,35 @@ def test_a_test_that_the_page_names_exists(named: str) -> None:
 @pytest.mark.parametrize("promise", PROMISES)
 def test_a_promise_names_its_test(promise: str) -> None:
     assert "`tests/" in promise.strip("| ").rpartition(" | ")[2]
+
+
+PORTS, UNIX = ServerLimits().ports, ServerLimits().unix
+FIGURES = (
+    (r"A head has (\d+) s to arrive", PORTS.head),
+    (r"a body (\d+) s and one more for each", PORTS.body),
+    (r"one more for each (\d+) KiB", protocol._BODY_RATE >> 10),
+    (r"nothing of its answer (\d+) s", PORTS.stalled),
+    (r"an idle connection (\d+) s", signature(uvicorn.Config).parameters["timeout_keep_alive"].default),
+    (r"(\d+) connections at ports", PORTS.most),
+    (r"at ports, (\d+) of one address", PORTS.most_each),
+    (r"the (\d+) connections of one address", PORTS.most_each),
+    (r"(\d+) at unix sockets", UNIX.most),
+    (r"at unix sockets, (\d+) of one user", UNIX.most_each),
+    (r"A request has at most (\d+) MiB", application._LARGEST_BODY >> 20),
+    (r"MiB and ([\d,]+) tasks", request_bodies.MOST_TASKS),
+    (r"and (\d+) MiB in each", field_checks._LONGEST_TASK >> 20),
+    (r"have (\w+) threads of their own", signature(Computations).parameters["threads"].default),
+    (r"one of each user at once, for (\d+) s at most", signature(Computations).parameters["longest"].default),
+    (r"A dry run has at most (\d+) tasks", submissions._MOST_FORESEEN),
+    (r"A user follows (\d+) event streams", signature(EventFeed).parameters["places_each"].default),
+    (r"one that takes longer than (\d+) s is ended", predictors._LIMIT),
+    (r"from one address, (\w+) are checked", accounts._TRIES),
+    (r"are refused after at most (\d+) s", principals._KNOWN_FOR),
+)
+WORDS = {"four": 4, "five": 5}
+
+
+@pytest.mark.parametrize(("sentence", "figure"), FIGURES, ids=[sentence for sentence, _ in FIGURES])
+def test_a_figure_of_the_page_is_the_one_in_force(sentence: str, figure: float) -> None:
+    (found,) = re.findall(sentence, TEXT)
+    assert (WORDS[found] if found in WORDS else float(found.replace(",", ""))) == figure

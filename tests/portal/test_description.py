@@ -40,6 +40,21 @@ def test_what_it_says_of_credentials_is_so(tmp_path: Path, described: Any) -> No
                 assert (answer.status_code == 401) == ("security" in operation), (method, path, answer.text)
 
 
+def test_another_users_task_is_not_there_whatever_is_asked(tmp_path: Path, described: Any) -> None:
+    with portal(tmp_path / "again") as here:
+        ann, bob = here.person("ann"), here.person("bob")
+        ann.submit()
+        there = [path for path in described["paths"] if "{task_id}" in path]
+        assert len(there) >= 8
+        for path in there:
+            for method in described["paths"][path]:
+                asked = path.replace("{task_id}", "1").replace("{stream}", "out")
+                body = {"priority": 7} if method in ("post", "patch") else None
+                answer = bob.client.request(method, asked, json=body, headers={"X-CSRF-Token": bob.csrf()})
+                assert (answer.status_code, "no task '1'" in answer.text) == (404, True), (method, path, answer.text)
+        assert ann.client.get("/api/v1/tasks/1").json()["state"] == "queued"
+
+
 def test_links_of_a_submission_lead_to_routes_that_are_there(described: Any) -> None:
     links = described["paths"]["/api/v1/tasks"]["post"]["responses"]["201"]["links"]
     assert set(links) == {"show", "explain", "output", "plans", "cancel"}

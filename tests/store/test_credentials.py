@@ -4,6 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.access import Role, Scope
+from cosched.access.authentication import AccessSettings, Authenticator
+from cosched.access.tokens import TokenGrant
 from cosched.store import Store
 from cosched.store.credentials import AccountRow, AuditEntry, Credentials, SessionRow, TokenRow
 from tests.store.new_database import new_database
@@ -18,6 +21,17 @@ def kept(tmp_path: Path) -> Iterator[Credentials]:
     store = Store(new_database(tmp_path))
     yield Credentials(store)
     store.close()
+
+
+def test_no_secret_stands_in_the_database(kept: Credentials, tmp_path: Path) -> None:
+    known = Authenticator(kept, AccessSettings(), lambda: 1.0)
+    known.accounts.add("ann", "correct horse battery", Role.USER, 1.0)
+    token, _ = known.tokens.create(TokenGrant("ann", Role.USER, {Scope.READ}), 1.0, 1e9)
+    cookie, _ = known.login("ann", "correct horse battery", "127.0.0.1")
+    written = b"".join(file.read_bytes() for file in tmp_path.glob("cosched.db*"))
+    assert b"$argon2id$" in written
+    for secret in ("correct horse battery", token.split("_", 2)[2], cookie):
+        assert secret.encode() not in written
 
 
 def test_accounts(kept: Credentials) -> None:

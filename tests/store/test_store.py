@@ -3,12 +3,12 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -26,6 +26,7 @@ from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 def task(number: int, state: TaskState = TaskState.QUEUED, finished: float | None = None) -> Task:
@@ -165,9 +166,17 @@ def test_kill_loses_nothing_that_was_acknowledged(url: str) -> None:
         assert len(present) >= acknowledged > 0
 
 
-def test_only_its_user_reads_the_database(store: Store) -> None:
-    assert Path(store.name).stat().st_mode & 0o077 == 0
-    assert os.access(store.name, os.W_OK)
+def test_only_its_user_reads_the_database(tmp_path: Path, url: str) -> None:
+    before = os.umask(0)
+    try:
+        store = Store(url)
+        store.commit(changed([task(1)]))
+        files = list(tmp_path.glob("cosched.db*"))
+        assert {file.name for file in files} >= {"cosched.db", "cosched.db-wal"}
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+        store.close()
+    finally:
+        os.umask(before)
 
 
 def test_counts_follow_every_change(store: Store) -> None:

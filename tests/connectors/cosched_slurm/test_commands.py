@@ -268,6 +268,13 @@ def _tried(user: OwnerAccount) -> str:
         return "stopped"
 
 
+def test_a_submission_that_its_user_stops_is_tried_again(play: Play, nobody: OwnerAccount) -> None:
+    user = replace(nobody, uid=os.geteuid())  # the folder of this test lets nobody else in
+    with pytest.raises(ConnectorError, match="looked for and tried again") as stopped:
+        play("sbatch", "kill -STOP $$; echo 4711").submit(["job.sh"], user)
+    assert stopped.value.transient
+
+
 def test_a_user_who_keeps_the_pipes_of_a_command_holds_nobody_up(nobody: OwnerAccount) -> None:
     done = _run_as(nobody, "(sleep 5; echo late) & echo 4711")
     assert (done.code, done.output) == (0, "4711\n")

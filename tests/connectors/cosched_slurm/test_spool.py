@@ -142,7 +142,7 @@ def test_others_see_nothing_of_an_attempt(attempts: SlurmAttemptFolders) -> None
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
 
 
-def test_a_jobs_user_reads_its_scripts_and_cannot_change_them(attempts: SlurmAttemptFolders) -> None:
+def test_a_jobs_user_reads_its_scripts_and_cannot_write_them(attempts: SlurmAttemptFolders) -> None:
     launch = _launch()
     attempts.create(launch.attempt)
     assert stat.S_IMODE(attempts.write_script(launch).stat().st_mode) == 0o755

@@ -54,13 +54,14 @@ def test_a_job_fences_neither_itself_nor_others(cluster: SlurmCluster, users: Be
     other = replace(users.shell("true", hosts=("node02",)), owner="nobody")
     plant = (
         f'cd "$(dirname "$0")"; touch cancelled; for name in "$(basename "$PWD")" {other.attempt}; do '
-        'touch "../fences/$name" || mv ../fences ../elsewhere || echo refused; done'
+        'touch "../fences/$name" || mv ../fences ../elsewhere || echo refused; done; '
+        "echo true >> run.sh || echo refused"
     )
     native = NativeDescription("slurm", {}, f"#!/bin/sh\n{plant}\n")
     launch = replace(users.launch("/bin/true", hosts=("node01",)), owner="nobody", native=native)
     users.submit(launch)
     users.until(launch, JobState.COMPLETED)
-    assert users.written(launch, "out", 0).data == b"refused\nrefused\n"
+    assert users.written(launch, "out", 0).data == b"refused\n" * 3
     assert users.submit(launch)  # an answer that was lost is asked for again
     users.restart()
     assert users.report(launch).state is JobState.COMPLETED

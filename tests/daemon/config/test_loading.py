@@ -222,6 +222,8 @@ def test_a_port_for_other_machines_takes_tls_or_a_proxy(file: Path) -> None:
     key = file.parent / "key.pem"
     key.touch(mode=0o600)
     tls = f"listen = '0.0.0.0:443'\ncertificate = 'cert.pem'\nkey = '{key}'\n"
+    for address in ("0.0.0.0:80", "[::]:80", "192.0.2.7:80"):
+        assert "certificate" in fault(file, f"[server]\nlisten = '{address}'\n")
     file.write_text(f"[server]\n{tls}")
     assert load_configuration(file, HOME).server.certificate == file.parent / "cert.pem"
     file.write_text("[server]\nlisten = '0.0.0.0:80'\n[access]\nproxy = ['192.0.2.1']\n")
