@@ -220,6 +220,23 @@ def test_neighbours_on_a_line(tmp_path: Path, count: int, periodic: int, message
     assert 1e-3 <= result.seconds <= 1e-3 + (2 * 5.2 + 6 + 2 * 5.2 + 1e-6) * 1e-6
 
 
+@pytest.mark.parametrize(
+    ("template", "links", "messages"),
+    [
+        ("shift", "size = 100", {1: 0, 2: 2, 5: 5}),
+        ("shift", "size = 100, periodic = 0", {1: 0, 2: 1, 5: 4}),
+        ("gather", "size = 100", {1: 0, 2: 1, 5: 4}),
+        ("scatter", "size = 100", {1: 0, 2: 1, 5: 4}),
+    ],
+)
+def test_messages_one_way(tmp_path: Path, template: str, links: str, messages: dict[int, int]) -> None:
+    application = one_template(tmp_path, template, f"{links}, Tx_work = 1 ms")
+    for count, wanted in messages.items():
+        result = evaluate(application, library_hardware("sgi_origin2000"), count)
+        assert (result.messages, result.unreceived, result.bytes_sent) == (wanted, 0, wanted * 100)
+        assert 1e-3 <= result.seconds <= 1.1e-3
+
+
 def test_machines_are_as_quick_as_their_time() -> None:
     """One processor: an Ultra 10 is near the Origin 2000, the others follow in the order of their years."""
     names = ["x86_64_infiniband", "sun_ultra_10", "sun_ultra_5", "sun_ultra_1", "sparcstation_2"]

@@ -91,12 +91,16 @@ def _summary(found: Derivation, file: Path) -> list[str]:
     ]
     if calls:
         lines.append(f"not counted within: {', '.join(calls)}")
-    if operations := [each for each in found.collectives if each.template]:
-        names = ", ".join(f"{each.name} of {each.size}" for each in operations)
-        lines.append(f"messages in the model: {names}")
-    if others := [each for each in found.collectives if not each.template]:
-        names = ", ".join(f"{each.name} at {found.sources[each.file].name}:{each.line}" for each in others)
-        lines.append(f"not in the model: {names}; runs teach their time with that of their blocks")
+    for each in found.communication.exchanges:
+        size = max((value for name, value in each.settings.items() if name.startswith("size")), key=len)
+        lines.append(
+            f"messages: {each.template} of {size} bytes, {each.blocks or each.turns} times: " + ", ".join(each.calls)
+        )
+    lines += [
+        f"not in the model: {each}; runs teach its time with that of its block" for each in found.communication.others
+    ]
+    if found.communication.remark:
+        lines.append(f"of messages: {found.communication.remark}")
     if small := sum(each.small for each in found.blocks):
         lines.append(f"left out: {small} with less than 1 % of the counts each at the largest size")
     return [
@@ -114,14 +118,15 @@ def _document(found: Derivation, file: Path) -> dict[str, Any]:
         "constant": found.constant,
         "messages": [
             {
-                "call": each.name,
-                "line": f"{found.sources[each.file].name}:{each.line}",
+                "calls": list(each.calls),
                 "template": each.template,
-                "size": each.size,
-                "count": each.count.text(),
+                "variables": dict(each.settings),
+                "turns": each.turns,
+                "exact": each.exact,
             }
-            for each in found.collectives
+            for each in found.communication.exchanges
         ],
+        "not_modelled": [*found.communication.others, *filter(None, [found.communication.remark])],
         "blocks": [
             {
                 "name": each.block.name,

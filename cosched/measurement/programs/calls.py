@@ -71,6 +71,8 @@ class _Call:
     @property
     def bytes(self) -> str:
         """Return the expression of the bytes in C."""
+        if self.name == "Alltoallv":
+            return "bytes_to_each(counts, type, comm)"
         return "bytes_of(count, type)" if self._sized() else "0"
 
     @property
@@ -91,6 +93,8 @@ class _Call:
     @property
     def fortran_bytes(self) -> str:
         """Return the expression of the bytes for Fortran."""
+        if self.name == "Alltoallv":
+            return "bytes_to_each(counts, PMPI_Type_f2c(*(MPI_Fint *)type), PMPI_Comm_f2c(*(MPI_Fint *)comm))"
         return "bytes_of(*(MPI_Fint *)count, PMPI_Type_f2c(*(MPI_Fint *)type))" if self._sized() else "0"
 
     def _pairs(self) -> list[tuple[str, str]]:

@@ -20,20 +20,36 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.errors import UserError
 from cosched.language.vocabulary import PROCESSORS
+from cosched.measurement.programs.observation import one_program, read_traces
+from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched.modelling.derivation.programs import build, language_of, run_once, source_text, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from cosched.measurement.programs.traces import Trace
     from cosched.modelling.derivation.sizes import Parameter
 
-__all__ = ["Counter", "Counts", "Place"]
+__all__ = ["CountedRun", "Counter", "Counts", "Place"]
 
 _GCOV_LIMIT = 120.0  # seconds
 _LOOP = re.compile(r"\b(?:for|while|do)\b")
 _TEST = re.compile(r"\s*(?:\d+\s+)?(?:else\s*)?if\b", re.IGNORECASE)
 _DEMANGLED = re.compile(r"(?P<name>[A-Za-z_]\w*)(?:<[^()]*>)?\(")  # `int total<int>(std::vector<int> const&)`
 _DEFINED = re.compile(r"(?:__\w+?_MOD_)?(?P<name>\w+?)_*")
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRun:
+    """A run of a program.
+
+    Attributes:
+        counts: of its lines.
+        traces: what its processes wrote of their calls of MPI; none where they were not watched.
+    """
+
+    counts: Counts
+    traces: Sequence[Trace]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,13 +82,16 @@ class Counter:
         functions: the first and the last line of each, by source and name; known once the program has run.
     """
 
-    def __init__(self, sources: Sequence[Path], folder: Path, *, gcov: str = "gcov") -> None:
+    def __init__(
+        self, sources: Sequence[Path], folder: Path, *, gcov: str = "gcov", library: Path | None = None
+    ) -> None:
         """Read the sources.
 
         Args:
             sources: of one program.
             folder: an empty one, for all that is made.
             gcov: the command that reads counts; that of the compiler's version.
+            library: that watches calls of MPI; None: they are not watched.
 
         Raises:
             UserError: they cannot be read, or are in different languages.
@@ -84,6 +103,7 @@ class Counter:
         self.functions: dict[tuple[int, str], tuple[int, int]] = {}
         self._folder = folder
         self._gcov = gcov
+        self._library = library
 
     def build(self, template: str) -> None:
         """Compile the program, unless it is in Python; see `programs.build`."""
@@ -109,7 +129,7 @@ class Counter:
             [each.name for each in parameters if len(each.values) > 1],
         )
 
-    def count(self, words: Sequence[str], limit: float, what: str) -> Counts:
+    def count(self, words: Sequence[str], limit: float, what: str) -> CountedRun:
         """Run the program once.
 
         Args:
@@ -121,22 +141,31 @@ class Counter:
             UserError: it fails, lasts too long, or writes no counts.
         """
         folder = Path(tempfile.mkdtemp(prefix="run", dir=self._folder))
+        calls = folder / "calls"
+        environment = {} if self._library is None else {SHIM_VARIABLE: str(calls), "LD_PRELOAD": str(self._library)}
         try:
+            calls.mkdir()
             if self.language.compilers:
-                run_once(words, folder, {"GCOV_PREFIX": str(folder), "GCOV_PREFIX_STRIP": "0"}, limit, what)
-                return self._gcov_counts(folder, what)
-            return self._python_counts(words, folder, limit, what)
+                environment |= {"GCOV_PREFIX": str(folder), "GCOV_PREFIX_STRIP": "0"}
+                run_once(words, folder, environment, limit, what)
+                counts = self._gcov_counts(folder, what)
+            else:
+                counts = self._python_counts(words, folder, environment, limit, what)
+            traces = read_traces(calls.iterdir())
+            return CountedRun(counts, traces if one_program(traces) else [])
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _python_counts(self, words: Sequence[str], folder: Path, limit: float, what: str) -> Counts:
+    def _python_counts(
+        self, words: Sequence[str], folder: Path, environment: Mapping[str, str], limit: float, what: str
+    ) -> Counts:
         program = str(self.sources[0])
         if program not in words:
             raise UserError("--run lacks {program}: Python runs the source through what counts its lines")
         place = words.index(program)
         with as_file(files("cosched.modelling.derivation") / "line_counter.py") as tracer:
             traced = [*words[:place], str(tracer), str(folder / "counts.json"), *words[place:]]
-            run_once(traced, folder, {}, limit, what)
+            run_once(traced, folder, environment, limit, what)
         for each in ast.walk(ast.parse("\n".join(self.texts[0]))):
             if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
                 self.functions[0, each.name] = (each.lineno, each.end_lineno or each.lineno)

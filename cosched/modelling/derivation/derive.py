@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
 from cosched.language.vocabulary import FUNCTION_ARITIES, HARDWARE_OBJECT, KEYWORDS, PROCESSORS
+from cosched.measurement.programs.observing import shim_library
 from cosched.modelling.derivation.blocks import blocks_of
-from cosched.modelling.derivation.collectives import collectives_of
+from cosched.modelling.derivation.communication import TEMPLATES, Communication, WatchedRun, communication_of
 from cosched.modelling.derivation.counting import Counter
 from cosched.modelling.derivation.expressions import source_bounds
+from cosched.modelling.derivation.patterns import GRID_SIDES
 from cosched.modelling.derivation.sizes import FEWEST_RUNS, draw_sizes, parse_sizes
 from cosched.modelling.derivation.skeleton import START, Derivation, SolvedBlock
 from cosched.modelling.derivation.symbolic import Solver
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cosched.modelling.derivation.blocks import Block
-    from cosched.modelling.derivation.collectives import Collective
-    from cosched.modelling.derivation.counting import Counts, Place
+    from cosched.modelling.derivation.counting import CountedRun, Counts, Place
     from cosched.modelling.derivation.sizes import Parameter
 
 __all__ = ["Request", "derive"]
@@ -96,14 +97,16 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
         raise UserError(f"--limit {request.limit:g}: give a time above 0")
     sizes = draw_sizes(parameters, request.runs, request.seed)
     with tempfile.TemporaryDirectory(prefix="cosched-derive-") as folder:
-        counter = Counter(request.sources, Path(folder), gcov=request.gcov)
+        several = any(each.name == PROCESSORS and len(each.values) > 1 for each in parameters)
+        library = shim_library() if several else None
+        counter = Counter(request.sources, Path(folder), gcov=request.gcov, library=library)
         name = _application(request, counter)
         counter.command(request.run, parameters, sizes[0])  # a fault in it is told before anything is built
         counter.build(request.build)
         if counter.language.compilers:
             tell(f"{name} is built: {time.monotonic() - begun:.1f} s")
 
-        def counted(size: Mapping[str, int]) -> Counts:
+        def counted(size: Mapping[str, int]) -> CountedRun:
             what = f"{name} at " + " ".join(f"{key}={value}" for key, value in size.items())
             return counter.count(counter.command(request.run, parameters, size), request.limit, what)
 
@@ -114,9 +117,10 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
                 pool.shutdown(cancel_futures=True)
                 raise
         tell(f"{len(runs)} runs: {time.monotonic() - begun:.1f} s")
-    unsteady = _unsteady(runs[0], runs.pop())
-    blocks = blocks_of(runs, {START, *(each.name for each in parameters)})
-    solving = _Solving(counter, parameters, sizes, unsteady)
+        solving = _Solving(counter, parameters, sizes, _unsteady(runs[0].counts, runs.pop().counts))
+        watched = [WatchedRun(size, run.traces) for size, run in zip(sizes, runs, strict=True)]
+        communication = communication_of(watched, solving.bounds) if several else Communication()
+    blocks = blocks_of([run.counts for run in runs], {START, *GRID_SIDES, *(each.name for each in parameters)})
     solved = solving.solved(blocks)
     if not solved:
         raise UserError(
@@ -131,14 +135,14 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
         sizes=sizes,
         blocks=solved,
         constant=len(blocks) - len(solved),
-        collectives=solving.collectives(blocks),
+        communication=communication,
         seconds=time.monotonic() - begun,
     )
 
 
 def _application(request: Request, counter: Counter) -> str:
     name = request.application or re.sub(r"\W", "_", counter.sources[0].stem, flags=re.ASCII)
-    if not _NAME.fullmatch(name) or name in {*KEYWORDS, *FUNCTION_ARITIES, PROCESSORS, HARDWARE_OBJECT}:
+    if not _NAME.fullmatch(name) or name in {*KEYWORDS, *FUNCTION_ARITIES, PROCESSORS, HARDWARE_OBJECT, *TEMPLATES}:
         raise UserError(f"{name[:80]!r} cannot name a model: give another name with --application")
     return name
 
@@ -157,13 +161,13 @@ class _Solving:
         self, counter: Counter, parameters: Sequence[Parameter], sizes: Sequence[Mapping[str, int]], unsteady: _Lines
     ) -> None:
         self._texts = counter.texts
-        self._parameters = parameters
         self._sizes = sizes
         self._call = _FORTRAN_CALL if counter.language.name == "Fortran" else _CALL
         self._functions = counter.functions
         self._unsteady = unsteady
         everything = "\n".join(line for text in counter.texts for line in text)
-        self._solver = Solver(sizes, source_bounds(everything, [each.name for each in parameters]))
+        self.bounds = [*source_bounds(everything, [each.name for each in parameters])]
+        self._solver = Solver(sizes, self.bounds)
 
     def solved(self, blocks: Sequence[Block]) -> list[SolvedBlock]:
         """Return the blocks that depend on the size, with formulas."""
@@ -179,13 +183,6 @@ class _Solving:
                 else:
                     alike.append(replace(one, like=alike[0].block.name))
         return [solved for group in groups for solved in _with_head(group)]
-
-    def collectives(self, blocks: Sequence[Block]) -> list[Collective]:
-        """Return what moves data between processes; nothing of a single one."""
-        names = [each.name for each in self._parameters]
-        if not any(each.name == PROCESSORS and len(each.values) > 1 for each in self._parameters):
-            return []
-        return collectives_of(self._texts, names, blocks, lambda block: self._solver.solve(block.counts))
 
     def _one(self, block: Block, share: float) -> SolvedBlock:
         calls = self._calls(block)

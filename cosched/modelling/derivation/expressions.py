@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from cosched.language.vocabulary import PROCESSORS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-__all__ = ["Value", "evaluate", "known_variables", "resolved", "source_bounds"]
+__all__ = ["Value", "evaluate", "source_bounds"]
 
 Value = Fraction | float
 """Exact wherever it can be: a logarithm of no power of two is a float."""
@@ -38,9 +37,6 @@ _ARGUMENT = re.compile(
     r"\b([A-Za-z_]\w*)\s*=\s*(?:int\s*\(|ato[il]+\s*\(|strto\w+\s*\()\s*(?:sys\.)?argv\s*\[\s*(\d)\s*\]"
 )
 _COMMUNICATOR_SIZE = re.compile(r"(?i)\bMPI_Comm_size\s*\(\s*\w+\s*,\s*&?\s*(\w+)")
-_FORMAL = re.compile(
-    r"\b(?:int|long|size_t|unsigned)\s+(\w+)\s*(?=,\s*(?:const|int|long|size_t|double|float|char|unsigned)\b|\)\s*\{)"
-)
 _DIVISORS = re.compile(r"[/%]\s*(\d{1,6})\b|\bmod\s*\([^(),]*,\s*(\d{1,6})\s*\)", re.IGNORECASE)
 
 
@@ -122,16 +118,16 @@ def source_bounds(text: str, parameters: Sequence[str]) -> list[str]:
         text: of all sources; C, Fortran or Python.
         parameters: in the order of the program's arguments.
     """
-    known = known_variables(text, parameters)
+    known = _known_variables(text, parameters)
     texts = [value for found in (_COMPARED.findall(text), *_FORTRAN_LOOP.findall(text)) for value in found]
     texts += [part for inside in _PYTHON_RANGE.findall(text) for part in inside.split(",")]
-    bounds = {found for each in texts if (found := resolved(each, known))} | set(known.values())
+    bounds = {found for each in texts if (found := _resolved(each, known))} | set(known.values())
     telling = [each for each in bounds if each not in parameters and any(_mentions(each, name) for name in parameters)]
     telling.sort(key=lambda each: (len(each), each))
     return list(dict.fromkeys([*telling[:_MOST_BOUNDS], *_quotients(text, known)]))[: 2 * _MOST_BOUNDS]
 
 
-def known_variables(text: str, parameters: Sequence[str], *, constant: bool = False) -> dict[str, str]:
+def _known_variables(text: str, parameters: Sequence[str]) -> dict[str, str]:
     """Return variables of a source with what they are in terms of the parameters.
 
     A variable that it reads from `argv[k]` is the k-th argument, another of a parameter's name that parameter; the
@@ -140,7 +136,6 @@ def known_variables(text: str, parameters: Sequence[str], *, constant: bool = Fa
     Args:
         text: of all sources.
         parameters: `Nproc` among them is no argument of the program.
-        constant: leave out what is assigned twice, and arguments of functions: they may be something else elsewhere.
     """
     known = {name: name for name in parameters}
     arguments = [name for name in parameters if name != PROCESSORS]
@@ -152,12 +147,8 @@ def known_variables(text: str, parameters: Sequence[str], *, constant: bool = Fa
     found = [*_DEFINED.findall(text), *_ASSIGNED.findall(text)]
     for _ in range(3):  # what is assigned from what was assigned
         for name, value in found:
-            if name not in known and (meaning := resolved(value, known)):
+            if name not in known and (meaning := _resolved(value, known)):
                 known[name] = meaning
-    if constant:
-        times = Counter(name for name, _value in found)
-        changing = {name for name in known if times[name] > 1 or name in _FORMAL.findall(text)}
-        known = {name: meaning for name, meaning in known.items() if name not in changing}
     return known
 
 
@@ -176,7 +167,7 @@ def _mentions(text: str, name: str) -> bool:
     return re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
-def resolved(text: str, known: Mapping[str, str]) -> str | None:
+def _resolved(text: str, known: Mapping[str, str]) -> str | None:
     """Return a source's expression in the words of PSL; None where it is more than arithmetic in the parameters."""
     text = re.sub(r"\(\s*(?:int|long|size_t|double|unsigned)\s*\)", "", text).replace("//", "/").strip()
     if len(text) > _LONGEST:

@@ -18,12 +18,13 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Language", "build", "language_of", "run_once", "words_of"]
+__all__ = ["Language", "build", "language_of", "run_once", "source_lines", "source_text", "words_of"]
 
 _BUILD_LIMIT = 600.0  # seconds
 _MOST_SOURCES = 200
 _MOST_BYTES = 4 << 20
-_FLAGS = "-O0 -g --coverage"
+_FLAGS = "-O0 -gdwarf-4 --coverage"  # addr2line of binutils 2.40 names wrong files for version 5
+_ADDRESS_LIMIT = 20.0  # seconds
 _KEPT_OUTPUT = 64 << 10
 # Counts do not depend on how many processors there are: more ranks than those, also for root.
 _MANY_RANKS = {
@@ -256,6 +257,28 @@ def run_once(words: Sequence[str], folder: Path, environment: Mapping[str, str],
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
         said = _last_line(folder / "output")
         raise UserError(f"{what} {how}{said and f': {said}'}: choose --sizes and --run with which it runs")
+
+
+def source_lines(program: str, addresses: Sequence[int]) -> list[str]:
+    """Return file and line of each address of a program, as `heat.c:16`; empty ones, or none, where nobody says."""
+    if not addresses:
+        return []
+    try:
+        done = subprocess.run(
+            ["addr2line", "-e", program, *(f"{address:x}" for address in addresses)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ADDRESS_LIMIT,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    found = []
+    for line in done.stdout.splitlines():
+        file, _, number = line.split(" ")[0].rpartition(":")  # ` (discriminator 1)` may follow
+        found.append(f"{Path(file).name}:{number}" if number.isdigit() and int(number) else "")
+    return found
 
 
 def _last_line(file: Path) -> str:

@@ -134,7 +134,8 @@ def _one_of(parameter: Parameter, stratum: tuple[int, int] | None, generator: ra
 
 
 def _coprime(size: dict[str, int], parameters: tuple[Parameter, ...]) -> bool:
-    dense = [size[each.name] for each in parameters if each.dense]
+    # Processes form grids only where their number is no prime, and few numbers have nothing in common with all sizes.
+    dense = [size[each.name] for each in parameters if each.dense and each.name != PROCESSORS]
     return all(math.gcd(one, other) == 1 for one, other in combinations(dense, 2))
 
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from cosched.language import Source, format_source
 from cosched.language.vocabulary import PROCESSORS
+from cosched.modelling.derivation.patterns import GRID_SIDES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cosched.modelling.derivation.blocks import Block
-    from cosched.modelling.derivation.collectives import Collective
+    from cosched.modelling.derivation.communication import Communication, Exchange
     from cosched.modelling.derivation.sizes import Parameter
     from cosched.modelling.derivation.symbolic import Formula
 
@@ -73,7 +74,7 @@ class Derivation:
         sizes: that were run.
         blocks: those whose count depends on the size, most executed first.
         constant: number of blocks that are executed equally often at every size.
-        collectives: operations of MPI that move data.
+        communication: messages between its processes.
         seconds: that the runs took.
     """
 
@@ -84,7 +85,7 @@ class Derivation:
     sizes: Sequence[Mapping[str, int]]
     blocks: Sequence[SolvedBlock]
     constant: int
-    collectives: Sequence[Collective]
+    communication: Communication
     seconds: float
 
     def lines(self, block: Block) -> str:
@@ -116,17 +117,18 @@ class Derivation:
 
     def _psl_lines(self) -> Iterator[str]:
         names = ", ".join(path.name for path in self.sources)
-        modelled = [each for each in self.collectives if each.template]
+        exchanges = self.communication.exchanges
         yield f"(* {_comment(self.application)}: the blocks of {_comment(names)}, counted by `{TOOL}`"
         yield f"   in {len(self.sizes)} runs: {_comment(self.seen())}."
         yield f"   {GUESSED_COSTS} *)"
         yield f"application {self.application} {{"
         yield "include hardware;"
-        yield from (f"include {_subtask(each)};" for each in modelled)
+        yield from (f"include {each.name};" for each in exchanges)
         yield from self._declarations()
-        yield f"option {{ {GUESSED_ERROR}; }}"
-        yield from self._links(modelled)
-        yield from self._init(modelled)
+        grid = f', decompose = "{", ".join(GRID_SIDES)}"' if self.communication.grid else ""
+        yield f"option {{ {GUESSED_ERROR}{grid}; }}"
+        yield from self._links()
+        yield from self._init()
         yield "proc cflow work {"
         for solved in self.stated():
             yield from self._statement(solved)
@@ -136,40 +138,59 @@ class Derivation:
             yield f"   {self._counted(small[-1])} *)"
         yield "}"
         yield "}"
-        for each in modelled:
-            yield f"subtask {_subtask(each)} {{"
-            yield f"include {each.template}; var numeric: size; link {{ {each.template}: size = size; }}"
+        for each in exchanges:
+            settings = ", ".join(f"{name} = {name}" for name in self._settings(each))
+            yield f"subtask {each.name} {{"
+            yield f"include {each.template}; var numeric: {', '.join(self._settings(each))};"
+            yield f"link {{ {each.template}: {settings}; }}"
             yield "}"
 
     def _declarations(self) -> Iterator[str]:
         yield from (self._declared(each) for each in self.parameters if each.name != PROCESSORS)
         yield from (f"var numeric: {solved.block.name} = 1 ns;" for solved in self.stated())
+        if self.communication.grid:
+            yield f"var numeric: {', '.join(GRID_SIDES)};"
         if self._starts():
             yield f"var numeric: {START} = 0 us;"
 
-    def _links(self, modelled: Sequence[Collective]) -> Iterator[str]:
+    def _links(self) -> Iterator[str]:
         processes = next((each.values for each in self.parameters if each.name == PROCESSORS), (1,))
         links = [f"hardware: Nproc = {processes[0]};"] if len(processes) == 1 else []
-        links += [f"{_subtask(each)}: size = {each.size};" for each in modelled]
+        links += [f"hardware: Nproc = {' * '.join(GRID_SIDES)};"] if self.communication.grid else []
+        for each in self.communication.exchanges:
+            settings = ", ".join(f"{name} = {value}" for name, value in self._settings(each).items())
+            links.append(f"{each.name}: {settings};")
         if links:
             yield f"link {{ {' '.join(links)} }}"
 
-    def _init(self, modelled: Sequence[Collective]) -> Iterator[str]:
-        yield "proc exec init {"
-        if modelled:
-            yield "var numeric: turn;"
-        yield f"step cpu {{ confdev {START} + work(); }}" if self._starts() else "step cpu { confdev work(); }"
-        for each in modelled:
-            count = f"({each.count.text()})" if len(each.count.terms) > 1 else each.count.text()
-            turns = f"{count} / {PROCESSORS}"
-            yield f"for (turn = 1; turn <= {turns}; turn = turn + 1) call {_subtask(each)};"
-        yield from (f"(* Not in the model: {self._called(each)}. *)" for each in self.collectives if not each.template)
-        yield "}"
+    def _settings(self, exchange: Exchange) -> dict[str, str]:
+        """Return the variables of an exchange; the first one that work passes through has it."""
+        if not exchange.blocks:
+            return dict(exchange.settings)
+        work = f"work() / ({exchange.blocks})" if exchange == self._passed() else "0"
+        return {**exchange.settings, "Tx_block": work}
 
-    def _called(self, collective: Collective) -> str:
-        """Return the name of an operation with its place and its count."""
-        name = self.sources[collective.file].name
-        return _comment(f"{collective.name} at {name}:{collective.line}, {collective.count.text()} calls in all")
+    def _passed(self) -> Exchange | None:
+        """Return the exchange through which the work passes."""
+        return next((each for each in self.communication.exchanges if each.blocks), None)
+
+    def _init(self) -> Iterator[str]:
+        exchanges = self.communication.exchanges
+        work = [START] if self._starts() else []
+        work += ["work()"] if self._passed() is None else []
+        yield "proc exec init {"
+        if any(each.turns != "1" for each in exchanges):
+            yield "var numeric: turn;"
+        if work:
+            yield f"step cpu {{ confdev {' + '.join(work)}; }}"
+        for each in exchanges:
+            yield f"(* {_comment(', '.join(each.calls))} *)"
+            turns = "" if each.turns == "1" else f"for (turn = 1; turn <= {each.turns}; turn = turn + 1) "
+            yield f"{turns}call {each.name};"
+        yield from (f"(* Not in the model: {_comment(each)}. *)" for each in self.communication.others)
+        if self.communication.remark:
+            yield f"(* Of messages: {_comment(self.communication.remark)}. *)"
+        yield "}"
 
     def _starts(self) -> bool:
         """Return whether the time of the program's start is a variable: unless a parameter has its name."""
@@ -207,11 +228,6 @@ class Derivation:
 
     def _counted(self, solved: SolvedBlock) -> str:
         return f"{solved.formula.text()}: {self._described(solved)}"
-
-
-def _subtask(collective: Collective) -> str:
-    """Return the name of the subtask that carries a collective operation out."""
-    return f"{collective.name.lower()}_{collective.line}" + (f"_{collective.file}" if collective.file else "")
 
 
 def _comment(text: str) -> str:

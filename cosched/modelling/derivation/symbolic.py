@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Formula", "Solver", "Term"]
+__all__ = ["Formula", "Solver", "Term", "added"]
 
 _MOST_TERMS = 4
 _BEAM = 40
@@ -58,12 +58,21 @@ class Term:
     def text(self) -> str:
         """Return it as PSL writes it, without its sign."""
         size = abs(self.coefficient)
-        factors = [_bracketed(text) + (f"^{power}" if power > 1 else "") for text, power in self.factors]
+        factors = [_raised(text, power) for text, power in self.factors if power > 0]
+        divisors = "".join(f" / {_raised(text, -power)}" for text, power in self.factors if power < 0)
         if isinstance(size, Fraction):
             number, divisor = str(size.numerator), f" / {size.denominator}" if size.denominator > 1 else ""
         else:
             number, divisor = f"{size:.6g}", ""
-        return " * ".join([*([] if number == "1" and factors else [number]), *factors]) + divisor
+        return " * ".join([*([] if number == "1" and factors else [number]), *factors]) + divisors + divisor
+
+    def over(self, other: Term) -> Term:
+        """Return it divided by another one."""
+        powers = dict(self.factors)
+        for text, power in other.factors:
+            powers[text] = powers.get(text, 0) - power
+        left = tuple((text, power) for text, power in powers.items() if power)
+        return Term(self.coefficient / other.coefficient, left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,19 @@ class Formula:
             sign = "-" if term.coefficient < 0 else "+" if place else ""
             found += f" {sign} {term.text()}" if place else f"{sign}{term.text()}"
         return found
+
+
+def added(formulas: Iterable[Formula]) -> Formula:
+    """Return the sum of formulas."""
+    several = list(formulas)
+    terms: dict[tuple[tuple[str, int], ...], Fraction | float] = {}
+    for term in (term for formula in several for term in formula.terms):
+        terms[term.factors] = terms.get(term.factors, Fraction(0)) + term.coefficient
+    return Formula(
+        tuple(Term(coefficient, factors) for factors, coefficient in terms.items() if coefficient),
+        all(formula.exact for formula in several),
+        max((formula.error for formula in several), default=0.0),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,6 +382,10 @@ def _degree(monomial: _Monomial) -> int:
 def _cost(formula: Formula) -> float:
     numbers = [Fraction(term.coefficient) for term in formula.terms]
     return sum(math.log2(abs(number.numerator) * number.denominator**2) / 4 for number in numbers)
+
+
+def _raised(text: str, power: int) -> str:
+    return _bracketed(text) + (f"^{power}" if power > 1 else "")
 
 
 def _bracketed(text: str) -> str:
