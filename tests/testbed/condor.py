@@ -2,6 +2,7 @@
 
 python -m tests.testbed.condor --hosts 16 [--dir DIR]     starts a pool, prints it as one line of JSON, and stops it
                                                           when interrupted, terminated or when its input ends
+python -m tests.testbed.condor --cores 64 --gpus 4        with hosts of 64 cores that jobs share
 python -m tests.testbed.condor --dir DIR --take node03    takes a host of a running pool off
 python -m tests.testbed.condor --dir DIR --give node03    brings it back
 python -m tests.testbed.condor --dir DIR --stop           stops a pool and removes its folder
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 from tests.testbed.condor_install import prefix
 from tests.testbed.condor_pool import CondorPool, PoolError
 from tests.testbed.debian import PackageError
+from tests.testbed.node_size import add_size_options, chosen_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +51,7 @@ def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.testbed.condor", description="A real HTCondor pool.")
     parser.add_argument("--hosts", type=int, default=16, help="how many hosts (default 16)")
     parser.add_argument("--dir", type=Path, help="the pool's folder (default: a new one in the temporary folder)")
+    add_size_options(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--take", metavar="HOST", help="take a host of the running pool in --dir off")
     what.add_argument("--give", metavar="HOST", help="bring a host of the running pool in --dir back")
@@ -83,7 +86,7 @@ def _keep(options: argparse.Namespace) -> None:
     # Before the start, so that an early Ctrl-C still removes what was started.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
-    with CondorPool(options.hosts, options.dir) as pool:
+    with CondorPool(options.hosts, options.dir, node=chosen_size(options)) as pool:
         print(json.dumps(pool.described()), flush=True)
         if not sys.stdin.isatty():
             threading.Thread(target=end_with_input, daemon=True).start()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests.testbed.node_size import WHOLE, NodeSize
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 __all__ = ["SECOND_SCHEDULER", "pool_configuration"]
 
@@ -101,12 +103,16 @@ WANT_VACATE = false
 DedicatedScheduler = "DedicatedScheduler@schedd@{machine}"
 STARTD_ATTRS = $(STARTD_ATTRS) DedicatedScheduler
 RANK = Scheduler =?= $(DedicatedScheduler)
-NUM_CPUS = 1
-MEMORY = 1024
+NUM_CPUS = {node.cores}
+MEMORY = {node.memory}
+"""
+
+_WHOLE_HOST = """\
 NUM_SLOTS_TYPE_1 = 1
 SLOT_TYPE_1 = 100%
 SLOT_TYPE_1_PARTITIONABLE = false
 """
+_SHARED_HOSTS = Path(__file__).parents[2] / "etc" / "condor" / "40-cosched-shared-hosts.conf"
 
 _HOST = """\
 {key} = $(SBIN)/condor_startd
@@ -135,7 +141,12 @@ DC_DAEMON_LIST = $(DC_DAEMON_LIST) SCHEDD2
 
 
 def pool_configuration(
-    prefix: Path, directory: Path, tokens: Path, hosts: Sequence[str], ids: tuple[int, int] | None
+    prefix: Path,
+    directory: Path,
+    tokens: Path,
+    hosts: Sequence[str],
+    ids: tuple[int, int] | None,
+    node: NodeSize = WHOLE,
 ) -> str:
     """Return the text of a condor_config.
 
@@ -145,6 +156,7 @@ def pool_configuration(
         tokens: folder of the token that daemons or clients show.
         hosts: names of the hosts, one startd each.
         ids: user and group that the daemons run as where root starts them.
+        node: size of each host: one static slot where it is a whole one, else one that jobs partition.
     """
     text = _COMMON.format(
         prefix=prefix,
@@ -152,7 +164,11 @@ def pool_configuration(
         tokens=tokens,
         machine=socket.gethostname(),
         ids=f"CONDOR_IDS = {ids[0]}.{ids[1]}" if ids else "",
+        node=node,
     )
+    text += _WHOLE_HOST if node == WHOLE else _SHARED_HOSTS.read_text()
+    if node.gpus:
+        text += f"MACHINE_RESOURCE_GPUS = {', '.join(f'CUDA{number}' for number in range(node.gpus))}\n"
     keys = [name.upper() for name in hosts]
     text += f"DAEMON_LIST = MASTER, COLLECTOR, NEGOTIATOR, SCHEDD, {', '.join(keys)}\n"
     text += f"DC_DAEMON_LIST = + {' '.join(keys)}\n"

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Self
 
 from tests.testbed.condor_config import SECOND_SCHEDULER, pool_configuration
 from tests.testbed.condor_install import prefix as installed
+from tests.testbed.node_size import WHOLE, NodeSize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,6 +50,7 @@ class CondorPool:
     Args:
         hosts: how many hosts, named node01, node02, …
         second: there is another scheduler, named "second".
+        node: size of each host; any but `WHOLE` is one slot that jobs partition.
         directory: its folder, not yet there or empty; must be reachable for user nobody where root starts the pool. A
             new folder below the system's temporary folder by default.
         settings: lines of configuration that win over those of the testbed.
@@ -64,7 +66,13 @@ class CondorPool:
     """
 
     def __init__(
-        self, hosts: int = 16, directory: Path | None = None, settings: str = "", *, second: bool = False
+        self,
+        hosts: int = 16,
+        directory: Path | None = None,
+        settings: str = "",
+        *,
+        second: bool = False,
+        node: NodeSize = WHOLE,
     ) -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
         self._prefix = installed()
@@ -78,7 +86,7 @@ class CondorPool:
         self.spool = self.directory / "jobs"
         self._master: subprocess.Popen[bytes] | None = None
         try:
-            self._prepare()
+            self._prepare(node)
             self.start()
         except BaseException:
             self.stop()
@@ -246,7 +254,7 @@ class CondorPool:
             raise PoolError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
 
-    def _prepare(self) -> None:
+    def _prepare(self, node: NodeSize) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
         self.directory.chmod(0o755)
         self._check_reachable()
@@ -262,7 +270,7 @@ class CondorPool:
             folder = self.directory / tokens
             folder.mkdir(mode=0o700)
             path = self.directory / config
-            text = pool_configuration(self._prefix, self.directory, folder, self.hosts, ids)
+            text = pool_configuration(self._prefix, self.directory, folder, self.hosts, ids, node)
             path.write_text(text + self._settings)
         self._token(self.directory / "tokens.d" / "cosched", "cosched@pool")
         self._token(self.directory / "daemon-tokens.d" / "condor", "condor@pool")

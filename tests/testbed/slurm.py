@@ -2,6 +2,7 @@
 
 python -m tests.testbed.slurm --hosts 16   starts a cluster, prints it as one line of JSON, and stops it when
                                            interrupted, terminated or when its input ends
+python -m tests.testbed.slurm --cores 64 --gpus 4   with hosts of 64 cores that jobs share
 python -m tests.testbed.slurm --accounting with a slurmdbd (sacct, accounts, QOS, limits)
 python -m tests.testbed.slurm --prepare    only downloads and unpacks Slurm and its accounting
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.testbed.debian import PackageError
+from tests.testbed.node_size import add_size_options, chosen_size
 from tests.testbed.slurm_accounting import prefix as accounting_prefix
 from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
 from tests.testbed.slurm_install import SUITE, check_release, prefix
@@ -38,6 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--suite", default=SUITE, choices=("bookworm", "trixie", "forky"), help="Debian's, for its Slurm"
     )
     parser.add_argument("--accounting", action="store_true", help="with a slurmdbd; for the Slurm of bookworm")
+    add_size_options(parser)
     parser.add_argument("--prepare", action="store_true", help="only download and unpack Slurm")
     parser.add_argument("--check", type=Path, metavar="PREFIX", help="only see whether pyslurm can be built against it")
     options = parser.parse_args(arguments)
@@ -48,14 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(prefix(options.suite))
             print(accounting_prefix())
         else:
-            _keep(options.hosts, options.suite, accounting=options.accounting)
+            _keep(options)
     except (PackageError, ClusterError) as error:
         print(f"testbed: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _keep(hosts: int, suite: str, *, accounting: bool) -> None:
+def _keep(options: argparse.Namespace) -> None:
     """Start a cluster and keep it until nobody needs it."""
     over = threading.Event()
 
@@ -69,7 +72,8 @@ def _keep(hosts: int, suite: str, *, accounting: bool) -> None:
     # Before the start, so that an early Ctrl-C still removes what was started.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end)
-    with SlurmCluster(hosts, suite=suite, accounting=accounting) as cluster:
+    node = chosen_size(options)
+    with SlurmCluster(options.hosts, suite=options.suite, accounting=options.accounting, node=node) as cluster:
         print(json.dumps(cluster.described()), flush=True)
         if not sys.stdin.isatty():
             threading.Thread(target=end_with_input, daemon=True).start()

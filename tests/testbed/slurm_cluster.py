@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from demo.ports import free_ports
+from tests.testbed.node_size import WHOLE, NodeSize
 from tests.testbed.slurm_accounting import prepare_accounting
-from tests.testbed.slurm_config import cluster_configuration
+from tests.testbed.slurm_config import cluster_configuration, gpu_configuration
 from tests.testbed.slurm_install import SUITE, installed
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class SlurmCluster:
         job_age: seconds for which the controller remembers ended jobs (MinJobAge).
         suite: Debian's suite whose Slurm it is, or the path below which one is installed.
         settings: lines to add to slurm.conf.
-        cpus: of each host, whatever the machine has.
+        node: size of each host.
         job_submit: text of a job_submit.lua.
         accounting: with a slurmdbd, and limits enforced; for the Slurm of `SUITE` alone.
 
@@ -75,7 +76,7 @@ class SlurmCluster:
         settings: str = "",
         job_submit: str = "",
         accounting: bool = False,
-        cpus: int = 1,
+        node: NodeSize = WHOLE,
     ) -> None:
         self.hosts = tuple(f"node{number:02d}" for number in range(1, hosts + 1))
         self._slurm = installed(suite)
@@ -88,7 +89,7 @@ class SlurmCluster:
         self._more: Mapping[str, str] = {}
         self._next_jobs = 10000
         try:
-            self._prepare(job_age, cpus)
+            self._prepare(job_age, node)
             if job_submit:
                 (self.directory / "job_submit.lua").write_text(job_submit)
                 settings += "JobSubmitPlugins=lua\n"
@@ -226,7 +227,7 @@ class SlurmCluster:
             raise ClusterError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
 
-    def _prepare(self, job_age: int, cpus: int) -> None:
+    def _prepare(self, job_age: int, node: NodeSize) -> None:
         self.directory.chmod(0o755)
         for name in ("log", "state", "nodes", "munge", "jobs", "sbin", *(f"nodes/{host}" for host in self.hosts)):
             (self.directory / name).mkdir(mode=0o755)
@@ -238,7 +239,12 @@ class SlurmCluster:
         names = ("slurmctld", *self.hosts)
         ports = dict(zip(names, free_ports(len(names)), strict=True))
         user = pwd.getpwuid(os.geteuid()).pw_name
-        self.config.write_text(cluster_configuration(self._slurm.plugins, self.directory, ports, user, job_age, cpus))
+        self.config.write_text(cluster_configuration(self._slurm.plugins, self.directory, ports, user, job_age, node))
+        if node.gpus:
+            (self.directory / "gpus").mkdir()
+            for number in range(node.gpus):
+                (self.directory / "gpus" / str(number)).symlink_to("/dev/null")  # Slurm wants a device
+            (self.directory / "gres.conf").write_text(gpu_configuration(self.directory, node.gpus))
         if not self._slurm.is_old:  # later versions look for control groups unless they are told
             (self.directory / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
 

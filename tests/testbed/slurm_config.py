@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["cluster_configuration"]
+    from tests.testbed.node_size import NodeSize
+
+__all__ = ["cluster_configuration", "gpu_configuration"]
 
 _COMMON = """\
 # Written by the testbed for one cluster; removed with it.
@@ -39,18 +41,20 @@ JobCompLoc={directory}/completions
 MinJobAge={job_age}
 MaxJobCount=100000
 SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
+SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU={core_memory}
 SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 KillWait=2
 SlurmdTimeout=5
+SlurmdParameters=config_overrides
 ReturnToService=2
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 
 def cluster_configuration(
-    plugins: Path, directory: Path, ports: Mapping[str, int], user: str, job_age: int, cpus: int = 1
+    plugins: Path, directory: Path, ports: Mapping[str, int], user: str, job_age: int, node: NodeSize
 ) -> str:
     """Return slurm.conf.
 
@@ -60,7 +64,7 @@ def cluster_configuration(
         ports: a port for "slurmctld" and for each host.
         user: name of the user that all daemons run as.
         job_age: seconds for which the controller remembers ended jobs.
-        cpus: of each host, whatever the machine has.
+        node: size of each host.
     """
     text = _COMMON.format(
         plugins=plugins,
@@ -69,10 +73,21 @@ def cluster_configuration(
         port=ports["slurmctld"],
         user=user,
         job_age=job_age,
+        core_memory=max(node.memory // node.cores, 1),
     )
+    sockets = 2 if node.cores % 2 == 0 else 1
+    size = f"Sockets={sockets} CoresPerSocket={node.cores // sockets} RealMemory={node.memory}"
+    if node.gpus:
+        size += f" Gres=gpu:{node.gpus}"
+    if node.gpus:
+        text += "GresTypes=gpu\n"
     return text + "".join(
-        f"NodeName={host} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory=512 "
-        "Feature=testbed,class-Testbed\n"
+        f"NodeName={host} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} {size} Feature=testbed,class-Testbed\n"
         for host, port in ports.items()
         if host != "slurmctld"
     )
+
+
+def gpu_configuration(directory: Path, gpus: int) -> str:
+    """Return gres.conf: every host's devices are the files `gpus/0`, `gpus/1` … of the cluster's folder."""
+    return "".join(f"Name=gpu File={directory}/gpus/{number}\n" for number in range(gpus))

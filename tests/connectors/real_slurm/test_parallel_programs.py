@@ -8,6 +8,7 @@ import pytest
 
 from tests.connectors.parallel_programs import ParallelProgramTests
 from tests.testbed.debian import PackageError
+from tests.testbed.node_size import NodeSize
 from tests.testbed.slurm_cluster import SlurmCluster
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.pool
 def cluster() -> Iterator[SlurmCluster]:
     """A cluster whose hosts have room for several ranks."""
     try:
-        cluster = SlurmCluster(hosts=4, cpus=3, settings="SlurmdParameters=config_overrides\n")
+        cluster = SlurmCluster(hosts=4, node=NodeSize(3, 1024, 0))
     except PackageError as error:
         pytest.skip(f"Debian's Slurm cannot be had here: {error}")
     with cluster:
