@@ -23,10 +23,11 @@ from cosched.connector.contract.hosts import HostsContract
 from cosched.connector.contract.job_life import JobLifeContract
 from cosched.connector.contract.recovery import CrashContract, RestartContract
 from cosched.connector.contract.reports import EventsContract, LookupContract
+from cosched.connector.contract.shared_hosts import SharedHostsContract
 from cosched.connector.contract.submit_many import SubmitManyContract
 from cosched.connector.contract.verbatim import VerbatimContract
 
-__all__ = ["Bench", "ConnectorContract"]
+__all__ = ["Bench", "ConnectorContract", "SharedHostsContract"]
 
 
 class ConnectorContract(
