@@ -140,7 +140,8 @@ class _CondorVerbs:
             named = ", ".join(f'"{machine}"' for machine in machines)
             slots = self._library.Collector().query(
                 self._library.AdType.Startd,
-                constraint=f"member(Machine, {{{named}}})" if machines else "true",
+                # A dynamic slot is another job's: its partitionable slot says what is left.
+                constraint=f"DynamicSlot =!= true{f' && member(Machine, {{{named}}})' if machines else ''}",
                 projection=[] if machines else _slot_attributes(job),
             )
             if why := why_idle(job, slots, classad2.ExprTree):

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector import Host
+from cosched.connector import Host, HostShare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -163,17 +163,25 @@ def _machine_host(
     usable = [slot for slot in slots if not _why_unavailable(slot)]
     named = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
     memory, cores, gpus = (_largest(slots, resource) for resource in ("Memory", "Cpus", "GPUs"))
-    host = Host(name, named, memory=memory, cores=cores, gpus=gpus)
+    host = Host(name, named, memory=memory, cores=cores, gpus=gpus, others=_others_share(slots, ours))
     if not usable:
         return replace(host, up=False, reason=_why_unavailable(slots[0]))
     foreign = [slot for slot in usable if _is_foreign(slot, ours)]
     rest = [slot for slot in usable if slot not in foreign]
     parted = any(slot.get("PartitionableSlot") is True for slot in usable)
     # Of a partitionable slot counts what is left of it, with what our own jobs have of it now.
-    if requirements.met_by(rest) if parted else rest:
+    claimed = not (requirements.met_by(rest) if parted else rest)
+    if not claimed and host.others == HostShare():
         return host
     owners = sorted({str(slot.get("RemoteOwner", "")) for slot in foreign} - {""})
-    return replace(host, reason=f"claimed by {', '.join(owners) or 'others'}", claimed=True)
+    return replace(host, reason=f"claimed by {', '.join(owners) or 'others'}", claimed=claimed)
+
+
+def _others_share(slots: Iterable[Mapping[str, Any]], ours: Ours) -> HostShare:
+    """Return what foreign jobs hold of a machine's partitionable slots."""
+    held = [slot for slot in slots if slot.get("DynamicSlot") is True and _is_foreign(slot, ours)]
+    memory, cores, gpus = (sum(int(slot.get(name, 0)) for slot in held) for name in ("Memory", "Cpus", "GPUs"))
+    return HostShare(memory, cores, gpus)
 
 
 def _largest(slots: Sequence[Mapping[str, Any]], resource: str) -> int | None:

@@ -45,6 +45,11 @@ _PINNED_EXPRESSION = 'TARGET.Machine == "$(CoschedHost)"'
 # HTCondor begins a job that lost its host again by itself, also while no cosched is there to prevent it. A job's starts
 # are counted late and forgotten by a scheduler that crashes; its shadows are counted durably before they start.
 _BEGUN_ONCE = "(NumShadowStarts ?: 0) == 0"
+# A scheduler would start a job in the slot that was cut for a larger one, and hold all of that for it.
+_CUT_TO_SIZE = (
+    "(TARGET.DynamicSlot =!= true || (TARGET.Cpus == RequestCpus && (TARGET.GPUs ?: 0) == (RequestGPUs ?: 0) && "
+    "TARGET.Memory <= quantize(RequestMemory, {1024})))"
+)
 _LATE_MACROS = re.compile(r"\$\(DOLLAR\)\((ProcId|ClusterId|Node)\)")
 
 
@@ -168,10 +173,11 @@ def describe(launch: Launch, settings: CondorSettings, attempts: CondorAttemptFo
         "job_lease": settings.job_lease,
         "keep_claim": settings.keep_claim,
         "time_limit": limit,
+        "shared": launch.shared,
         "request_cpus": launch.cores or settings.request_cpus,
-        "request_memory": launch.memory or settings.request_memory,
+        "request_memory": bool(launch.memory) if launch.shared else launch.memory or settings.request_memory,
         "request_disk": settings.request_disk,
-        "request_gpus": launch.gpus or settings.request_gpus,
+        "request_gpus": bool(launch.gpus) if launch.shared else launch.gpus or settings.request_gpus,
     }
     # A user's own commands may use $(ProcId), which is the rank only where the attempt has the cluster for itself. And
     # HTCondor starts all jobs of the parallel universe of one cluster together.
@@ -228,6 +234,11 @@ def _process_items(
     count = 1 if is_parallel(launch, settings) else launch.count
     hosts = launch.hosts if launch.hosts and count == launch.count else ("",) * count
     deadline = shown_deadline(launch)
+    sizes = (
+        {"CoschedCores": str(launch.cores), "CoschedMemory": str(launch.memory), "CoschedGpus": str(launch.gpus)}
+        if launch.shared
+        else {}
+    )
     for rank, host in enumerate(hosts):
         yield {
             "CoschedAttemptId": safe(launch.attempt, "the attempt"),
@@ -241,6 +252,7 @@ def _process_items(
             "CoschedHost": safe(host, _HOST_NAME),
             "CoschedRank": str(rank),
             "CoschedProcesses": str(count),
+            **sizes,
         }
 
 
@@ -270,12 +282,13 @@ def _environment_value(launch: Launch, settings: CondorSettings) -> SafeValue:
 
 
 def _own_requirements(launch: Launch, settings: CondorSettings) -> str:
-    if not launch.hosts:
-        return _BEGUN_ONCE
-    if not is_parallel(launch, settings):
-        return f"{_PINNED_EXPRESSION} && {_BEGUN_ONCE}"
-    names = ", ".join(f'"{safe(host, _HOST_NAME)}"' for host in launch.hosts)
-    return f"member(TARGET.Machine, {{{names}}}) && {_BEGUN_ONCE}"
+    parts = [_CUT_TO_SIZE] if launch.shared else []
+    if launch.hosts and is_parallel(launch, settings):
+        names = ", ".join(f'"{safe(host, _HOST_NAME)}"' for host in launch.hosts)
+        parts.append(f"member(TARGET.Machine, {{{names}}})")
+    elif launch.hosts:
+        parts.append(_PINNED_EXPRESSION)
+    return " && ".join([*parts, _BEGUN_ONCE])
 
 
 def _time_limit_expression(limit: int) -> str:

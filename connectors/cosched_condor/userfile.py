@@ -18,9 +18,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.connector import HostShare
 from cosched.connector.userfiles import UserFileOrigin, UserJob
 from cosched.connector.values import NativeDescription, check_native_description
 from cosched.errors import UserError
+from cosched.sizes import parse_memory
 from cosched_condor import userfile_interpreter
 from cosched_condor.submit_commands import check_command, is_known_command
 
@@ -193,9 +195,23 @@ def _job(commands: Mapping[str, str], place: int, origin: UserFileOrigin) -> Use
         hosts=_hosts(lower, universe, origin),
         directory=str(folder.absolute()),
         environment=_environment(lower.get("getenv", ""), origin),
+        needs=_needs(settings),
         array=(place, _at_most(lower.get("max_materialize", ""), origin)),
         requests=tuple(_cosched_requests(commands, origin)),
     )
+
+
+def _needs(settings: Mapping[str, str]) -> HostShare:
+    """Return what a job takes of its host; 0 for what it does not say, or says by an expression."""
+    memory = 0
+    with contextlib.suppress(UserError):
+        memory = parse_memory(settings.get("request_memory", ""))
+    cores, gpus = (settings.get(name, "") for name in ("request_cpus", "request_gpus"))
+    return HostShare(memory, _whole(cores), _whole(gpus))
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else 0
 
 
 def _at_most(text: str, origin: UserFileOrigin) -> int:

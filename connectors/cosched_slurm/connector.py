@@ -24,7 +24,7 @@ from cosched_slurm.job_script import (
     sbatch_arguments,
 )
 from cosched_slurm.jobs import JobRecord, commented_uuid, job_records, start_diagnosis
-from cosched_slurm.nodes import busy_nodes, cluster_hosts
+from cosched_slurm.nodes import allocated_processors, cluster_hosts
 from cosched_slurm.owners import OwnerAccount, owner_account, without_forged_names
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
 from cosched_slurm.pyslurm_client import PyslurmClient
@@ -45,8 +45,8 @@ __all__ = ["SlurmConnector"]
 class SlurmConnector:
     """Drives a Slurm cluster. Methods may be called from different threads.
 
-    An attempt is one batch job on exactly its hosts, which it has for itself, and whose comment carries its UUID; or an
-    element of an array, where Slurm chooses the hosts and several left together.
+    An attempt is one batch job on exactly its hosts, which it has for itself unless it shares them, and whose comment
+    carries its UUID; or an element of an array, where Slurm chooses the hosts and several left together.
     """
 
     name = "slurm"
@@ -75,7 +75,7 @@ class SlurmConnector:
         Where partition and reservation are set, only their nodes are returned.
         """
         rows, own = self._slurm.nodes(), self._settings.reservation
-        foreign = self._foreign_jobs.claims(busy_nodes(rows) - self._job_watch.hosts())
+        foreign = self._foreign_jobs.claims(self._job_watch.unexplained(allocated_processors(rows)))
         reserved = self._commands.reservation(own) if own else None
         return cluster_hosts(rows, self._settings.partition, self._settings.host_class, foreign, reserved)
 
@@ -321,8 +321,11 @@ class SlurmConnector:
         if self._attempts.fenced(launch.attempt):
             self.cancel(launch.attempt)  # by its comment: the number is the word of sbatch, which is its owner's
             self._attempts.refuse_fenced(launch.attempt)
+        processors = dict.fromkeys(launch.hosts, launch.cores) if launch.shared else None
         self._job_watch.follow(
-            JobRecord(launch.attempt, process_count(launch), job, JobState.QUEUED, hosts=launch.hosts)
+            JobRecord(
+                launch.attempt, process_count(launch), job, JobState.QUEUED, hosts=launch.hosts, processors=processors
+            )
         )
         return job
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from cosched.connector import HostShare
+from cosched_slurm.allocations import node_shares
 from cosched_slurm.jobs import commented_uuid, node_names, plain_number, state_words
 
 if TYPE_CHECKING:
@@ -28,19 +30,21 @@ _OCCUPYING_STATES = {
 
 @dataclass(frozen=True, slots=True)
 class ForeignClaim:
-    """Claim of a foreign job on a host.
+    """Claim of foreign jobs on a host.
 
     Attributes:
-        reason: the job and its owner, for people.
+        reason: the longest job and its owner, for people.
         until: end of its time limit, epoch seconds; None without one.
+        share: what all of them hold of the host; nothing where Slurm does not say: it may be all.
     """
 
     reason: str
     until: float | None
+    share: HostShare = field(default_factory=HostShare)
 
 
 def foreign_claims(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool]) -> dict[str, ForeignClaim]:
-    """Return the claim on each host of foreign jobs, that of the longest job.
+    """Return the claim of foreign jobs on each host.
 
     Args:
         rows: jobs in Slurm's JSON of any version.
@@ -56,12 +60,22 @@ def foreign_claims(rows: Iterable[Mapping[str, Any]], ours: Callable[[str], bool
         job = plain_number(row.get("job_id"))
         owner = row.get("user_name") or "others"
         until = None if _has_no_time_limit(row) else plain_number(row.get("end_time")) or None
-        claim = ForeignClaim(f"taken by job {int(job or 0)} of {owner}", until)
+        reason = f"taken by job {int(job or 0)} of {owner}"
+        held = node_shares(row)
         for name in node_names(str(row.get("nodes") or "")):
-            before = found.get(name)
-            if before is None or (claim.until or float("inf")) > (before.until or float("inf")):
-                found[name] = claim
+            claim = ForeignClaim(reason, until, HostShare() if held is None else held.get(name, HostShare()))
+            found[name] = _joined(found[name], claim) if name in found else claim
     return found
+
+
+def _joined(one: ForeignClaim, other: ForeignClaim) -> ForeignClaim:
+    """Return the claim of the longer job, with the shares of both."""
+    longest = max((one, other), key=lambda claim: claim.until or float("inf"))
+    mine, theirs = one.share, other.share
+    if HostShare() in (mine, theirs):
+        return replace(longest, share=HostShare())
+    both = HostShare(mine.memory + theirs.memory, mine.cores + theirs.cores, mine.gpus + theirs.gpus)
+    return replace(longest, share=both)
 
 
 def _has_no_time_limit(row: Mapping[str, Any]) -> bool:

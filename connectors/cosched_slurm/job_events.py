@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,12 @@ class _FollowedJob:
     change: int = -1
     reported: JobReport | None = None
 
+    @property
+    def runs(self) -> bool:
+        """Return whether Slurm has begun it, as far as is known."""
+        running = JobState.RUNNING
+        return self.record.state is running or (self.reported is not None and self.reported.state is running)
+
 
 class JobWatch:
     """Follows the attempts of a spool.
@@ -134,10 +141,21 @@ class JobWatch:
         with self._guard:
             self._followed.setdefault(record.attempt, _FollowedJob(record))
 
-    def hosts(self) -> set[str]:
-        """Return the hosts of the jobs that are followed."""
+    def unexplained(self, allocated: Mapping[str, int | None]) -> set[str]:
+        """Return the busy nodes on which foreign jobs may run.
+
+        Args:
+            allocated: processors that jobs hold of each busy node; None where Slurm does not say.
+        """
+        whole: set[str] = set()
+        held: Counter[str] = Counter()
         with self._guard:
-            return {host for job in self._followed.values() for host in job.record.hosts}
+            for job in self._followed.values():
+                if job.record.processors is None:
+                    whole.update(job.record.hosts)
+                elif job.runs:
+                    held.update(job.record.processors)
+        return {name for name, count in allocated.items() if name not in whole and (not count or count != held[name])}
 
     def wait(self, timeout: float) -> list[JobReport]:
         """Return new reports, waiting up to `timeout` seconds for one.

@@ -7,13 +7,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.connector import SafeValue, parallel, safe
+from cosched.connector import HostShare, SafeValue, parallel, safe
 from cosched.connector.launches import shown_application, shown_deadline
 from cosched.connector.templating import render
 from cosched.errors import UserError
+from cosched_slurm.allocations import gpu_count
 from cosched_slurm.jobs import job_comment
 from cosched_slurm.owners import account_name
 from cosched_slurm.sbatch_options import check_user_option
+from cosched_slurm.script_needs import SIZE_OPTIONS, script_needs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,7 +127,7 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
         application=shown_application(launch),
     )
     given = {
-        **_default_options(own, folder, settings),
+        **_default_options(own, launch, folder, settings),
         **own,
         "job-name": safe(launch.name, "the task's name"),
         "comment": safe(comment, "the comment"),
@@ -136,23 +138,41 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
     }
     if settings.identity == "account":
         given["account"] = account_name(launch.owner)
-    if launch.memory:
-        given["mem"] = f"{launch.memory}M"
-    if launch.cores:
-        given["mincpus"] = str(launch.cores)  # of each node; the job has all of them
-    if launch.gpus:
-        given["gres"] = ",".join(filter(None, (given["gres"], f"gpu:{launch.gpus}")))
     if launch.native is None:
         ranks = launch.processes_per_host
         given |= {"ntasks": str(count * ranks), "ntasks-per-node": str(ranks)}
+        if launch.shared and ranks > launch.cores:
+            own |= {"overcommit": ""}  # else Slurm would give each rank a core
+    given |= _size_options(launch, given)
     named = [f"--{option}={value}" for option, value in given.items() if value]
     flags = [f"--{option}" for option, value in own.items() if not value]
-    return ["--exclusive", "--no-requeue", *named, *flags]
+    return [*([] if launch.shared else ["--exclusive"]), "--no-requeue", *named, *flags]
 
 
-def _default_options(own: Mapping[str, str], folder: Path, settings: SlurmSettings) -> dict[str, str]:
+def _size_options(launch: Launch, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the options that say what the job takes of each host.
+
+    The words of a user's own file stand where they say the same.
+    """
+    if not (launch.memory or launch.cores or launch.gpus):
+        return {}
+    own = None if launch.native is None else script_needs(launch.native.settings, str(launch.count))
+    asked = own or HostShare()
+    found: dict[str, str] = {}
+    if launch.memory and launch.memory != asked.memory:
+        found |= {**dict.fromkeys(SIZE_OPTIONS["memory"], ""), "mem": f"{launch.memory}M"}
+    if launch.cores and launch.cores != asked.cores:
+        found |= {**dict.fromkeys(SIZE_OPTIONS["cores"], ""), "mincpus": str(launch.cores)}
+    if launch.gpus != asked.gpus and (launch.gpus or launch.shared):
+        others = _without_gpus(given["gres"]) if launch.shared else given["gres"]
+        gpus = f"gpu:{launch.gpus}" if launch.gpus else ""
+        found |= {**dict.fromkeys(SIZE_OPTIONS["gpus"], ""), "gres": ",".join(filter(None, (others, gpus)))}
+    return found
+
+
+def _default_options(own: Mapping[str, str], launch: Launch, folder: Path, settings: SlurmSettings) -> dict[str, str]:
     """Return the options that hold where the user's own file does not set them."""
-    memory = any(name.startswith("mem-per-") for name in own)
+    memory = launch.shared or any(name.startswith("mem-per-") for name in own)
     return {
         "output": safe(str(folder / "slurm.log"), "the spool"),
         "mem": "" if memory else "0",  # all of the host's
@@ -160,8 +180,12 @@ def _default_options(own: Mapping[str, str], folder: Path, settings: SlurmSettin
         "account": settings.account,
         "qos": settings.qos,
         "reservation": settings.reservation,
-        "gres": settings.gres,
+        "gres": _without_gpus(settings.gres) if launch.shared else settings.gres,
     }
+
+
+def _without_gpus(gres: str) -> str:
+    return ",".join(part for part in gres.split(",") if not gpu_count(part.removeprefix("gres:")))
 
 
 def _user_options(launch: Launch) -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector import JobState
 from cosched.connector.interface import StartDiagnosis, StartVerdict
+from cosched_slurm.allocations import node_shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -120,6 +121,7 @@ class JobRecord:
         exit_code: 128 + n for signal n; None before the end.
         reason: Slurm's words where it did not end well.
         hosts: its nodes, in Slurm's order.
+        processors: how many it holds of each; None where it has its nodes whole, or Slurm does not say.
         waits: Slurm's word for why a job that is pending has not begun ("Licenses"); empty where it names nothing.
         vanished: whether Slurm shows other elements of its array and not this one, as after a cancel before its begin.
     """
@@ -133,6 +135,7 @@ class JobRecord:
     exit_code: int | None = None
     reason: str = ""
     hosts: tuple[str, ...] = ()
+    processors: Mapping[str, int] | None = None
     waits: str = ""
     vanished: bool = False
 
@@ -279,6 +282,7 @@ def record_of_row(row: Mapping[str, Any], attempt: str, count: int, job: str) ->
     state = job_state(states, why)
     over = state.final or state is JobState.EVICTED
     described = str(row.get("state_description") or "")
+    shares = node_shares(row)
     reasons = [word for word in ("+".join(states).lower(), why, described) if word and word != "None"]
     has_begun = over or state in (JobState.RUNNING, JobState.HELD)  # before that it is Slurm's own guess
     return JobRecord(
@@ -291,6 +295,7 @@ def record_of_row(row: Mapping[str, Any], attempt: str, count: int, job: str) ->
         exit_code=_exit_code(row.get("exit_code")) if state in (JobState.COMPLETED, JobState.FAILED) else None,
         reason="" if state in (JobState.COMPLETED, JobState.RUNNING) else ": ".join(reasons),
         hosts=node_names(str(row.get("nodes") or "")),
+        processors=None if shares is None else {name: share.cores for name, share in shares.items()},
         waits=_waits_for(why, described) if "PENDING" in states else _STARTING,
     )
 

@@ -5,11 +5,11 @@ Start at `cluster_hosts`; `parse_reservation` reads the reservation that cosched
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector import ConnectorError, Host
+from cosched.connector import ConnectorError, Host, HostShare
+from cosched_slurm.allocations import gpu_count
 from cosched_slurm.jobs import node_names, state_words
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from cosched_slurm.foreign_jobs import ForeignClaim
 
-__all__ = ["NodeReservation", "busy_nodes", "cluster_hosts", "parse_reservation"]
-_GPUS = re.compile(r"(?:^|,)gpu(?::[^:,(]*[^:,(\d][^:,(]*)?(?::(\d+))?(?=$|[,(])")
+__all__ = ["NodeReservation", "allocated_processors", "cluster_hosts", "parse_reservation"]
+
 _BASE_STATES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
 # Flags beside a base state that keep no job away.
 _HARMLESS_FLAGS = ("COMPLETING", "PLANNED", "CLOUD", "DYNAMIC_NORM", "DYNAMIC_FUTURE", "POWERED_UP", "BLOCKED")
@@ -53,10 +53,12 @@ def parse_reservation(text: str) -> NodeReservation:
     return NodeReservation(fields["ReservationName"], nodes, fields.get("State") == "ACTIVE")
 
 
-def busy_nodes(rows: Iterable[Mapping[str, Any]]) -> set[str]:
-    """Return the names of the nodes with jobs of any user."""
+def allocated_processors(rows: Iterable[Mapping[str, Any]]) -> dict[str, int | None]:
+    """Return how many processors jobs of any user hold on each busy node; None where Slurm does not say."""
     return {
-        str(row.get("name") or "") for row in rows if {"ALLOCATED", "MIXED"}.intersection(state_words(row.get("state")))
+        str(row.get("name") or ""): _whole(row.get("alloc_cpus"))
+        for row in rows
+        if {"ALLOCATED", "MIXED"}.intersection(state_words(row.get("state")))
     }
 
 
@@ -95,21 +97,15 @@ def cluster_hosts(
             claimed=claim is not None,
             free_at=None if claim is None else claim.until,
             memory=_whole(row.get("real_memory")),
-            cores=_whole(row.get("cpus")),
-            gpus=_gpus(row.get("gres")),
+            cores=_whole(row.get("effective_cpus")) or _whole(row.get("cpus")),
+            gpus=gpu_count(row.get("gres")),
+            others=HostShare() if claim is None else claim.share,
         )
     return [found[name] for name in sorted(found)]
 
 
 def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
-
-
-def _gpus(gres: object) -> int | None:
-    """Return the number of GPUs in a node's generic resources, such as "gpu:a100:2(S:0),tmp:5"."""
-    if not isinstance(gres, str):
-        return None
-    return sum(int(match[1] or 1) for match in _GPUS.finditer(gres))
 
 
 def _host_class(features: list[str], prefix: str) -> str:

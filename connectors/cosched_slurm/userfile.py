@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.connector import HostShare
 from cosched.connector.array_indices import parse_array
 from cosched.connector.userfiles import UserFileOrigin, UserJob
 from cosched.connector.values import NativeDescription, check_native_description, safe
@@ -23,6 +24,7 @@ from cosched_slurm.sbatch_options import (
     parse_time_limit,
     takes_value,
 )
+from cosched_slurm.script_needs import script_needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -79,6 +81,7 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
     options, requests = _directives(text, origin)
     settings = {name: value for name, value in options.items() if name in USER_OPTIONS}
     hosts, settings = _host_count(options, settings)
+    needs = script_needs(settings, hosts)
     job = UserJob(
         NativeDescription("slurm", settings, text),
         command=(str(origin.folder / origin.name),),
@@ -88,6 +91,8 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
         environment=_environment(options.get("export"), origin.environment),
         time_limit=parse_time_limit(options["time"]) if "time" in options else None,
         begin=parse_begin(options["begin"]) if "begin" in options else "",
+        needs=needs or HostShare(),
+        whole_hosts=needs is None or "exclusive" in options,
         requests=(*requests, *((("no-requeue", ""),) if "no-requeue" in options else ())),
     )
     jobs = [job] if "array" not in options else list(_array_tasks(job, *parse_array(options["array"])))

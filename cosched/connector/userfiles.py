@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
+from cosched.connector.interface import HostShare
 from cosched.connector.registry import GROUP
 from cosched.errors import UserError
 
@@ -67,6 +68,8 @@ class UserJob:
         environment: additions to its environment.
         time_limit: seconds after which the manager may end it.
         begin: time before which it may not start, as `cosched task submit --begin` takes it; empty: at once.
+        needs: what it takes of each host; 0 for what it does not say.
+        whole_hosts: whether it wants its hosts for itself.
         array: its index, and how many jobs of its array may run at once (0: all); None for a job by itself.
         requests: to cosched, by the names of the options of `cosched task submit`, in order.
     """
@@ -79,6 +82,8 @@ class UserJob:
     environment: Mapping[str, str] = field(default_factory=dict)
     time_limit: float | None = None
     begin: str = ""
+    needs: HostShare = field(default_factory=HostShare)
+    whole_hosts: bool = False
     array: tuple[int, int] | None = None
     requests: tuple[tuple[str, str], ...] = ()
 

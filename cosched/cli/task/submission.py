@@ -308,6 +308,9 @@ def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[Tas
         retries=options.retries or requests.get("retries", ""),
         requeue="no-requeue" not in requests if options.requeue is None else options.requeue,
         priority=options.priority or requests.get("priority", ""),
+        memory=options.memory or (f"{job.needs.memory}M" if job.needs.memory else ""),
+        cores=options.cores or str(job.needs.cores or ""),
+        gpus=options.gpus or str(job.needs.gpus or ""),
     )
     request, note = request_of(chosen, () if chosen.application else ("/bin/true",), now)
     limit = request.time_limit if options.time_limit else job.time_limit

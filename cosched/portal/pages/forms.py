@@ -321,4 +321,7 @@ def _uploaded_request(
         retries=form.retries or _whole(requests.get("retries", ""), "retries"),
         requeue=form.requeue and "no-requeue" not in requests,
         priority=form.priority or _priority(requests.get("priority", "")),
+        memory=form.memory or job.needs.memory,
+        cores=form.cores or job.needs.cores,
+        gpus=form.gpus or job.needs.gpus,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector import ConnectorError, Host
+from cosched.connector import ConnectorError, Host, HostShare
 from cosched_condor.machines import JobRequirements, OwnClusters, pool_hosts, slot_projection
 
 if TYPE_CHECKING:
@@ -38,10 +39,19 @@ def test_a_partitionable_slot_is_claimed_when_too_little_of_it_is_left() -> None
     }
     part = {"Machine": "a", "DynamicSlot": True, "Cpus": 6, "Memory": 1000, "State": "Claimed"}
     host = Host("a", memory=2000, cores=8, gpus=0)
-    assert _hosts([whole, {**part, "JobId": "8.0"}], Cpus=2) == [host]
-    assert _hosts([whole, {**part, "JobId": "8.0"}], Cpus=4)[0].claimed
+    foreign = {**part, "JobId": "8.0", "RemoteOwner": "eve@pool"}
+    held = replace(host, reason="claimed by eve@pool", others=HostShare(1000, 6))
+    assert _hosts([whole, foreign], Cpus=2) == [held]
+    assert _hosts([whole, foreign], Cpus=4) == [replace(held, claimed=True)]
     assert _hosts([whole, {**part, "JobId": "7.0"}], Cpus=8, Memory=2000) == [host]
     assert _hosts([whole, {**part, "JobId": "7.0"}], GPUs=1)[0].claimed
+
+
+def test_foreign_jobs_hold_their_dynamic_slots_together() -> None:
+    whole: dict[str, object] = {"Machine": "a", "PartitionableSlot": True, "Cpus": 50, "TotalSlotCpus": 64}
+    part = {"Machine": "a", "DynamicSlot": True, "State": "Claimed", "Memory": 100, "GPUs": 1}
+    slots = [whole, *({**part, "Cpus": cores, "JobId": job} for cores, job in ((8, "8.0"), (4, "7.0"), (2, "9.0")))]
+    assert _hosts(slots)[0].others == HostShare(200, 10, 2)
 
 
 def test_a_job_may_have_the_largest_slot_of_a_machine() -> None:

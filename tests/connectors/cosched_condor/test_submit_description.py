@@ -55,6 +55,26 @@ def test_a_group_has_what_it_needs_on_each_host(attempts: CondorAttemptFolders) 
     assert not lines & set(_describe(attempts, _launch()).text.splitlines())
 
 
+def test_launches_of_different_sizes_that_share_hosts_share_a_cluster(attempts: CondorAttemptFolders) -> None:
+    one, two = (
+        _describe(attempts, replace(_launch(), shared=True, memory=memory, cores=cores, gpus=1))
+        for memory, cores in ((4096, 8), (512, 1))
+    )
+    assert one.text == two.text
+    assert {"request_cpus = $(CoschedCores)", "request_gpus = $(CoschedGpus)"} <= set(one.text.splitlines())
+    assert [(each.items[0]["CoschedCores"], each.items[1]["CoschedMemory"]) for each in (one, two)] == [
+        ("8", "4096"),
+        ("1", "512"),
+    ]
+
+
+def test_a_shared_launch_takes_what_it_says_and_not_what_the_settings_say(attempts: CondorAttemptFolders) -> None:
+    settings = CondorSettings.read({"spool": str(attempts.root), "request_gpus": 1, "request_memory": 4096})
+    lines = describe(replace(_launch(), shared=True, cores=2), settings, attempts).text.splitlines()
+    assert not [line for line in lines if line.startswith(("request_gpus", "request_memory"))]
+    assert "keep_claim_idle = 0" in lines
+
+
 def test_a_group_is_pinned(attempts: CondorAttemptFolders) -> None:
     described = _describe(attempts, _launch())
     line = 'requirements = TARGET.Machine == "$(CoschedHost)" && (NumShadowStarts ?: 0) == 0'

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
+from cosched.connector import HostShare
 from cosched.connector.userfiles import UserFileOrigin, UserJob
 from cosched.errors import UserError
 from cosched_condor import userfile
@@ -40,6 +41,19 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     }
     assert dict(job.requests) == requests
     assert (job.environment, job.directory, job.hosts) == ({"A": "1", "AC": "3"}, str(tmp_path / "run"), "")
+
+
+@pytest.mark.parametrize(
+    ("commands", "needs"),
+    [
+        ("request_cpus = 4\nrequest_memory = 2 GB\nrequest_gpus = 1", HostShare(2048, 4, 1)),
+        ("request_memory = 1500", HostShare(1500)),
+        ("request_cpus = 1 + 1\nrequest_memory = MY.Size", HostShare()),
+    ],
+)
+def test_what_a_job_requests_is_what_its_task_takes_of_a_host(tmp_path: Path, commands: str, needs: HostShare) -> None:
+    (job,) = _read(tmp_path, f"executable = /bin/true\n{commands}\nqueue\n")
+    assert job.needs == needs
 
 
 def test_jobs_that_are_made_late_are_an_array_of_which_so_many_run_at_once(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from cosched.connector import Host, JobState
 from cosched_slurm.foreign_jobs import foreign_claims
 from cosched_slurm.jobs import job_records
-from cosched_slurm.nodes import busy_nodes, cluster_hosts
+from cosched_slurm.nodes import allocated_processors, cluster_hosts
 
 VERSIONS = ("22.05", "24.11", "26.05")
 
@@ -73,7 +73,7 @@ def test_nodes_mean_the_same_in_every_version(version: str) -> None:
         Host("node03", "Testbed", up=False, reason="drain: new memory", cores=1),
     ]
     assert not cluster_hosts(rows, "other", "")
-    assert busy_nodes(rows) == {"node01"}
+    assert set(allocated_processors(rows)) == {"node01"}
 
 
 def test_what_a_job_may_have_of_a_node_is_known() -> None:

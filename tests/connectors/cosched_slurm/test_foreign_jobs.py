@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from cosched.connector import HostShare
 from cosched_slurm.foreign_jobs import ForeignClaim, ForeignJobs, foreign_claims
 from cosched_slurm.jobs import job_comment
 
@@ -44,6 +47,42 @@ def test_the_longest_claim_counts() -> None:
     endless = {**OLD, "job_id": 7, "end_time": 0}
     assert foreign_claims([endless, OLD], lambda _: True)["n1"].reason == "taken by job 7 of eve"
     assert foreign_claims([OLD, endless], lambda _: True)["n1"].until is None
+
+
+# As squeue of 22.05.8 and of 24.11.5 printed them, without the fields that nobody reads; one core has two threads.
+_CORES_OF_22 = {
+    "job_resources": {
+        "allocated_nodes": [
+            {"nodename": "n1", "memory_allocated": 100, "sockets": {"0": {"cores": {"0": "allocated"}}}},
+            {"nodename": "n2", "memory_allocated": 200, "sockets": {"1": {"cores": {"4": "allocated"}}}},
+        ]
+    },
+    "tres_alloc_str": "cpu=4,mem=300M,node=2,billing=4",
+    "gres_detail": ["gpu:2(IDX:0-1)", "gpu:a100:1(IDX:3)"],
+}
+_CORES_OF_24 = {
+    "job_resources": {
+        "nodes": {
+            "allocation": [
+                {"name": "n1", "memory": {"used": 0, "allocated": 100}, "cpus": {"count": 2, "used": 0}},
+                {"name": "n2", "memory": {"used": 0, "allocated": 200}, "cpus": {"count": 2, "used": 0}},
+            ]
+        },
+        "cpus": 4,
+    },
+    "gres_detail": ["gpu:2(IDX:0-1)", "gpu:a100:1(IDX:3)"],
+}
+
+
+@pytest.mark.parametrize("resources", [_CORES_OF_22, _CORES_OF_24])
+def test_jobs_hold_their_shares_together(resources: dict[str, Any]) -> None:
+    claims = foreign_claims([{**OLD, **resources}, {**OLD, **resources, "job_id": 9}], lambda _: True)
+    assert [claims[name].share for name in ("n1", "n2")] == [HostShare(200, 4, 4), HostShare(400, 4, 2)]
+
+
+def test_of_a_job_that_does_not_say_what_it_holds_all_is_taken() -> None:
+    claims = foreign_claims([{**OLD, **_CORES_OF_24}, {**OLD, "job_id": 9}], lambda _: True)
+    assert claims["n1"].share == HostShare()
 
 
 def test_slurm_is_asked_only_for_what_is_not_explained_and_not_again_at_once() -> None:

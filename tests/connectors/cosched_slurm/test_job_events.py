@@ -74,6 +74,21 @@ def test_a_good_run_is_told_by_its_stamps_without_asking(cluster: Cluster) -> No
     assert cluster.asked == asked
 
 
+def test_busy_nodes_are_explained_by_what_our_own_jobs_hold_of_them(cluster: Cluster) -> None:
+    watch = _watch(cluster)
+    watch.wait(0)
+    busy: dict[str, int | None] = {"n1": 8, "n2": 64}
+    assert watch.unexplained(busy) == {"n1", "n2"}
+    watch.follow(replace(_record(JobState.QUEUED), hosts=("n1",), processors={"n1": 8}))
+    assert watch.unexplained(busy) == {"n1", "n2"}  # it has not begun: what runs there is another's
+    cluster.stamp("a", "began.0", "901.5 4711 1\n")
+    watch.wait(0)
+    assert watch.unexplained(busy) == {"n2"}
+    assert watch.unexplained({"n1": 9}) == watch.unexplained({"n1": None}) == {"n1"}
+    watch.follow(replace(_record(JobState.QUEUED, "whole"), hosts=("n2",)))
+    assert watch.unexplained(busy) == set()
+
+
 def test_a_bad_end_is_asked_for(cluster: Cluster) -> None:
     watch = _watch(cluster)
     watch.wait(0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import Launch
+from cosched.connector.values import NativeDescription
 from cosched.errors import UserError
 from cosched_slurm.job_script import ArrayShape, array_arguments, array_shape, job_script, sbatch_arguments
 from cosched_slurm.jobs import commented_uuid
@@ -48,6 +49,38 @@ def test_a_group_is_pinned_and_has_its_hosts_for_itself(attempts: SlurmAttemptFo
 def test_a_group_has_what_it_needs_on_each_host(attempts: SlurmAttemptFolders) -> None:
     given = _options(attempts, replace(_launch(), memory=4096, cores=8, gpus=2), gres="tmp:5")
     assert {"--mem=4096M", "--mincpus=8", "--gres=tmp:5,gpu:2"} <= set(given)
+
+
+def test_a_shared_launch_takes_what_it_says_and_leaves_the_rest(attempts: SlurmAttemptFolders) -> None:
+    shared = replace(_launch(), shared=True, cores=8, processes_per_host=2)
+    given = _options(attempts, shared, gres="gpu:1,tmp:5")
+    assert {"--mincpus=8", "--ntasks-per-node=2", "--gres=tmp:5"} <= set(given)
+    assert not [option for option in given if option.startswith(("--exclusive", "--mem", "--overcommit"))]
+    given = _options(attempts, replace(shared, cores=1, memory=512, gpus=2), gres="gpu:1,tmp:5")
+    assert {"--mincpus=1", "--mem=512M", "--gres=tmp:5,gpu:2", "--overcommit"} <= set(given)
+
+
+@pytest.mark.parametrize(
+    ("settings", "size", "words"),
+    [
+        (
+            {"ntasks-per-node": "2", "cpus-per-task": "4", "mem-per-cpu": "1G", "gpus-per-node": "a100:2"},
+            (8192, 8, 2),
+            {"--ntasks-per-node=2", "--cpus-per-task=4", "--mem-per-cpu=1G", "--gpus-per-node=a100:2"},
+        ),
+        ({"cpus-per-task": "4", "mem": "1G"}, (2048, 6, 0), {"--mincpus=6", "--mem=2048M"}),
+        ({"gres": "gpu:v100:1,tmp:5"}, (0, 1, 1), {"--mincpus=1", "--gres=gpu:v100:1,tmp:5"}),
+        ({"gres": "gpu:v100:1,tmp:5"}, (0, 1, 3), {"--mincpus=1", "--gres=tmp:5,gpu:3"}),
+    ],
+)
+def test_words_of_a_users_script_stand_unless_its_task_takes_something_else(
+    attempts: SlurmAttemptFolders, settings: dict[str, str], size: tuple[int, int, int], words: set[str]
+) -> None:
+    memory, cores, gpus = size
+    launch = replace(_launch(hosts=("node01",)), native=NativeDescription("slurm", settings, "#!/bin/sh\n"))
+    given = _options(attempts, replace(launch, shared=True, memory=memory, cores=cores, gpus=gpus))
+    sizes = ("--mem", "--mincpus", "--cpus", "--ntasks", "--gres", "--gpus", "--exclusive")
+    assert {option for option in given if option.startswith(sizes)} == words
 
 
 def test_deadline_and_application_stand_in_the_comment_behind_the_attempt(attempts: SlurmAttemptFolders) -> None:
