@@ -1,6 +1,6 @@
 """Jobs that users submit to HTCondor themselves, behind the gate of etc/condor/50-cosched-adopt.conf.
 
-`CoschedAttempt` opens the gate for the machine in `CoschedMachine`; the end of `CoschedLease` opens it for all.
+`CoschedAttempt` opens the gate for the machines in `CoschedMachine`; the end of `CoschedLease` opens it for all.
 Start at `AdoptedJobs.release`.
 """
 
@@ -43,11 +43,15 @@ _PROJECTION = (
     "Args",
     "Arguments",
     "Iwd",
+    "JobUniverse",
+    "MinHosts",
+    "CoschedMachineCount",
     *(f"Cosched{name}" for name in _OPTIONS),
 )
 _KEY = re.compile(r'[^"\\#\s]+#\d+\.\d+#\d+\Z')  # as schedulers make a GlobalJobId
 _PARAMETER = "coschedset_"  # +CoschedSet_Scale = 2
 _WAITING = "(JobStatus == 1 || JobStatus == 5)"
+_PARALLEL = 11  # the universe
 
 
 class AdoptedJobs:
@@ -80,36 +84,46 @@ class AdoptedJobs:
 
         A try that is cut off leaves the gate closed, or a job that is found by its attempt.
         """
-        ads = self._queue(_named(launch.adopted))
+        ads = self._queue(job_ads.named(launch.adopted))
+        if not ads and self.ran_alone(launch.adopted):
+            return launch.adopted.split("#")[1]
         if not ads:
             raise _refused("the job is no longer in HTCondor's queue")
         ad, running = ads[0], job_ads.is_running(ads[0])
-        host = str(ad.get("RemoteHost", "")).rpartition("@")[2]
+        hosts = job_ads.hosts_of_ad(ad) if running else ()
         if ad.get("CoschedAttempt", launch.attempt) != launch.attempt:
             raise _refused("the job was let go for another attempt")
         if not running and not job_ads.is_idle(ad):
             raise _refused("the job is held by its user, or ends")
-        if running and launch.hosts and host not in launch.hosts:
-            raise _refused(f"the job runs on {host} by itself")
+        if running and launch.hosts and set(hosts) != set(launch.hosts):
+            raise _refused(f"the job runs on {', '.join(hosts)} by itself")
         starts = max(int(ad.get("NumJobStarts", 0)), int(ad.get("NumShadowStarts", 0)))
         marks = {
             "CoschedRank": "0",
             "CoschedCount": "1",
             "CoschedStarts": str(starts - 1 if running and starts else starts),
-            "CoschedMachine": f'"{launch.hosts[0] if launch.hosts else "any"}"',
+            **({} if running else _host_count(ad, max(launch.count, 1))),
+            "CoschedMachine": f'"{",".join(launch.hosts) or "any"}"',
             "CoschedAttempt": f'"{launch.attempt}"',  # the last one: it is mark and key of the gate at once
         }
         state = "JobStatus == 2" if running else "JobStatus == 1"
         free = f'(CoschedAttempt is undefined || CoschedAttempt == "{launch.attempt}")'
-        marked = self._edit(f"{_named(launch.adopted)} && {free} && {state}", marks)
+        marked = self._edit(f"{job_ads.named(launch.adopted)} && {free} && {state}", marks)
         if not marked:
             raise _refused("the job changed while it was let go")
         return f"{ad['ClusterId']}.{ad['ProcId']}"
 
+    def ran_alone(self, key: str) -> bool:
+        """Return whether the history has a job that ran to its end for no attempt."""
+        return bool(self._client.call("history", **job_ads.ended_alone(key)))
+
     def retract(self, attempt: str, key: str) -> bool:
         """Take the mark off, which closes the gate; return whether none is left."""
-        ours = f'{_named(key)} && CoschedAttempt == "{attempt}"'
-        self._edit(f"{ours} && {_WAITING}", {"CoschedAttempt": "undefined"})
+        ours = f'{job_ads.named(key)} && CoschedAttempt == "{attempt}"'
+        waiting = self._queue(f"{ours} && {_WAITING}")
+        if waiting:
+            asked = _host_count(waiting[0], _asked_hosts(waiting[0]))
+            self._edit(f"{ours} && {_WAITING}", {**asked, "CoschedAttempt": "undefined"})
         return not self._queue(ours)
 
     def renew(self, until: float) -> None:
@@ -119,11 +133,11 @@ class AdoptedJobs:
     def abandon(self, key: str, reason: str) -> None:
         """Open a gate for ever, with a note in the job that says why."""
         note = '"{}"'.format(reason.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " "))
-        self._edit(_named(key), {"CoschedNote": note, "CoschedLease": "0"})
+        self._edit(job_ads.named(key), {"CoschedNote": note, "CoschedLease": "0"})
 
     def remove(self, key: str, reason: str) -> None:
         """Remove a job."""
-        done = self._client.call("act", action="Remove", constraint=_named(key), reason=reason)
+        done = self._client.call("act", action="Remove", constraint=job_ads.named(key), reason=reason)
         if done.get("TotalPermissionDenied") or done.get("TotalError"):
             raise ConnectorError("HTCondor lets cosched not remove a user's job: see QUEUE_SUPER_USERS", transient=True)
 
@@ -154,15 +168,25 @@ class AdoptedJobs:
         return edited
 
 
+def _is_parallel(ad: Mapping[str, Any]) -> bool:
+    return ad.get("JobUniverse") == _PARALLEL
+
+
+def _asked_hosts(ad: Mapping[str, Any]) -> int:
+    """Return the machine_count of a parallel job as it was submitted."""
+    return int(ad.get("CoschedMachineCount") or ad.get("MinHosts") or 1)
+
+
+def _host_count(ad: Mapping[str, Any], count: int) -> dict[str, str]:
+    """Return what gives a parallel job another number of hosts, and keeps its own; other jobs have none."""
+    if not _is_parallel(ad):
+        return {}
+    return {"CoschedMachineCount": str(_asked_hosts(ad)), "MinHosts": str(count), "MaxHosts": str(count)}
+
+
 def _refused(why: str) -> ConnectorError:
     """Return the error of a job that was certainly not let go."""
     return ConnectorError(why, transient=True, refused=True)
-
-
-def _named(key: str) -> str:
-    """Return the expression that selects the job of a GlobalJobId."""
-    cluster, _, process = key.split("#")[1].partition(".")
-    return f'ClusterId == {int(cluster)} && ProcId == {int(process)} && GlobalJobId == "{key}"'
 
 
 def _adoptable(ad: Mapping[str, Any]) -> AdoptableJob:
@@ -183,6 +207,7 @@ def _adoptable(ad: Mapping[str, Any]) -> AdoptableJob:
         options={
             name.lower(): str(given[f"cosched{name}".lower()]) for name in _OPTIONS if f"cosched{name}".lower() in given
         },
+        hosts=str(_asked_hosts(ad)) if _is_parallel(ad) else "",
         held=ad.get("JobStatus") == job_ads.HELD,
         running=job_ads.is_running(ad),
         report=job_ads.reports_of_ads([ad], []).get(str(marked)) if marked else None,

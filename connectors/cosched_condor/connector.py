@@ -146,6 +146,10 @@ class CondorConnector:
         """Move the end of all leases."""
         self._adopted.renew(until)
 
+    def ran_alone(self, key: str) -> bool:
+        """Return whether a user's own job ran to its end for no attempt, as the history has it."""
+        return self._adopted.ran_alone(key)
+
     def abandon(self, key: str, reason: str) -> None:
         """Let a user's own job run as any other; its attribute CoschedNote says why."""
         self._adopted.abandon(key, reason)

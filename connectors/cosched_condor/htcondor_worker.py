@@ -224,7 +224,8 @@ def _slot_attributes(job: Any) -> list[str]:
 
 def _literal_values(ad: Any) -> dict[str, Any]:
     """Return an ad's literal values; expressions and undefined values are left out."""
-    return {key: value for key, value in dict(ad).items() if isinstance(value, str | int | float | bool)}
+    # Undefined and error are whole numbers to Python, too: members of an enumeration.
+    return {key: value for key, value in dict(ad).items() if type(value) in (str, int, float, bool)}
 
 
 def _event_values(event: Any, log: str) -> dict[str, Any]:

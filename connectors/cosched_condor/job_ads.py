@@ -26,12 +26,15 @@ __all__ = [
     "attempt_report",
     "complete_attempts",
     "constraint",
+    "ended_alone",
+    "hosts_of_ad",
     "is_cut_off",
     "is_idle",
     "is_removed",
     "is_running",
     "is_withdrawn",
     "keeps_output",
+    "named",
     "rank_of",
     "reports_of_ads",
     "waits_for_release",
@@ -185,6 +188,21 @@ def constraint(attempts: Sequence[str]) -> str:
     return f"member(CoschedAttempt, {{{names}}})"
 
 
+def named(key: str) -> str:
+    """Return the expression that selects the job of a GlobalJobId."""
+    cluster, _, process = key.split("#")[1].partition(".")
+    return f'ClusterId == {int(cluster)} && ProcId == {int(process)} && GlobalJobId == "{key}"'
+
+
+def ended_alone(key: str) -> dict[str, Any]:
+    """Return the question to the history for a user's own job that completed for no attempt."""
+    return {
+        "constraint": f"{named(key)} && JobStatus == {COMPLETED} && CoschedAttempt is undefined",
+        "projection": PROJECTION,
+        "since": f"EnteredCurrentStatus < {int(key.rpartition('#')[2])}",
+    }
+
+
 def waits_for_release(ad: Mapping[str, Any]) -> bool:
     """Return whether the process is on hold until the connector releases it.
 
@@ -246,7 +264,7 @@ def reports_of_ads(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping
                 continue
             attempt = str(ad.get("CoschedAttempt", ""))
             counts[attempt] = int(ad.get("CoschedCount", 1))
-            process = replace(_process_of_ad(ad, left=left), host=_hosts_of_ad(ad))
+            process = replace(_process_of_ad(ad, left=left), host=",".join(hosts_of_ad(ad)))
             cluster, number, rank = int(ad["ClusterId"]), int(ad["ProcId"]), rank_of(ad)
             processes[attempt, cluster, number - rank][rank] = process
     # Of two clusters with one UUID the first is the job; the other was removed when it was noticed.
@@ -273,12 +291,12 @@ def rank_of(ad: Mapping[str, Any]) -> int:
     return int(ad.get("CoschedRank", ad["ProcId"]))
 
 
-def _hosts_of_ad(ad: Mapping[str, Any]) -> str:
+def hosts_of_ad(ad: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the machine of "slot1@machine", all of them for a job of the parallel universe."""
     slots = str(
         ad.get("AllRemoteHosts") or ad.get("RemoteHosts") or ad.get("RemoteHost") or ad.get("LastRemoteHost") or ""
     )
-    return ",".join(slot.rpartition("@")[2] for slot in slots.split(","))
+    return tuple(slot.rpartition("@")[2] for slot in slots.split(",") if slot)
 
 
 def _process_of_ad(ad: Mapping[str, Any], *, left: bool) -> CondorProcess:

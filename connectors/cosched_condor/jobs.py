@@ -150,7 +150,11 @@ class SchedulerJobs:
         """Return reports from the queue, and from the history for attempts with missing processes."""
         whole = job_ads.complete_attempts(queue)
         incomplete = [attempt for attempt in attempts if attempt not in whole]
-        reports = job_ads.reports_of_ads(queue, self._history(incomplete) if incomplete else [])
+        history = self._history(incomplete) if incomplete else []
+        reports = job_ads.reports_of_ads(queue, history)
+        for attempt in incomplete:
+            if attempt not in reports:
+                reports |= job_ads.reports_of_ads([], self._ran_alone(attempt))
         return {attempt: self.corrected(report) for attempt, report in reports.items()}
 
     def corrected(self, report: JobReport) -> JobReport:
@@ -223,6 +227,14 @@ class SchedulerJobs:
             since=self._since(attempts),
         )
         return self._owners.without_forged(found)
+
+    def _ran_alone(self, attempt: str) -> list[Mapping[str, Any]]:
+        """Return the ad of a user's own job that had ended when the attempt was to let it go."""
+        key = self._attempts.adopted_key(attempt)
+        if key is None:
+            return []
+        ads = self._client.call("history", **job_ads.ended_alone(key))
+        return [{**ad, "CoschedAttempt": attempt, "CoschedRank": 0, "CoschedCount": 1} for ad in ads]
 
     def _jobs_of(self, attempt: str) -> str:
         return f"{job_ads.constraint([attempt])} && {self._owners.selection(attempt)}"

@@ -84,8 +84,10 @@ def why_idle(job: Any, slots: Sequence[Any], parse: Callable[[str], Any]) -> str
 
 
 def _accepts(slot: Any, job: Any) -> bool:
+    if "Requirements" not in slot:  # all slots were asked for, by the names in the job's requirements alone
+        return True
     expression = slot.lookup("Requirements")
-    return expression is None or not hasattr(expression, "eval") or expression.eval(slot, job) is True
+    return not hasattr(expression, "eval") or expression.eval(slot, job) is True
 
 
 def _refusals(slot: Any, job: Any, parse: Callable[[str], Any]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from cosched.connector.interface import AdoptableJob
 from cosched.connector.spool import spool_faults, write_durably
 from cosched.errors import UserError
 from cosched_slurm.jobs import JobRecord, job_state, node_names, plain_number, record_of_row, state_words
+from cosched_slurm.past_jobs import numbered_record
 from cosched_slurm.userfile import cosched_requests
 
 if TYPE_CHECKING:
@@ -87,10 +88,12 @@ class AdoptedJobs:
     Args:
         commands: Slurm's.
         spool: folder of the attempts, where the marks are in a folder of their own.
+        completions: Slurm's completion file, if there is one.
     """
 
-    def __init__(self, commands: SlurmCommands, spool: Path) -> None:
+    def __init__(self, commands: SlurmCommands, spool: Path, completions: Path | None = None) -> None:
         self._commands = commands
+        self._completions = completions
         self._folder = spool / "adopted"
         self._guard = threading.RLock()  # between a look at the queue and what follows from it
         self._read: dict[str, _Mark] | None = None
@@ -135,6 +138,9 @@ class AdoptedJobs:
         """
         with self._guard:
             job = self._jobs().get(launch.adopted)
+            if job is None and self.ran_alone(launch.adopted):
+                self._mark(launch.attempt, _Mark(launch.adopted, 0))
+                return launch.adopted.split("#")[1]
             if job is None or not (job.live or job.hosts):
                 raise _refused("the job is no longer in Slurm's queue")
             if job.state is JobState.HELD:
@@ -158,6 +164,23 @@ class AdoptedJobs:
                     [job.number], f"NumNodes={count}-{count}", f"NumTasks={tasks}", *pinned, "StartTime=now"
                 )
             return job.number
+
+    def ran_alone(self, key: str) -> bool:
+        """Return whether a job that Slurm's controller has forgotten ran to its end for no attempt."""
+        marked = any(mark.key == key for mark in self._marks().values())
+        past = None if marked else self._past(key, "")
+        return past is not None and past.state.final and past.started is not None
+
+    def past_record(self, attempt: str) -> JobRecord | None:
+        """Return the record of an attempt whose job Slurm's controller has forgotten."""
+        mark = self._marks().get(attempt)
+        found = None if mark is None else self._past(mark.key, attempt)
+        return found if found is not None and found.state.final else None
+
+    def _past(self, key: str, attempt: str) -> JobRecord | None:
+        _, number, submitted = key.rsplit("#", 2)
+        lines = self._commands.accounted_job(number, int(submitted)) or []
+        return numbered_record(number, int(submitted), attempt, lines, self._completions)
 
     def retract(self, attempt: str, key: str) -> bool:
         """Have the job wait again; return whether it does, and is no attempt's."""

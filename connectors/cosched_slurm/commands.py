@@ -343,17 +343,19 @@ class SlurmCommands:
 
         Recent are the last `age` seconds.
         """
+        return self._accounted(f"--starttime=now-{age}")
+
+    def accounted_job(self, number: str, submitted: int) -> list[str] | None:
+        """Return the same of the jobs that have had a number since an epoch time, with when each was submitted."""
+        since = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(submitted))
+        return self._accounted(f"--jobs={number}", "--duplicates", f"--starttime={since}", more=",Submit")
+
+    def _accounted(self, *which: str, more: str = "") -> list[str] | None:
         if not self._accounts:
             return None
-        form = (
-            "--allocations",
-            "--noheader",
-            "--parsable2",
-            f"--format={','.join(SACCT_FIELDS)}",
-            f"--starttime=now-{age}",
-        )
+        form = ("--allocations", "--noheader", "--parsable2", f"--format={','.join(SACCT_FIELDS)}{more}")
         try:
-            return self._run("sacct", *form).splitlines()
+            return self._run("sacct", *form, *which).splitlines()
         except ConnectorError as error:
             if "storage is disabled" not in str(error) and "no program sacct" not in str(error):
                 raise

@@ -59,7 +59,7 @@ class SlurmConnector:
         self._slurm = PyslurmClient(self._settings) if self._settings.interface == "pyslurm" else self._commands
         self._largest = self._slurm.largest_array
         self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._unfinished)
-        self._adopted = AdoptedJobs(self._commands, self._settings.spool)
+        self._adopted = AdoptedJobs(self._commands, self._settings.spool, self._settings.completions)
         self._foreign_jobs = ForeignJobs(self._all_users_jobs, self._attempts.known, self._settings.poll)
         self._accounting = AccountingCache(self._commands.accounting, self._settings.poll)
         self._job_watch = JobWatch(self._attempts, self._records, self._report, self._settings.poll)
@@ -135,6 +135,10 @@ class SlurmConnector:
     def renew(self, until: float) -> None:
         """Move the end of all leases."""
         self._adopted.renew(until)
+
+    def ran_alone(self, key: str) -> bool:
+        """Return whether a user's own job ran to its end for no attempt, as accounting or completion file have it."""
+        return self._adopted.ran_alone(key)
 
     def abandon(self, key: str, reason: str) -> None:
         """Let a user's own job run as any other.
@@ -383,6 +387,8 @@ class SlurmConnector:
         report = self._report(attempt, record)
         if report is not None or record is not None or not self._attempts.known(attempt):
             return report
+        if (past := self._adopted.past_record(attempt)) is not None:
+            return self._report(attempt, past)
         array, index = self._arrays.element_of(attempt) or (attempt, None)
         folder = self._attempts.folder(array)
         found = accounted_record(self._accounting.rows(folder, self._attempts.created(attempt)), attempt, index)

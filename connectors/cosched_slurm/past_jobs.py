@@ -1,6 +1,7 @@
 """Records of jobs that the controller has forgotten, from sacct or the completion file.
 
-`accounted_record` finds one among the rows of an `AccountingCache`, `completed_record` finds one in the file.
+`accounted_record` finds one among the rows of an `AccountingCache`, `completed_record` finds one in the file;
+`numbered_record` finds one by its number.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["SACCT_FIELDS", "AccountingCache", "accounted_record", "completed_record"]
+__all__ = ["SACCT_FIELDS", "AccountingCache", "accounted_record", "completed_record", "numbered_record"]
 
 SACCT_FIELDS = ("JobID", "State", "ExitCode", "Start", "End", "NNodes", "NodeList", "WorkDir")
 _CLOCKS_APART = 300  # seconds that the clocks of the spool and of Slurm may differ
-_COMPLETION_FIELD = re.compile(r"(JobState|StartTime|EndTime|NodeCnt|ExitCode)=(\S*)")
+_COMPLETION_FIELD = re.compile(r"(JobState|StartTime|EndTime|NodeCnt|ExitCode|SubmitTime)=(\S*)")
+_SUBMITTED_APART = 5  # seconds between the plugin's note of a submission and Slurm's
 _ARRAY_ELEMENT = re.compile(r" ArrayJobId=(\d+) ArrayTaskId=(\d+) ")
 
 
@@ -40,6 +42,34 @@ def accounted_record(rows: Iterable[Sequence[str]], attempt: str, index: int | N
         if _is_element(fields[0], index):
             found = _sacct_record(attempt, fields) or found
     return found
+
+
+def numbered_record(
+    number: str, submitted: int, attempt: str, accounted: Iterable[str], file: Path | None
+) -> JobRecord | None:
+    """Return the job that had a number and was submitted at that epoch time; None where neither source has it.
+
+    Args:
+        number: the job's.
+        submitted: numbers begin anew one day.
+        attempt: UUID for the record.
+        accounted: lines of sacct's, with `Submit` behind `SACCT_FIELDS`.
+        file: the completion file, if there is one.
+
+    Raises:
+        ConnectorError: the file cannot be read.
+    """
+    for line in accounted:
+        *fields, at = line.split("|")
+        same = abs((_epoch_time(at) or 0.0) - submitted) <= _SUBMITTED_APART
+        if same and len(fields) == len(SACCT_FIELDS) and fields[0] == number:
+            return _sacct_record(attempt, fields)
+    if file is None:
+        return None
+    line = _read_last(file, f"JobId={number} ".encode(), None) or ""
+    at = dict(_COMPLETION_FIELD.findall(line)).get("SubmitTime", "")
+    same = line.startswith("JobId=") and abs((_local_time(at) or 0.0) - submitted) <= _SUBMITTED_APART
+    return _completion_record(attempt, line) if same else None
 
 
 def _is_element(job: str, index: int | None) -> bool:
@@ -133,15 +163,19 @@ def completed_record(file: Path, attempt: str, folder: Path, index: int | None =
     Raises:
         ConnectorError: the file cannot be read.
     """
+    line = _read_last(file, f" WorkDir={folder} ".encode(), index)
+    return None if line is None else _completion_record(attempt, line)
+
+
+def _read_last(file: Path, wanted: bytes, index: int | None) -> str | None:
     try:
-        line = _last_line_with(file, f" WorkDir={folder} ".encode(), index)
+        return _last_line_with(file, wanted, index)
     except OSError as error:
         raise ConnectorError(
             f"Slurm's completion file {file} cannot be read: {error.strerror}: correct the key "
             "completions of [connector.slurm] or its rights",
             transient=True,
         ) from error
-    return None if line is None else _completion_record(attempt, line)
 
 
 def _last_line_with(file: Path, wanted: bytes, index: int | None) -> str | None:

@@ -473,6 +473,16 @@ class AdoptsJobs(Protocol):
         """Make the leases of all jobs behind gates end at this epoch time."""
         ...
 
+    def ran_alone(self, key: str) -> bool:
+        """Return whether a job that the queue no longer shows ran to its end, and for no attempt.
+
+        A later `submit` with it is accepted, and its attempt's reports say what it did.
+
+        Raises:
+            ConnectorError: the manager does not answer.
+        """
+        ...
+
     def abandon(self, key: str, reason: str) -> None:
         """Open a job's gate for ever, with the reason where its user finds it."""
         ...

@@ -219,7 +219,9 @@ class Adopter(threading.Thread):
         """Find out about a task whose job the queue does not show."""
         if known.attempt is None:
             if known.task.status.state is TaskState.QUEUED:
-                self._core.apply(AdoptedJobGone(self._core.now(), known.task.id))
+                ran = self._connector.ran_alone(known.task.spec.adopted)
+                gone = AdoptedJobStarted if ran else AdoptedJobGone
+                self._core.apply(gone(self._core.now(), known.task.id))
         elif known.attempt.state is not AttemptState.SUBMITTING:
             self._locate(known.attempt.uuid)
 

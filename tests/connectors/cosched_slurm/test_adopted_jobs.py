@@ -37,6 +37,11 @@ class Queue:
             **fields,
         }
         self.changes: list[tuple[str, ...]] = []
+        self.accounted: list[str] | None = None
+
+    def accounted_job(self, number: str, submitted: int) -> list[str] | None:
+        assert (number, submitted) == ("7", 1000)
+        return self.accounted
 
     def every_job(self) -> list[dict[str, Any]]:
         return [self.row]
@@ -78,6 +83,44 @@ def test_an_attempt_has_its_job_after_the_release_alone_and_after_a_restart(tmp_
     assert set(_jobs(queue, tmp_path).records()) == {_ATTEMPT}
     with pytest.raises(ConnectorError, match="another attempt"):
         jobs.release(_launch(_OTHER))
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ("7|FAILED|3:0|1100|1200|2|node[01-02]|/home/ann|1001", True),
+        ("7|CANCELLED by 5|0:0|Unknown|1200|2|None assigned|/home/ann|1001", False),  # it never began
+        ("7|FAILED|3:0|1100|1200|2|node[01-02]|/home/ann|900000", False),  # another job with this number
+        ("7|RUNNING|0:0|1100|Unknown|2|node[01-02]|/home/ann|1001", False),
+    ],
+)
+def test_a_forgotten_job_counts_by_the_accounting(tmp_path: Path, line: str, *, known: bool) -> None:
+    queue = Queue(job_id=8)
+    queue.accounted = [line]
+    jobs = _jobs(queue, tmp_path)
+    assert jobs.ran_alone(_KEY) is known
+    if not known:
+        with pytest.raises(ConnectorError, match="no longer in Slurm's queue"):
+            jobs.release(_launch())
+        return
+    assert jobs.release(_launch()) == "7"
+    record = jobs.past_record(_ATTEMPT)
+    assert record is not None
+    assert (record.state, record.exit_code, record.started) == (JobState.FAILED, 3, 1100.0)
+    assert jobs.past_record(_OTHER) is None
+    assert not jobs.ran_alone(_KEY)  # it is the attempt's now
+
+
+def test_a_forgotten_job_is_found_in_the_completion_file(tmp_path: Path) -> None:
+    file = tmp_path / "completions"
+    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(1001))
+    later = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(1100))
+    fields = f"JobState=COMPLETED SubmitTime={at} StartTime={later} EndTime={later} NodeCnt=2 ExitCode=0:0"
+    file.write_text(f"JobId=17 UserId=ann(5) {fields} \nJobId=7 UserId=ann(5) {fields} \n")
+    jobs = AdoptedJobs(cast("SlurmCommands", Queue(job_id=8)), tmp_path, file)
+    assert jobs.ran_alone(_KEY)
+    file.write_text(f"JobId=17 UserId=ann(5) {fields} \n")
+    assert not jobs.ran_alone(_KEY)
 
 
 def test_a_job_whose_release_was_cut_off_is_free_for_another_attempt(tmp_path: Path) -> None:

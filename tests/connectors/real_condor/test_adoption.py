@@ -67,6 +67,30 @@ def test_a_job_is_its_users_task_and_runs_on_the_host_chosen(site: AdoptingSite)
     assert int(site.people.shown(job, "JobStartDate")) < int(site.people.shown(job, "CoschedLease"))
 
 
+def test_a_parallel_job_runs_on_as_many_hosts_as_were_chosen(site: AdoptingSite) -> None:
+    parallel = "universe = parallel\nmachine_count = 2\n"
+    job = site.people.submit(_PLANNED + parallel + "queue\n")
+    task = site.task_of(job, lambda task: task.state == "completed")
+    assert len(task.hosts) == 2
+    assert site.people.shown(job, "CoschedMachine").split(",") == list(task.hosts)
+    more = "cosched_hosts = 2-4\ncosched_runtime = 2:9s,3:8s,4:2s\n"
+    job = site.people.submit(DEADLINE + parallel + more + "queue\n")
+    assert len(site.task_of(job, lambda task: task.state == "completed").hosts) == 4
+    assert len(site.people.shown(job, "AllRemoteHosts").split(",")) == 4
+
+
+def test_a_parallel_job_that_is_called_back_asks_for_its_own_number_again(site: AdoptingSite) -> None:
+    more = "universe = parallel\nmachine_count = 2\ncosched_hosts = 3\ncosched_runtime = 3:2s\n"
+    job = site.people.submit(DEADLINE + more + 'requirements = Machine == "elsewhere"\nqueue\n')
+    site.task_of(job, lambda task: task.state == "queued" and "did not start it" in task.reason)
+    assert [site.people.shown(job, name) for name in ("CoschedAttempt", "MinHosts", "MaxHosts")] == [
+        "undefined",
+        "2",
+        "2",
+    ]
+    site.people.by_ann("condor_rm", job)
+
+
 def test_a_job_without_a_run_time_and_one_that_fails_are_followed_to_their_ends(site: AdoptingSite) -> None:
     job = site.people.submit(DEADLINE + "executable = /bin/false\narguments =\nqueue\n")
     assert site.task_of(job, lambda task: task.state == "failed").exit_code == 1
@@ -99,11 +123,23 @@ def test_holds_releases_edits_and_removals_of_users_are_seen(site: AdoptingSite)
 
 
 def test_the_gate_of_a_job_that_no_machine_may_run_closes_again(site: AdoptingSite) -> None:
-    job = site.people.submit(_PLANNED + 'requirements = Machine == "elsewhere"\nqueue\n')
+    wish = '+Wanted = "elsewhere"\nrequirements = Machine == MY.Wanted || MY.Wanted == "any"\n'
+    job = site.people.submit(_PLANNED + wish + "queue\n")
     task = site.task_of(job, lambda task: task.state == "queued" and "did not start it" in task.reason)
     assert site.people.shown(job, "CoschedAttempt") == "undefined"
-    site.people.by_ann("condor_rm", job)
-    site.task_of(job, lambda ended: ended.state == "cancelled" and ended.id == task.id)
+    site.people.by_ann("condor_qedit", job, "Wanted", '"any"')
+    site.task_of(job, lambda ended: ended.state == "completed" and ended.id == task.id)
+
+
+def test_a_job_that_ran_by_itself_while_no_daemon_was_there_counts_by_what_it_did(site: AdoptingSite) -> None:
+    job = site.people.submit(DEADLINE + "executable = /bin/false\narguments =\nhold = true\nqueue\n")
+    site.task_of(job, lambda task: task.held_by)
+    site.kill()
+    site.people.by_ann("condor_qedit", job, "Requirements", "true")
+    site.people.by_ann("condor_release", job)
+    site.people.wait(job, "4")
+    site.start()
+    assert site.task_of(job, lambda task: task.state == "failed").exit_code == 1
 
 
 @pytest.mark.parametrize("lines", ["hold = true\nqueue\n", "arguments = 600\nqueue\n"])

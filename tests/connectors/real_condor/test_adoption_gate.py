@@ -23,12 +23,13 @@ def people() -> Iterator[People]:
         yield People(pool)
 
 
-@pytest.mark.parametrize("line", [DEADLINE, '+CoschedDeadline = "now+10m"\n'])
-def test_a_job_runs_after_its_lease_with_cosched_gone(people: People, line: str) -> None:
-    job = people.submit(line + '+CoschedMachine = "node01"\nqueue\n')
-    people.wait(job, "2", "4")
-    assert people.shown(job, "CoschedDeadline") == "now+10m"
-    assert int(people.shown(job, "JobStartDate")) > int(people.shown(job, "CoschedLease"))
+def test_jobs_run_after_their_lease_with_cosched_gone(people: People) -> None:
+    parallel = DEADLINE + "universe = parallel\nmachine_count = 2\n"
+    lines = (DEADLINE, '+CoschedDeadline = "now+10m"\n', parallel)
+    for job in [people.submit(line + '+CoschedMachine = "node01"\nqueue\n') for line in lines]:
+        people.wait(job, "2", "4")
+        assert people.shown(job, "CoschedDeadline") == "now+10m"
+        assert int(people.shown(job, "JobStartDate")) > int(people.shown(job, "CoschedLease"))
 
 
 def test_a_job_without_a_deadline_and_one_of_coscheds_are_left_alone(people: People) -> None:
@@ -66,7 +67,8 @@ def test_a_users_own_hold_and_edit_stay_hers(people: People) -> None:
     ("text", "reason"),
     [
         ("max_materialize = 1\nqueue 2\n", "cosched adopts no jobs that are materialized late: remove max_materialize"),
-        ("universe = parallel\nmachine_count = 2\nqueue\n", "cosched adopts jobs of the vanilla universe alone"),
+        ("universe = local\nqueue\n", "cosched adopts jobs of the vanilla and the parallel universe alone"),
+        ("universe = parallel\nmachine_count = 2\nqueue 2\n", "cosched adopts no parallel job of several parts"),
     ],
 )
 def test_what_cannot_be_adopted_is_refused_at_its_submission(people: People, text: str, reason: str) -> None:

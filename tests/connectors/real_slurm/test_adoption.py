@@ -134,6 +134,18 @@ def test_what_a_user_did_while_no_daemon_was_there_counts(site: AdoptingSite) ->
     assert site.task_of(job, lambda task: task.state == "failed").exit_code == 3
 
 
+def test_a_job_that_slurm_itself_has_forgotten_counts_by_what_it_did(site: AdoptingSite) -> None:
+    job = site.submit(DEADLINE + "exit 3\n", "--hold")
+    site.task_of(job, lambda task: task.held_by)
+    site.kill()
+    site.people.by_nobody("scontrol", "release", job)
+    site.people.by_nobody("scontrol", "update", f"jobid={job}", "StartTime=now")
+    site.people.wait(job, "FAILED")
+    site.cluster.forget()
+    site.start()
+    assert site.task_of(job, lambda task: task.state == "failed").exit_code == 3
+
+
 @pytest.mark.parametrize("options", [["--hold"], []])
 def test_cancelling_the_task_cancels_the_job(site: AdoptingSite, options: list[str]) -> None:
     job = site.submit(_LONG, *options)
