@@ -15,7 +15,7 @@ from cosched_slurm.allocations import gpu_count
 from cosched_slurm.jobs import job_comment
 from cosched_slurm.owners import account_name
 from cosched_slurm.sbatch_options import check_user_option
-from cosched_slurm.script_needs import SIZE_OPTIONS, script_needs
+from cosched_slurm.script_needs import SIZE_OPTIONS, script_needs, tasks_per_host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,10 +141,11 @@ def sbatch_arguments(launch: Launch, folder: Path, settings: SlurmSettings) -> l
     if launch.native is None:
         ranks = launch.processes_per_host
         given |= {"ntasks": str(count * ranks), "ntasks-per-node": str(ranks)}
-        if launch.shared and ranks > launch.cores:
-            own |= {"overcommit": ""}  # else Slurm would give each rank a core
-    given |= _size_options(launch, given)
-    named = [f"--{option}={value}" for option, value in given.items() if value]
+    sizes = _size_options(launch, given)
+    if launch.shared and sizes.get("cpus-per-task") and launch.cores % tasks_per_host(given):
+        sizes["cpus-per-task"] = str(launch.cores)
+        own |= {"overcommit": ""}  # then these are the node's, however many tasks it has
+    named = [f"--{option}={value}" for option, value in (given | sizes).items() if value]
     flags = [f"--{option}" for option, value in own.items() if not value]
     return [*([] if launch.shared else ["--exclusive"]), "--no-requeue", *named, *flags]
 
@@ -162,7 +163,10 @@ def _size_options(launch: Launch, given: Mapping[str, str]) -> dict[str, str]:
     if launch.memory and launch.memory != asked.memory:
         found |= {**dict.fromkeys(SIZE_OPTIONS["memory"], ""), "mem": f"{launch.memory}M"}
     if launch.cores and launch.cores != asked.cores:
-        found |= {**dict.fromkeys(SIZE_OPTIONS["cores"], ""), "mincpus": str(launch.cores)}
+        found |= dict.fromkeys(SIZE_OPTIONS["cores"], "")
+        # Beside GPUs Slurm gives a core in place of --mincpus. A job with the whole node has all cores anyway.
+        option, tasks = ("cpus-per-task", tasks_per_host(given)) if launch.shared else ("mincpus", 1)
+        found[option] = str(launch.cores // tasks or 1)
     if launch.gpus != asked.gpus and (launch.gpus or launch.shared):
         others = _without_gpus(given["gres"]) if launch.shared else given["gres"]
         gpus = f"gpu:{launch.gpus}" if launch.gpus else ""

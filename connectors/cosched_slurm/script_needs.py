@@ -13,7 +13,7 @@ from cosched_slurm.allocations import gpu_count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["SIZE_OPTIONS", "script_needs"]
+__all__ = ["SIZE_OPTIONS", "script_needs", "tasks_per_host"]
 
 _MEMORY = re.compile(r"(\d{1,15})([KMGT]?)", re.ASCII | re.IGNORECASE)
 _MEBIBYTES = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0 * 1024.0}
@@ -54,7 +54,7 @@ def script_needs(settings: Mapping[str, str], hosts: str) -> HostShare | None:
     """
     if any(option in settings for option in _UNCOUNTED) or ("gpus" in settings and hosts not in ("", "1")):
         return None
-    tasks = 1 if "overcommit" in settings else _number(settings, "ntasks-per-node") or _number(settings, "ntasks") or 1
+    tasks = 1 if "overcommit" in settings else tasks_per_host(settings)
     cores = max(tasks * (_number(settings, "cpus-per-task") or 1), _number(settings, "mincpus"))
     memory = _mebibytes(settings, "mem") if "mem" in settings else _mebibytes(settings, "mem-per-cpu") * cores
     if memory == 0 and ("mem" in settings or "mem-per-cpu" in settings):
@@ -64,6 +64,15 @@ def script_needs(settings: Mapping[str, str], hosts: str) -> HostShare | None:
     gpus += gpu_count(settings.get("gres", "").replace("gres:", "").replace("gres/", "")) or 0
     said = any(option in settings for option in ("ntasks-per-node", "ntasks", *SIZE_OPTIONS["cores"]))
     return HostShare(memory, cores if said else 0, gpus)
+
+
+def tasks_per_host(options: Mapping[str, str]) -> int:
+    """Return how many of Slurm's tasks a job has on each host.
+
+    Raises:
+        UserError: an option is no number.
+    """
+    return _number(options, "ntasks-per-node") or _number(options, "ntasks") or 1
 
 
 def _number(settings: Mapping[str, str], option: str) -> int:

@@ -54,10 +54,18 @@ def test_a_group_has_what_it_needs_on_each_host(attempts: SlurmAttemptFolders) -
 def test_a_shared_launch_takes_what_it_says_and_leaves_the_rest(attempts: SlurmAttemptFolders) -> None:
     shared = replace(_launch(), shared=True, cores=8, processes_per_host=2)
     given = _options(attempts, shared, gres="gpu:1,tmp:5")
-    assert {"--mincpus=8", "--ntasks-per-node=2", "--gres=tmp:5"} <= set(given)
-    assert not [option for option in given if option.startswith(("--exclusive", "--mem", "--overcommit"))]
-    given = _options(attempts, replace(shared, cores=1, memory=512, gpus=2), gres="gpu:1,tmp:5")
-    assert {"--mincpus=1", "--mem=512M", "--gres=tmp:5,gpu:2", "--overcommit"} <= set(given)
+    assert {"--cpus-per-task=4", "--ntasks-per-node=2", "--gres=tmp:5"} <= set(given)
+    assert not [option for option in given if option.startswith(("--exclusive", "--mem", "--overcommit", "--mincpus"))]
+    given = _options(attempts, replace(shared, memory=512, gpus=2), gres="gpu:1,tmp:5")
+    assert {"--mem=512M", "--gres=tmp:5,gpu:2"} <= set(given)
+
+
+@pytest.mark.parametrize(("cores", "ranks"), [(1, 2), (7, 3)])
+def test_cores_that_ranks_cannot_divide_are_those_of_the_node(
+    attempts: SlurmAttemptFolders, cores: int, ranks: int
+) -> None:
+    launch = replace(_launch(), shared=True, cores=cores, processes_per_host=ranks)
+    assert {f"--cpus-per-task={cores}", f"--ntasks-per-node={ranks}", "--overcommit"} <= set(_options(attempts, launch))
 
 
 @pytest.mark.parametrize(
@@ -68,9 +76,9 @@ def test_a_shared_launch_takes_what_it_says_and_leaves_the_rest(attempts: SlurmA
             (8192, 8, 2),
             {"--ntasks-per-node=2", "--cpus-per-task=4", "--mem-per-cpu=1G", "--gpus-per-node=a100:2"},
         ),
-        ({"cpus-per-task": "4", "mem": "1G"}, (2048, 6, 0), {"--mincpus=6", "--mem=2048M"}),
-        ({"gres": "gpu:v100:1,tmp:5"}, (0, 1, 1), {"--mincpus=1", "--gres=gpu:v100:1,tmp:5"}),
-        ({"gres": "gpu:v100:1,tmp:5"}, (0, 1, 3), {"--mincpus=1", "--gres=tmp:5,gpu:3"}),
+        ({"cpus-per-task": "4", "mem": "1G"}, (2048, 6, 0), {"--cpus-per-task=6", "--mem=2048M"}),
+        ({"gres": "gpu:v100:1,tmp:5"}, (0, 1, 1), {"--cpus-per-task=1", "--gres=gpu:v100:1,tmp:5"}),
+        ({"gres": "gpu:v100:1,tmp:5"}, (0, 1, 3), {"--cpus-per-task=1", "--gres=tmp:5,gpu:3"}),
     ],
 )
 def test_words_of_a_users_script_stand_unless_its_task_takes_something_else(
