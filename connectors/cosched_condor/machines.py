@@ -5,6 +5,7 @@ Start at `pool_hosts`; `OwnClusters` knows the clusters that cosched has submitt
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -169,12 +170,20 @@ def _machine_host(
     foreign = [slot for slot in usable if _is_foreign(slot, ours)]
     rest = [slot for slot in usable if slot not in foreign]
     parted = any(slot.get("PartitionableSlot") is True for slot in usable)
-    # Of a partitionable slot counts what is left of it, with what our own jobs have of it now.
-    claimed = not (requirements.met_by(rest) if parted else rest)
+    if parted:  # what is left of it counts, with what our own jobs have of it now
+        claimed = not requirements.met_by(rest)
+        # The collector shows what has just become free a moment late.
+        claimed = claimed and bool(foreign or not requirements.met_by([{"Disk": math.inf, **_whole_machine(host)}]))
+    else:
+        claimed = not rest
     if not claimed and host.others == HostShare():
         return host
     owners = sorted({str(slot.get("RemoteOwner", "")) for slot in foreign} - {""})
     return replace(host, reason=f"claimed by {', '.join(owners) or 'others'}", claimed=claimed)
+
+
+def _whole_machine(host: Host) -> dict[str, float]:
+    return {"Cpus": host.cores or 0, "Memory": host.memory or 0, "GPUs": host.gpus or 0}
 
 
 def _others_share(slots: Iterable[Mapping[str, Any]], ours: Ours) -> HostShare:

@@ -47,6 +47,13 @@ def test_a_partitionable_slot_is_claimed_when_too_little_of_it_is_left() -> None
     assert _hosts([whole, {**part, "JobId": "7.0"}], GPUs=1)[0].claimed
 
 
+def test_a_slot_that_is_shown_full_when_nobody_is_on_it_any_more_is_not_claimed() -> None:
+    """The collector hears of the end of a dynamic slot before it hears what is left of the partitionable one."""
+    stale = {"Machine": "a", "PartitionableSlot": True, "Cpus": 0, "Memory": 0, "State": "Unclaimed"}
+    (host,) = _hosts([{**stale, "TotalSlotCpus": 8, "TotalSlotMemory": 2000}], Cpus=1, Memory=100)
+    assert (host.up, host.claimed, host.others) == (True, False, HostShare())
+
+
 def test_foreign_jobs_hold_their_dynamic_slots_together() -> None:
     whole: dict[str, object] = {"Machine": "a", "PartitionableSlot": True, "Cpus": 50, "TotalSlotCpus": 64}
     part = {"Machine": "a", "DynamicSlot": True, "State": "Claimed", "Memory": 100, "GPUs": 1}
