@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from tests.testbed.condor_pool import CondorPool
+    from tests.testbed.node_size import NodeSize
     from tests.testbed.slurm_cluster import SlurmCluster
 
 __all__ = ["Process", "Site"]
@@ -68,6 +69,7 @@ class Site:
         settings: Mapping[str, Mapping[str, Any]] | None = None,
         prepare: Callable[[Site], None] = lambda _site: None,
         accounting: bool = False,
+        node: NodeSize | None = None,
     ) -> None:
         """Describe a site.
 
@@ -80,6 +82,7 @@ class Site:
             settings: more configuration, by section and key.
             prepare: called when the configuration is written, before the daemon starts.
             accounting: Slurm has a slurmdbd.
+            node: size of HTCondor's or Slurm's hosts; None for hosts of one core.
         """
         self.connector = connector
         self._options = ["--seed", str(seed), "--noise", str(noise)]
@@ -89,6 +92,7 @@ class Site:
         self._settings = settings or {}
         self._prepare = prepare
         self._accounting = accounting
+        self._node = node
         self._stack = ExitStack()
         self._daemon: Process | None = None
         self.pool: CondorPool | SlurmCluster | None = None
@@ -207,8 +211,9 @@ class Site:
         """Set the resource manager up; return the connector's settings and say where the journal is."""
         if self.connector == "condor":
             from tests.testbed.condor_pool import CondorPool
+            from tests.testbed.node_size import WHOLE
 
-            self.pool = stack.enter_context(CondorPool(hosts=self._hosts))
+            self.pool = stack.enter_context(CondorPool(hosts=self._hosts, node=self._node or WHOLE))
             self._settle = self.pool.settle
             self.journal = Path(self.pool.spool) / "journal"
             self.journal.touch()
@@ -216,9 +221,12 @@ class Site:
             return {"config": str(self.pool.config), "spool": str(self.pool.spool)}
         self.journal = self.folder / "journal"
         if self.connector == "slurm":
+            from tests.testbed.node_size import WHOLE
             from tests.testbed.slurm_cluster import SlurmCluster
 
-            cluster = self.pool = stack.enter_context(SlurmCluster(hosts=self._hosts, accounting=self._accounting))
+            node = self._node or WHOLE
+            cluster = SlurmCluster(hosts=self._hosts, accounting=self._accounting, node=node)
+            self.pool = stack.enter_context(cluster)
             return cluster.settings
         if self.connector == "simulated":
             return {"spool": str(self._spool), "hosts": self._hosts, **self._simulated}
