@@ -33,10 +33,10 @@ reader_zone: ContextVar[tzinfo | None] = ContextVar("reader_zone", default=None)
 """The zone of the person who reads what this request answers, refusals too; None: this machine's."""
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
-_UNIT_SECONDS = {"d": _DAY, "h": _HOUR, "m": _MINUTE, "s": 1.0, "ms": 0.001}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[dhms])", re.ASCII)
+_UNIT_SECONDS = {"d": _DAY, "h": _HOUR, "min": _MINUTE, "m": _MINUTE, "s": 1.0, "ms": 0.001}
+_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|min|[dhms])", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?", re.ASCII)
-_WHOLE = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
+_WHOLE = re.compile(rf"{_PART.pattern}(?: ?{_PART.pattern})*", re.ASCII)
 _LONGEST_DURATION = 100 * 366 * _DAY
 _LONGEST_ZONE = 64  # characters
 
@@ -45,7 +45,7 @@ def parse_duration(text: str | float) -> float:
     """Return a duration in seconds.
 
     Args:
-        text: a number of seconds, or numbers with units d, h, m, s, ms ("1h30m", "250ms").
+        text: a number of seconds, or numbers with units d, h, m or min, s, ms ("1h30m", "2 h 5 min", "250ms").
 
     Raises:
         UserError: anything else, negative, or longer than a hundred years.

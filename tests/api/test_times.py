@@ -29,14 +29,25 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [(2.5, 2.5), (0, 0), ("30s", 30), ("2h30m", 9000), ("1d", 86400), ("250ms", 0.25), ("1.5", 1.5), ("1e3", 1000)],
+    [
+        (2.5, 2.5),
+        (0, 0),
+        ("30s", 30),
+        ("2h30m", 9000),
+        ("1d", 86400),
+        ("250ms", 0.25),
+        ("10min", 600),
+        ("2 h 5 min", 7500),
+        ("1.5", 1.5),
+        ("1e3", 1000),
+    ],
 )
 def test_durations(text: str | float, seconds: float) -> None:
     assert parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize(
-    "text", ["", "s", "2 h", "-1", "-1s", "1h-2m", "nan", "inf", "1e999", "²s", "2h30", "99999999d"]
+    "text", ["", "s", "2  h", "2 hours", "-1", "-1s", "1h-2m", "nan", "inf", "1e999", "²s", "2h30", "99999999d"]
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="is not a duration: write"):
@@ -47,6 +58,11 @@ def test_anything_else_is_refused(text: str) -> None:
 def test_numbers_that_are_no_durations(value: float) -> None:
     with pytest.raises(UserError):
         parse_duration(value)
+
+
+@given(st.floats(0.001, 1e8))
+def test_what_is_shown_as_a_duration_can_be_written_as_one(seconds: float) -> None:
+    assert parse_duration(format_duration(seconds)) == pytest.approx(seconds, rel=0.06)
 
 
 @given(st.text())
