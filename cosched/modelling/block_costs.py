@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.errors import UserError
-from cosched.evaluation import profile
+from cosched.evaluation import parameters, profile
 from cosched.language import Source, format_source
 from cosched.language.syntax import Number
 from cosched.language.vocabulary import PROCESSORS, TIME, dimension
@@ -20,6 +20,7 @@ from cosched.modelling.derivation import GUESSED_COSTS, START
 from cosched.modelling.fitting import seen_of, stated_error
 from cosched.modelling.nnls import nnls
 from cosched.modelling.points import points_of, repeat_noise
+from cosched.modelling.startup import LAUNCHER
 from cosched.modelling.writing import TOOL
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
 
     from cosched.evaluation import Application, Hardware
     from cosched.modelling.points import Points, TimedRun
+    from cosched.modelling.startup import StartUp
 
     Floats = NDArray[np.float64]
     Learner = Callable[[Floats, Floats, Floats], Floats]
 
-__all__ = ["BlockCosts", "cost_names", "fit_costs", "in_units", "named_blocks", "overlay"]
+__all__ = ["BlockCosts", "cost_names", "fit_costs", "in_units", "named_blocks", "overlay", "with_launcher"]
 
 _BETTER = 0.9  # of the error of fewer costs, to be chosen before it
 _TURNS = 4  # of a model whose time is no sum of its costs, as messages overlap
@@ -42,10 +44,13 @@ _SETTLED = 1e-3
 _ONE_SIZE = 0.5  # error of one size's runs at others, see benchmarks.derivation
 _BEYOND = 2.0  # times the error, outside what was seen
 _LEAST = 0.01
-_MOST = 0.95
+_MOST = 10.0
+_SYMMETRIC = 0.5  # error from which both sides are stated
 _OURS = ("error", "error_below", "error_above", "fitted", "tool", "samples", "seen", "hrduse")
 _OPTIONS = re.compile(r"\boption\s*\{([^{}]*)\}")
-_SETTING = re.compile(r'\s*(\w+)\s*=((?:[^,;"()]|"[^"]*"|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)[,;]')
+_SETTING = re.compile(r"\s*(\w+)\s*=(.*)", re.DOTALL)
+_MEASURED = re.compile(r"<is measured,\s*([^;]*)>;")
+_LAUNCHER = re.compile(rf"^\s*var numeric: {LAUNCHER} = [^;]*;\n", re.MULTILINE)
 _TOLD = re.compile(rf"{re.escape(GUESSED_COSTS)}|Costs are from \d+ runs[^*]*?\.(?=\s*\*\))")
 
 
@@ -88,15 +93,21 @@ class BlockCosts:
             day: of today, as people write it.
             digest: of the runs.
         """
-        text = skeleton
+        text = _LAUNCHER.sub("", skeleton).replace(f"confdev {LAUNCHER} + ", "confdev ")
         for name, cost in self.costs.items():
             pattern = rf"(\b{re.escape(name)} = )[0-9.e+-]+ (?:ns|us|ms|s)\b"
             text = re.sub(pattern, rf"\g<1>{in_units(cost)}", text, count=1)
         beyond = min(max(_BEYOND * self.error, 0.25), _MOST)
-        error = f"{self.error:.2g}"
-        if outside := self._outside():
-            error += f" + {max(beyond - self.error, 0):.2g} * ({outside})"
-        options = [f"error = {error}", f'fitted = "{day}"', f'tool = "{TOOL}"', f'samples = "{digest}"']
+        errors = {"error": (self.error, beyond)}
+        if beyond >= _SYMMETRIC:
+            below = self.error / (1 + self.error), beyond / (1 + beyond)
+            errors = {"error_below": below, "error_above": (self.error, beyond)}
+        options = [
+            *(f"{name} = {self._stated(*each)}" for name, each in errors.items()),
+            f'fitted = "{day}"',
+            f'tool = "{TOOL}"',
+            f'samples = "{digest}"',
+        ]
         options.append(f'seen = "{seen_of(self.points).text()}"')
         if hardware:
             options.insert(0, f'hrduse = "{hardware}"')
@@ -112,6 +123,11 @@ class BlockCosts:
             else "One size was run."
         )
         return f"Costs are from {self.runs} runs ({self.law}). {off}"
+
+    def _stated(self, inside: float, beyond: float) -> str:
+        """Return an error in PSL that is another one outside of what was seen."""
+        outside = self._outside()
+        return f"{inside:.2g}" + (f" + {max(beyond - inside, 0):.2g} * ({outside})" if outside else "")
 
     def _outside(self) -> str:
         """Return the condition, in PSL, that a size is outside the range seen."""
@@ -130,7 +146,8 @@ def named_blocks(text: str, costs: Mapping[str, float]) -> str:
     for name in costs:
         text = re.sub(rf"^\s*var numeric: {re.escape(name)} = [^;]*;\n", "", text, count=1, flags=re.MULTILINE)
         if name == START:
-            text = text.replace(f"confdev {START} + work()", "confdev work()", 1)
+            text = re.sub(rf"(confdev |\+ ){START} \+ ", r"\g<1>", text, count=1)
+            text = re.sub(rf"(confdev )({LAUNCHER} \+ )?{START};", _without_start, text, count=1)
             text = re.sub(r"(proc cflow work \{\n)", rf"\g<1>compute <is block, {START}, 1>;\n", text, count=1)
         else:
             text = re.sub(rf"<is measured,\s*{re.escape(name)}\s*\*\s*", f"<is block, {name}, ", text)
@@ -153,8 +170,54 @@ def overlay(application: str, hardware: str, costs: Mapping[str, float], told: s
 
 def _with_options(settings: str, ours: Sequence[str]) -> str:
     """Return the options of a model with ours in the place of those of before."""
-    kept = [f"{each[1]} = {each[2].strip()}" for each in _SETTING.finditer(settings) if each[1] not in _OURS]
+    found = [match for text in _at_commas(settings) if (match := _SETTING.match(text))]
+    kept = [f"{each[1]} = {each[2].strip()}" for each in found if each[1] not in _OURS]
     return f"option {{ {', '.join([*kept, *ours])}; }}"
+
+
+def _at_commas(settings: str) -> list[str]:
+    """Return the settings of an option, each by itself."""
+    found, depth, quoted = [""], 0, False
+    for character in settings:
+        quoted ^= character == '"'
+        depth += 0 if quoted else (character == "(") - (character == ")")
+        if character in ",;" and depth == 0 and not quoted:
+            found.append("")
+        else:
+            found[-1] += character
+    return found
+
+
+def _without_start(found: re.Match[str]) -> str:
+    return f"{found[1]}{LAUNCHER};" if found[2] else f"{found[1]}0;"
+
+
+def with_launcher(text: str, start: StartUp, costs: Mapping[str, float], *, named: bool) -> str:
+    """Return a derived model that begins with the time of its launchers.
+
+    Args:
+        text: of the model, with its costs.
+        start: what they took.
+        costs: of the blocks.
+        named: whether costs leave the model, so that its error cannot tell which part of the time they are.
+    """
+    option = _OPTIONS.search(text)
+    first = text.find("step cpu { confdev ")
+    if option is None or first < 0:
+        return text
+    text = text.replace("step cpu { confdev ", f"step cpu {{ confdev {LAUNCHER} + ", 1)
+    work = " + ".join([*([START] if START in costs else []), *_MEASURED.findall(text)])
+
+    def stated(error: re.Match[str]) -> str:
+        if named:
+            return f"{error[1]} = max({start.error:.2g}, {error[2]})"
+        own = start.error / (1 + start.error) if error[1] == "error_below" else start.error
+        return f"{error[1]} = (({error[2]}) * ({work}) + {own:.2g} * {LAUNCHER}) / ({LAUNCHER} + {work})"
+
+    settings = [re.sub(r"^\s*(error\w*)\s*=\s*(.*)$", stated, each, flags=re.DOTALL) for each in _at_commas(option[1])]
+    declared = f"var numeric: {LAUNCHER} = {in_units(1e6 * start.seconds)} in (0, 1e12);\n"
+    text = _OPTIONS.sub(lambda _: f"{declared}option {{{','.join(filter(str.strip, settings))};}}", text, count=1)
+    return format_source(Source("derived.psl", text))
 
 
 def in_units(cost: float, digits: int = 6) -> str:
@@ -169,7 +232,7 @@ def cost_names(application: Application) -> dict[str, float]:
         declared.name: declared.value.value
         for group in application.root.object.variables
         for declared in group.declarations
-        if isinstance(declared.value, Number) and dimension(declared.value.unit) == TIME
+        if isinstance(declared.value, Number) and dimension(declared.value.unit) == TIME and declared.name != LAUNCHER
     }
 
 
@@ -274,7 +337,8 @@ class _At:
         self._application = application
         processors = int(points.processors[place])
         self._hardware = hardware.with_processors(min(processors, hardware.processors))
-        self._values = dict(zip(points.names, map(float, points.values[place]), strict=True))
+        begun = {LAUNCHER: 0.0} if any(each.name == LAUNCHER for each in parameters(application)) else {}
+        self._values = {**begun, **dict(zip(points.names, map(float, points.values[place]), strict=True))}
         self._hosts = max(1, round(processors / hardware.processors))
 
     def seconds(self, costs: Mapping[str, float]) -> float:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from cosched.modelling.points import TimedRun
 
-__all__ = ["STARTUP", "StartUp", "start_up"]
+__all__ = ["LAUNCHER", "StartUp", "start_up"]
 
-STARTUP = "startup"
+LAUNCHER = "launcher"
 """Name of the parameter in a model."""
 
 _WITHIN = 1.645  # standard deviations that nine in ten of normal values lie within
@@ -37,6 +37,10 @@ class StartUp:
 
     seconds: float
     error: float
+
+    def told(self) -> str:
+        """Return a line about it."""
+        return f"Launchers take {self.seconds:.2g} s more ({LAUNCHER}; within {self.error:.0%})"
 
 
 def start_up(runs: Sequence[TimedRun]) -> tuple[list[TimedRun], StartUp | None]:

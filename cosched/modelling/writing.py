@@ -13,7 +13,7 @@ from cosched.language import format_source
 from cosched.language.diagnostics import Source
 from cosched.language.vocabulary import FUNCTION_ARITIES, HARDWARE_OBJECT, KEYWORDS, PROCESSORS
 from cosched.modelling.formula import number
-from cosched.modelling.startup import STARTUP
+from cosched.modelling.startup import LAUNCHER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,8 +78,8 @@ def model_text(fitted: Fitted, day: str, also: Iterable[int] = (), start: StartU
     Raises:
         UserError: a name that PSL does not take.
     """
-    if start is not None and STARTUP in fitted.points.names:
-        raise UserError(f"parameter {STARTUP} means the time of launchers in a model: call it {STARTUP}_")
+    if start is not None and LAUNCHER in fitted.points.names:
+        raise UserError(f"parameter {LAUNCHER} means the time of launchers in a model: call it {LAUNCHER}_")
     check_name(fitted.application, "application")
     check_text(fitted.hardware, "class")
     for name in fitted.points.names:
@@ -104,8 +104,8 @@ def _lines(fitted: Fitted, day: str, also: Iterable[int], start: StartUp | None)
         declared.append(f"{name} = {_exact(middle)} in ({_exact(least)}, {_exact(most)})")
     begins = ""
     if start is not None:
-        declared.append(f"{STARTUP} = {number(1e3 * start.seconds)} ms in (0, 1e12)")
-        begins = f"{STARTUP} + "
+        declared.append(f"{LAUNCHER} = {number(1e3 * start.seconds)} ms in (0, 1e12)")
+        begins = f"{LAUNCHER} + "
     if declared:
         yield f"    var numeric: {', '.join(declared)};"
     yield f"    option {{ {', '.join(_options(fitted, day, start))}; }}"
@@ -171,4 +171,4 @@ def _stated(fitted: Fitted, inside: float, beyond: float, start: float) -> str:
     if not start:
         return stated
     formula = fitted.chosen.law.formula.psl(fitted.points.names)  # each part of the time has an error of its own
-    return f"(({stated}) * ({formula}) + {number(round(start, 6))} * {STARTUP}) / ({STARTUP} + {formula})"
+    return f"(({stated}) * ({formula}) + {number(round(start, 6))} * {LAUNCHER}) / ({LAUNCHER} + {formula})"

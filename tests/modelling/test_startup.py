@@ -53,7 +53,7 @@ def test_a_model_foretells_both_and_how_sure_it_is_of_either(tmp_path: Path) -> 
     file = tmp_path / "heat.psl"
     file.write_text(model_text(fit_runs("heat", runs), "2026-11-24", (), start))
     model, machine = load(str(file)), Hardware("any", {}, {})
-    short, long = {"n": 100.0}, {"n": 800.0, "startup": 0.0}
+    short, long = {"n": 100.0}, {"n": 800.0, "launcher": 0.0}
     assert profile(model, machine, [1, 2], short) == pytest.approx([0.91, 0.905], rel=1e-3)
     assert profile(model, machine, [1, 2], long) == pytest.approx([0.08, 0.04], rel=1e-3)
     (high,) = _above(model, machine, short)
@@ -70,6 +70,6 @@ def _above(model: Application, machine: Hardware, values: dict[str, float]) -> l
 
 
 def test_a_parameter_of_its_name_is_refused() -> None:
-    runs = [replace(run, parameters={"startup": run.parameters["n"]}) for run in RUNS]
-    with pytest.raises(UserError, match=re.escape("call it startup_")):
+    runs = [replace(run, parameters={"launcher": run.parameters["n"]}) for run in RUNS]
+    with pytest.raises(UserError, match=re.escape("call it launcher_")):
         model_text(fit_runs("heat", runs), "2026-11-24", (), StartUp(1.0, 0.5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from cosched.cli.output import print_answer, write_text
 from cosched.errors import UserError
 from cosched.evaluation import load, load_hardware
 from cosched.language.library import locate
-from cosched.modelling.block_costs import BlockCosts, fit_costs, in_units, named_blocks, overlay
+from cosched.modelling.block_costs import BlockCosts, fit_costs, in_units, named_blocks, overlay, with_launcher
 from cosched.modelling.derivation import START
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import only_class, samples_digest
@@ -25,22 +26,35 @@ if TYPE_CHECKING:
 
     from cosched.evaluation import Hardware
     from cosched.modelling.points import TimedRun
+    from cosched.modelling.startup import StartUp
 
-__all__ = ["fit_derived"]
+__all__ = ["Learnt", "fit_derived"]
 
 _ANY = "x86_64_gigabit"  # for a model without messages, whose costs the hardware does not decide
 
 
-def fit_derived(
-    derived: Path, file: Path, runs: Sequence[TimedRun], machine: Hardware | None, *, blocks: bool, json: bool
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """Runs that teach a derived model.
+
+    Attributes:
+        runs: at least one.
+        machine: the resource model of their hosts, if there is one.
+        start: what launchers took beside; None where the runs do not tell.
+    """
+
+    runs: Sequence[TimedRun]
+    machine: Hardware | None
+    start: StartUp | None
+
+
+def fit_derived(derived: Path, file: Path, learnt: Learnt, *, blocks: bool, json: bool) -> None:
     """Learn the costs of a derived model and write it with them.
 
     Args:
         derived: the model.
         file: where it goes.
-        runs: at least one.
-        machine: the resource model of their hosts, if there is one.
+        learnt: what teaches it.
         blocks: whether the costs go into an overlay of the class of hosts, and the model names blocks.
         json: whether to print JSON.
 
@@ -50,20 +64,23 @@ def fit_derived(
     skeleton = read_text(derived)
     if DERIVE not in skeleton:
         raise UserError(f"--derived {derived} was not written by `{DERIVE}`: make one of the program's source")
-    hardware = machine or load_hardware(locate(_ANY, ".hmcl", "hardware", model_folders()))
+    runs = learnt.runs
+    hardware = learnt.machine or load_hardware(locate(_ANY, ".hmcl", "hardware", model_folders()))
     hosts = only_class(runs)
     if blocks and not hosts:
         raise UserError("--blocks: the runs name no class of hosts, which the costs are for: give --class")
     application = load(derived, model_folders())
     found = fit_costs(application, runs, hardware)
     text = found.psl(skeleton, hosts, datetime.now(UTC).strftime("%Y-%m-%d"), samples_digest(runs))
+    if learnt.start is not None:
+        text = with_launcher(text, learnt.start, found.costs, named=blocks)
     written = [file]
     if blocks:
         text = named_blocks(text, found.costs)
         written.append(_write_overlay(file.parent / f"{hosts}.d", application.name, hosts, found))
     write_text(file, text)
     load(file, model_folders())  # what was written can be read
-    print_answer(json, _document(found, written), lambda: _lines(found, written))
+    print_answer(json, _document(found, learnt.start, written), lambda: _lines(found, learnt.start, written))
 
 
 def _write_overlay(folder: Path, application: str, hosts: str, found: BlockCosts) -> Path:
@@ -79,7 +96,7 @@ def _write_overlay(folder: Path, application: str, hosts: str, found: BlockCosts
     return path
 
 
-def _document(found: BlockCosts, written: Sequence[Path]) -> dict[str, Any]:
+def _document(found: BlockCosts, start: StartUp | None, written: Sequence[Path]) -> dict[str, Any]:
     return {
         "file": str(written[0]),
         "overlay": str(written[1]) if len(written) > 1 else "",
@@ -90,10 +107,11 @@ def _document(found: BlockCosts, written: Sequence[Path]) -> dict[str, Any]:
         "mean_error": float(np.mean(found.off)) if len(found.off) else None,
         "repeats": found.noise,
         "error": found.error,
+        "launcher": None if start is None else asdict(start),
     }
 
 
-def _lines(found: BlockCosts, written: Sequence[Path]) -> list[str]:
+def _lines(found: BlockCosts, start: StartUp | None, written: Sequence[Path]) -> list[str]:
     costs = ", ".join(f"{name} {in_units(cost, 3)}" for name, cost in found.costs.items())
     if len(found.off):
         told = f"leave-one-size-out: mean {np.mean(found.off):.1%}, worst {np.max(found.off):.1%}"
@@ -108,5 +126,6 @@ def _lines(found: BlockCosts, written: Sequence[Path]) -> list[str]:
         f"{told}; {repeats}",
         f"tried: {tried}",
         *short,
+        *([] if start is None else [start.told()]),
         f"wrote {' and '.join(map(str, written))} (error {found.error:.2g} inside what was seen)",
     ]

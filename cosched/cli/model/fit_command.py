@@ -11,7 +11,7 @@ import typer
 
 from cosched.cli.connection import ServerOption
 from cosched.cli.model.arguments import model_folders
-from cosched.cli.model.derived_fit import fit_derived
+from cosched.cli.model.derived_fit import Learnt, fit_derived
 from cosched.cli.model.runs_argument import (
     ApplicationOption,
     ClassOption,
@@ -25,9 +25,10 @@ from cosched.cli.model.runs_argument import (
     named_hardware,
     read_text,
 )
-from cosched.cli.output import JsonOption, figure, print_answer, write_text
+from cosched.cli.output import JsonOption, print_answer, write_text
 from cosched.errors import UserError
 from cosched.evaluation import Hardware, load
+from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import Fitted, fit_runs
 from cosched.modelling.startup import StartUp, start_up
 from cosched.modelling.writing import TOOL, check_name, model_name, model_text, plural
@@ -77,11 +78,11 @@ def fit(
     runs = gathered_runs(application, source, machine)
     if machine is None and runs[0].hardware:
         machine = named_hardware(runs[0].hardware, file.parent)
+    runs, start = start_up(runs)
     if derived is not None:
-        fit_derived(derived, file, runs, machine, blocks=blocks, json=json)
+        fit_derived(derived, file, Learnt(runs, machine, start), blocks=blocks, json=json)
         return
     also = set() if machine is None else {run.hosts * machine.processors for run in runs}
-    runs, start = start_up(runs)
     fitted = fit_runs(name, runs, () if machine is None or machine.memory is None else machine.memory.sizes)
     write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d"), also, start))
     load(file, model_folders())  # what was written can be read
@@ -94,6 +95,8 @@ def _check_ours(file: Path) -> None:
         raise UserError(f"--out {file}: a model's file ends in .psl")
     if not file.parent.is_dir():
         raise UserError(f"--out {file}: there is no folder {file.parent}: make it first")
+    if file.exists() and DERIVE in (text := read_text(file)) and f'tool = "{TOOL}"' not in text:
+        raise UserError(f"{file} is the derived model: give --derived {file} for its costs, or choose another --out")
     if file.exists() and f'tool = "{TOOL}"' not in read_text(file):
         raise UserError(f"{file} was not written by `{TOOL}`: choose another file with --out")
 
@@ -113,7 +116,7 @@ def _figures(fitted: Fitted, start: StartUp | None) -> dict[str, Any]:
         "repeats": fitted.noise,
         "error": fitted.error,
         "error_beyond": fitted.error_beyond,
-        "startup": None if start is None else asdict(start),
+        "launcher": None if start is None else asdict(start),
         "next": fitted.wishes(),
     }
 
@@ -131,7 +134,7 @@ def _lines(fitted: Fitted, file: Path, machine: Hardware | None, start: StartUp 
         *fitted.wishes(),
     ]
     if start is not None:
-        lines.append(f"Launchers take {figure(start.seconds, 2)} s more (startup; within {start.error:.0%})")
+        lines.append(start.told())
     if fitted.hardware and machine is None:
         lines.append(
             f"There is no {fitted.hardware}.hmcl here: `cosched hardware measure {fitted.hardware} --here` writes it, "

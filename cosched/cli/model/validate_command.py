@@ -30,7 +30,7 @@ from cosched.evaluation import Application, Hardware, error, load, parameters, p
 from cosched.language.syntax import Text
 from cosched.modelling.holdout import HOLDOUTS, held_out
 from cosched.modelling.points import TimedRun, repeat_noise
-from cosched.modelling.startup import STARTUP
+from cosched.modelling.startup import LAUNCHER
 from cosched.modelling.validation import SPLITS, Foretold, SeenBox, SplitErrors, judged, read_seen
 
 __all__ = ["validate"]
@@ -152,10 +152,10 @@ def _by_split(model: Application, machine: Hardware, runs: Sequence[TimedRun]) -
 
 
 def _foretold(model: Application, machine: Hardware, runs: Sequence[TimedRun]) -> Iterator[Foretold]:
-    begins = any(item.name == STARTUP for item in parameters(model))
+    begins = any(item.name == LAUNCHER for item in parameters(model))
     for run in runs:
         place = _processors_of(machine, run.processors)
-        values = {**run.parameters, STARTUP: 0.0} if begins and run.startup is not None else run.parameters
+        values = {**run.parameters, LAUNCHER: 0.0} if begins and run.startup is not None else run.parameters
         seconds = profile(model, place, [run.processors], values)
         stated = error(model, place, [run.processors], values)
         if stated is None:

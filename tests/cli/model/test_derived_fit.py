@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.cli.main import run
+from cosched.measurement.programs.records import ObservedRun, record_line
 from tests.modelling.test_block_costs import HARDWARE, SIZES, SKELETON, model, timed
 
 if TYPE_CHECKING:
@@ -111,3 +112,51 @@ def test_runs_that_show_only_the_start_are_told(folder: Path, capsys: pytest.Cap
     (folder / "same.csv").write_text("\n".join(["nx,steps,seconds", *rows]))
     assert run(["model", "fit", "stencil", "--table", "same.csv", "--derived", "derived.psl"]) == 0
     assert "the runs are too short to tell what the blocks cost: run larger sizes" in capsys.readouterr().out
+
+
+def record(size: dict[str, float], seconds: float) -> str:
+    return record_line(
+        ObservedRun("stencil", "", size, 1, 1, "", 0.0, seconds, (seconds,), 0.0, 0, False, 0, startup=1.5)
+    )
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_launchers_are_part_of_the_model(folder: Path, capsys: pytest.CaptureFixture[str], blocks: bool) -> None:
+    application = model(folder, SKELETON)
+    runs = timed(application, {"update_14": 5e-4, "init_9": 6e-3, "startup": 800.0})
+    (folder / "runs.jsonl").write_text("".join(record(dict(each.parameters), each.seconds) for each in runs))
+    (folder / "node_a.hmcl").write_text("config node_a { clc { LFOR = 0.5 ns; } }")
+    words = ["--derived", "derived.psl", "--hardware", "./node_a.hmcl", *(["--blocks"] if blocks else [])]
+    assert run(["model", "fit", "stencil", "runs.jsonl", *words]) == 0
+    assert "Launchers take 1.5 s more (launcher; within 25%)" in capsys.readouterr().out
+    assert run(["model", "check", "stencil.psl"]) == 0
+    size = {"nx": 500.0, "steps": 20.0}
+    capsys.readouterr()
+    assert (
+        run(
+            [
+                "model",
+                "predict",
+                "./stencil.psl",
+                "--hosts=1",
+                *(f"--set={name}={size[name]}" for name in size),
+                "--json",
+            ]
+        )
+        == 0
+    )
+    (foretold,) = json.loads(capsys.readouterr().out)["seconds"]
+    alone = timed(application, {"update_14": 5e-4, "init_9": 6e-3, "startup": 800.0}, [size])[0].seconds
+    assert foretold == pytest.approx(1.5 + alone, rel=1e-3)
+    assert run(["model", "validate", "stencil.psl", "--records", "runs.jsonl"]) == 0  # of the runs without launchers
+    assert " 0.0%" in capsys.readouterr().out
+    if not blocks:
+        again = ["--derived", "stencil.psl", "--hardware", "./node_a.hmcl"]
+        before = (folder / "stencil.psl").read_text()
+        assert run(["model", "fit", "stencil", "runs.jsonl", *again]) == 0
+        assert (folder / "stencil.psl").read_text().count("launcher") == before.count("launcher")
+
+
+def test_a_derived_model_is_named_where_its_costs_are_wanted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["model", "fit", "derived", "--table", "runs.csv"]) == 1
+    assert "derived.psl is the derived model: give --derived derived.psl for its costs" in capsys.readouterr().err
