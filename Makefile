@@ -70,6 +70,7 @@ testbed:
 	$(PYTHON_IN_VENV) -m tests.testbed.pajeng --prepare
 	$(PYTHON_IN_VENV) -m tests.testbed.mpi
 	$(PYTHON_IN_VENV) -m tests.testbed.mpi_compiler
+	$(PYTHON_IN_VENV) -m tests.testbed.mpi4py
 	$(PYTHON_IN_VENV) -m tests.testbed.compiler
 
 # The contract of all connectors through pyslurm, on a cluster of a Slurm 25.11 that is installed below SLURM_PREFIX

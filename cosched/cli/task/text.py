@@ -251,7 +251,8 @@ def _evidence_texts(evidence: Evidence) -> list[str]:
     lines = [f"nearest runs: {', '.join(near)}"] if near else []
     lines += evidence.beyond
     if evidence.untried:
-        lines.append(f"nothing like it has run on {_counts_text(evidence.untried)} hosts: run one there to be surer")
+        noun = "host" if list(evidence.untried) == [1] else "hosts"
+        lines.append(f"nothing like it has run on {_counts_text(evidence.untried)} {noun}: run one there to be surer")
     return lines
 
 

@@ -153,8 +153,9 @@ def program_file(command: Sequence[str], folder: Path = Path()) -> Path:
         folder: where, for names that do not begin with `/`.
     """
     first = Path(shutil.which(command[0]) or command[0])
-    scripts = [folder / word for word in command[1:] if not word.startswith("-") and (folder / word).is_file()]
-    return scripts[0] if scripts and first.name.startswith(_STARTERS) else folder / first
+    files = [folder / word for word in command[1:] if not word.startswith("-") and (folder / word).is_file()]
+    started = [file for file in files if not file.name.startswith(_STARTERS)] or files  # by mpirun, say, a Python
+    return started[0] if started and first.name.startswith(_STARTERS) else folder / first
 
 
 def file_digest(program: Path) -> str:
