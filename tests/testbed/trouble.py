@@ -16,16 +16,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, JobReport, JobState
-from cosched.connector.interface import submit_many
+from cosched.connector.interface import CallsBack, DiagnosesStarts, submit_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cosched.connector import Connector, Host, Launch, Output
+    from cosched.connector.interface import StartDiagnosis
     from cosched.errors import CoschedError
 
-__all__ = ["MANNERS", "Trouble", "TroubleFile", "TroubledConnector", "begin"]
+__all__ = ["MANNERS", "Trouble", "TroubleFile", "TroubledConnector", "begin", "troubled"]
 
 MANNERS = ("away", "slow", "lying")
 _SLOW = (0.1, 2.0)  # seconds that a slow manager takes for an answer
@@ -172,6 +173,18 @@ class TroubledConnector:
     def close(self) -> None:
         self._connector.close()
 
+    def _call_back(self, attempt: str) -> bool:
+        assert isinstance(self._connector, CallsBack)
+        self._begin()
+        called_back = self._connector.call_back(attempt)
+        self._lose("call_back")
+        return called_back
+
+    def _diagnose(self, attempt: str) -> StartDiagnosis:
+        assert isinstance(self._connector, DiagnosesStarts)
+        self._begin()
+        return self._connector.diagnose(attempt)
+
     def _begin(self) -> None:
         """Wait for a slow manager, and fail where it is away."""
         manner = self._file.read().manner
@@ -206,6 +219,17 @@ class TroubledConnector:
             file.write(b".")
 
 
+def troubled(connector: Connector, file: TroubleFile, wrong: Path) -> TroubledConnector:
+    """Return a connector in trouble that offers what the one in it does: the daemon asks which verbs there are."""
+    verbs: dict[str, object] = {}
+    if isinstance(connector, CallsBack):
+        verbs["call_back"] = TroubledConnector._call_back
+    if isinstance(connector, DiagnosesStarts):
+        verbs["diagnose"] = TroubledConnector._diagnose
+    kind: type[TroubledConnector] = type("TroubledConnector", (TroubledConnector,), verbs)
+    return kind(connector, file, wrong)
+
+
 def begin(file: Path) -> None:
     """Let this process, which is to be a daemon, live with what a file has.
 
@@ -221,6 +245,6 @@ def begin(file: Path) -> None:
 
     def load(kind: str, settings: Mapping[str, object]) -> Connector:
         connector = registry.load_connector(kind, settings)
-        return TroubledConnector(connector, trouble, file.with_name("wrong-answers"))
+        return troubled(connector, trouble, file.with_name("wrong-answers"))
 
     vars(main)["load_connector"] = load
