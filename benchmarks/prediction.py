@@ -13,18 +13,24 @@ from __future__ import annotations
 
 import argparse
 import math
+import pickle
 import random
+import tempfile
 import time
 from collections import defaultdict
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.changes import Changes, RunRecord
 from cosched.prediction.calibration import Correction
-from cosched.prediction.history import FEWEST_RUNS, History, Run
+from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History, Run
+from cosched.prediction.learning import LearntRuns
 from cosched.prediction.pooling import Pool
+from cosched.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +41,7 @@ _COUNTS = range(1, 17)
 _AFTER = (1, 2, 3, 4, 6, 10, 20)  # runs after which something is printed
 _CHANGED = 20
 _TIMED = 21
+_KEPT, _PROGRAMS = 10_000, 50
 _CASES: dict[str, tuple[Callable[[Run], float], Callable[[int], float], int]] = {
     # the model's seconds, a factor of a run's time by its number, and the number from which runs are counted
     "right": (lambda run: run.seconds, lambda _number: 1.0, 0),
@@ -81,6 +88,7 @@ def main() -> None:
         print(f"from {group:2} runs on   {'   '.join(texts)}   range {fmean(held[group]):.0%}")
     _print_cases(range(options.seed, options.seed + options.programs))
     _print_times(random.Random(options.seed))
+    _print_kept(random.Random(options.seed))
 
 
 def _print_cases(seeds: range) -> None:
@@ -160,6 +168,45 @@ def _print_times(draw: random.Random) -> None:
             f"{count:3} runs with a model: learnt anew in {anew:.1f} ms; one more taken in in {one:.2f} ms, "
             f"{len(_COUNTS)} numbers of hosts foretold in {foretold:.2f} ms"
         )
+
+
+def _print_kept(draw: random.Random) -> None:
+    """Print what kept runs take in a database, with what their tasks leave there when they are deleted."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "runs.db"
+        store = Store(f"sqlite:///{file}")
+        sizes = [_size(file)]
+        for first in range(0, _KEPT, 1000):
+            runs = [
+                RunRecord(
+                    task=f"{first + number}",
+                    key=f"ann/heat/{(first + number) % _PROGRAMS}",
+                    numbers=(*run.numbers, 100.0, 10.0),
+                    owner="ann",
+                    application="heat",
+                    hosts=run.hosts,
+                    hardware="node_a",
+                    predicted=run.seconds,
+                    seconds=run.seconds,
+                    finished=1e9 + first + number,
+                    program_digest="0123456789abcdef" * 4,
+                    stated=run.seconds,
+                    low=run.seconds / 2,
+                    high=run.seconds * 2,
+                )
+                for number, run in enumerate(_runs(draw, 1000))
+            ]
+            store.commit(Changes(runs=tuple(runs)))
+        store.close()
+        sizes.append(_size(file))
+    print(f"{_KEPT:,} runs of {_PROGRAMS} programs kept: {(sizes[1] - sizes[0]) / (1 << 20):.1f} MiB")
+    learnt = [LearntRuns.of(_runs(draw, MOST_RUNS)) for _ in range(3)]
+    each = len(pickle.dumps(learnt)) / len(learnt)
+    print(f"what {MOST_RUNS} runs of a program taught: {each / (1 << 20):.2f} MiB in memory")
+
+
+def _size(file: Path) -> int:
+    return sum(part.stat().st_size for part in file.parent.iterdir())
 
 
 def _milliseconds(work: Callable[[], object]) -> float:

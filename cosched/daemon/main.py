@@ -324,7 +324,7 @@ def _domain_parts(
             configuration.domain.hardware,
             configuration.connector.kind,
             targets,
-            RunHistory(RunTable(store), _NEW_RUNS, learning.explore) if learning.history else None,
+            RunHistory(RunTable(store), _NEW_RUNS, learning.explore, models.learnt) if learning.history else None,
         ),
     )
 

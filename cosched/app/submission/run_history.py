@@ -19,7 +19,7 @@ from cosched.prediction.learning import LearntRuns
 from cosched.prediction.profile import slowest_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from cosched.coscheduler.changes import RunRecord
     from cosched.prediction.profile import Profile
@@ -60,17 +60,25 @@ class _Known:
 class RunHistory:
     """Learns from the runs that are kept. May be used from several threads."""
 
-    def __init__(self, runs: RunTable, look: float = 0.0, explore: float = 0.0) -> None:
+    def __init__(
+        self,
+        runs: RunTable,
+        look: float = 0.0,
+        explore: float = 0.0,
+        learn: Callable[[Sequence[Run]], LearntRuns] = LearntRuns.of,
+    ) -> None:
         """Set up.
 
         Args:
             runs: the runs.
             look: seconds after which a new run must have been noticed: thousands of tasks may come at once.
             explore: share of tasks that try a number of hosts which may be faster, and which few runs had.
+            learn: learns from runs of one key anew, which takes a while.
         """
         self._runs = runs
         self._look = look
         self._explore = explore
+        self._learn = learn
         self._guard = threading.Lock()
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._width, self._judged, self._looked = Width(), 0, -math.inf
@@ -241,7 +249,7 @@ class RunHistory:
                 newer = self._runs.since(features.key, known.newest, known.learnt.room + 1)
                 found = known.learnt.with_runs(self._like(features, newer))
         if found is None:
-            found = LearntRuns.of(self._like(features, self._runs.of(features.key, MOST_RUNS)))
+            found = self._learn(self._like(features, self._runs.of(features.key, MOST_RUNS)))
         return self._keep(features.key, _Known(newest, now, found, owed=owed))
 
     @staticmethod

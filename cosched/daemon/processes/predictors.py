@@ -5,10 +5,13 @@ An evaluation may take seconds of the interpreter; here it delays only models be
 
 from __future__ import annotations
 
+import base64
 import os
+import pickle
 import resource
 import sys
 import threading
+from dataclasses import astuple
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from cosched.connector.interface import ConnectorError
 from cosched.connector.worker_process import WorkerEndedError, WorkerProcess, serve_requests
 from cosched.errors import SystemFault, UserError
+from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run
+from cosched.prediction.learning import LearntRuns
 from cosched.prediction.model_predictor import ModelPredictor
 from cosched.prediction.profile import PredictionSource, Profile
 
@@ -71,6 +76,20 @@ class ModelProcesses(ModelPredictor):
         """Return what a model predicts that includes files beside it and no others; see `Predictor`."""
         return self._asked(self._files, "file", str(path), (values, hardware, hosts, ranks))
 
+    def learnt(self, runs: Sequence[Run]) -> LearntRuns:
+        """Return what runs of one key teach, the newest last.
+
+        It is learnt in the process of the library's models, so that it delays no event; here where that fails.
+        """
+        if len(runs) < FEWEST_RUNS:
+            return LearntRuns.of(runs)
+        try:
+            found = self._named.call("learn", runs=[astuple(run) for run in runs[-MOST_RUNS:]])
+        except ConnectorError:
+            return LearntRuns.of(runs)
+        taught: LearntRuns = pickle.loads(base64.b64decode(found))  # noqa: S301  of a process of our own
+        return taught
+
     def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> Profile:
         return self._asked(self._named, "named", name, (values, hardware, hosts, ranks))
 
@@ -118,6 +137,10 @@ class _Models:
 
     def file(self, model: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> dict[str, Any]:
         return _document(self._predictor.file_profile, Path(model), values, hardware, hosts, ranks)
+
+    def learn(self, runs: Sequence[Sequence[Any]]) -> str:
+        given = [Run(tuple(numbers), *others) for numbers, *others in runs]
+        return base64.b64encode(pickle.dumps(LearntRuns.of(given))).decode()
 
 
 def _document(evaluate: Any, *asked: object) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from cosched.connector.worker_process import WorkerEndedError
 from cosched.daemon.processes import predictors
 from cosched.daemon.processes.predictors import ModelProcesses
 from cosched.errors import SystemFault, UserError
+from cosched.prediction.history import Run
+from cosched.prediction.learning import LearntRuns
 from cosched.prediction.model_predictor import ModelPredictor
 
 if TYPE_CHECKING:
@@ -60,6 +62,37 @@ def test_answers_and_faults_are_those_of_a_predictor(models: ModelProcesses, fol
         assert str(found.value) == str(expected.value)
     with pytest.raises(UserError, match="no application"):
         models.model_profile("none", {}, "plain", 1)
+
+
+@pytest.mark.parametrize("factor", [None, 1.6])
+def test_runs_teach_there_what_they_teach_here(models: ModelProcesses, factor: float | None) -> None:
+    runs = [
+        Run((float(size),), hosts, "plain", size / hosts, "a", None if factor is None else size / hosts / factor)
+        for size in (10, 20, 40)
+        for hosts in (1, 2)
+    ]
+    found, expected = models.learnt(runs), LearntRuns.of(runs)
+    assert models._named.calls["learn"] == 1
+    for learnt in (found, found.with_runs(runs[:0])):
+        assert learnt is not None
+        assert learnt.history is not None
+        assert expected.history is not None
+        asked = (30.0,), [1, 2, 4], "plain"
+        assert [list(part) for part in learnt.history.predict(*asked)] == [
+            list(part) for part in expected.history.predict(*asked)
+        ]
+        assert (learnt.stated is None) == (factor is None)
+        assert (learnt.count, learnt.anew, learnt.room) == (expected.count, expected.anew, expected.room)
+
+
+def test_runs_teach_here_where_the_process_is_gone(models: ModelProcesses) -> None:
+    runs = [Run((10.0,), 1, "", 5.0)] * 3
+    models.close()
+    learnt = models.learnt(runs)
+    assert learnt.history is not None
+    assert (learnt.count, models._named.calls["learn"]) == (3, 1)
+    assert models.learnt(runs[:2]).history is None
+    assert models._named.calls["learn"] == 1
 
 
 def test_a_model_that_takes_too_long_is_ended_and_the_next_one_answered(
