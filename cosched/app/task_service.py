@@ -157,6 +157,8 @@ class TaskService:
                 check_deadline_can_be_met(task, state)
             if edit.hosts is not None:
                 check_share_of_hosts(core, task)
+            if edit.needs and task.spec.native is not None:
+                raise UserError("its own file says what its job needs: cancel it, and submit the changed file")
             if edit.needs:
                 check_needs(task, state)
 

@@ -297,11 +297,10 @@ def ended_explanation(task: Task) -> ExplanationView:
     sentence = f"nothing: the task is {task.status.state}"
     if task.status.reason:
         sentence += f" ({task.status.reason})"
-    slack = (
-        None
-        if task.spec.deadline is None or task.status.finished is None
-        else task.spec.deadline - task.status.finished
-    )
+    deadline, finished = task.spec.deadline, task.status.finished
+    slack = None  # a task that failed has met no deadline
+    if task.status.state is TaskState.COMPLETED and deadline is not None and finished is not None:
+        slack = deadline - finished
     return ExplanationView(
         task=task.id,
         state=str(task.status.state),

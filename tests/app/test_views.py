@@ -215,7 +215,9 @@ def test_an_ended_task_waits_for_nothing() -> None:
     task = change_task(PREDICTED_TASK, state=TaskState.FAILED, reason="exit code 3", finished=NOW + 50)
     explanation = ended_explanation(task)
     assert explanation.waits_for == ("nothing: the task is failed (exit code 3)",)
-    assert explanation.slack == 10
+    assert explanation.slack is None  # it failed before its deadline, and has not met it
+    done = change_task(PREDICTED_TASK, state=TaskState.COMPLETED, finished=NOW + 50)
+    assert ended_explanation(done).slack == 10
 
 
 def test_of_other_users_tasks_only_times_and_hosts_are_shown(core: Coscheduler) -> None:

@@ -81,8 +81,6 @@ def check_needs(task: Task, domain: DomainState) -> None:
         raise UserError(f"it needs {spec.cores} cores and {spec.gpus} GPUs on each host: give numbers from 0 on")
     if not any(spec.needs):
         return
-    if spec.native is not None:
-        raise UserError("a file of the user's own says itself what its job needs: leave memory, cores and gpus out")
     able, least = sum(host.offers(*spec.needs) for host in domain.sizes), fewest_hosts(task)
     if domain.sizes and able < least:
         largest = [max(getattr(host, name) or 0 for host in domain.sizes) for name in _NEEDED]

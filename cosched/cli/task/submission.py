@@ -277,6 +277,8 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
         raise UserError("--stdin goes with an application or a command: a file says itself what its program reads")
     if options.prepare:
         raise UserError("--prepare goes with an application or a command: put it into the file")
+    if options.memory or options.cores or options.gpus:
+        raise UserError("--memory, --cores and --gpus go with a command: a file says itself what its job needs")
     place = UserFileOrigin(Path.cwd(), dict(os.environ), path.name)
     jobs = load_user_file_reader(manager_of_user_file(text, path.name))(text, place)
     made = [_file_request(job, options, now) for job in jobs]
@@ -308,9 +310,9 @@ def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[Tas
         retries=options.retries or requests.get("retries", ""),
         requeue="no-requeue" not in requests if options.requeue is None else options.requeue,
         priority=options.priority or requests.get("priority", ""),
-        memory=options.memory or (f"{job.needs.memory}M" if job.needs.memory else ""),
-        cores=options.cores or str(job.needs.cores or ""),
-        gpus=options.gpus or str(job.needs.gpus or ""),
+        memory=f"{job.needs.memory}M" if job.needs.memory else "",
+        cores=str(job.needs.cores or ""),
+        gpus=str(job.needs.gpus or ""),
     )
     request, note = request_of(chosen, () if chosen.application else ("/bin/true",), now)
     limit = request.time_limit if options.time_limit else job.time_limit

@@ -57,7 +57,7 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]
     for task in tasks:
         place = placements.get(task.id)
         end = task.finished if task.finished is not None else place.end if place else None
-        promised = end is not None and (place is None or place.certain)
+        promised = end is not None and (place is None or place.certain) and task.state not in ("failed", "cancelled")
         in_hand = task.deadline - end if task.deadline is not None and end is not None and promised else None
         ended = (
             format_optional_time(end) if task.finished is not None or end is None else f"~{format_optional_time(end)}"

@@ -45,7 +45,18 @@ _FORM = "%Y-%m-%dT%H:%M:%S"
 _FIGURES = ("runtime", "profile")  # how long it takes, said in two ways
 _NUMBERS = ("retries", "priority", "memory", "cores", "gpus")
 # What a user's own file says when its job is submitted once more; the form says the rest.
-_OF_THE_FILE = ("application", "command", "parameters", "model", "prepare", "after", "native")
+_OF_THE_FILE = (
+    "application",
+    "command",
+    "parameters",
+    "model",
+    "prepare",
+    "after",
+    "native",
+    "memory",
+    "cores",
+    "gpus",
+)
 
 
 def requests_of_form(fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
@@ -321,7 +332,7 @@ def _uploaded_request(
         retries=form.retries or _whole(requests.get("retries", ""), "retries"),
         requeue=form.requeue and "no-requeue" not in requests,
         priority=form.priority or _priority(requests.get("priority", "")),
-        memory=form.memory or job.needs.memory,
-        cores=form.cores or job.needs.cores,
-        gpus=form.gpus or job.needs.gpus,
+        memory=job.needs.memory,
+        cores=job.needs.cores,
+        gpus=job.needs.gpus,
     )

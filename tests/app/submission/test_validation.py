@@ -141,6 +141,16 @@ def test_what_too_few_hosts_have_is_refused(intake: TaskValidator, needs: dict[s
         intake.task(TaskRequest(command=("/x",), **needs), domain)
 
 
+def test_what_a_file_of_the_users_own_asks_for_counts_likewise(intake: TaskValidator) -> None:
+    """A submit file with request_memory was refused for needing anything at all."""
+    domain = DomainState(NOW, hosts=1, sizes=(Host("1", memory=8192, cores=16, gpus=0),))
+    native = NativeDescription("local", script="x")
+    request = TaskRequest(command=("/job.sh",), native=native, memory="4G")
+    assert intake.task(request, domain).spec.memory == 4096
+    with pytest.raises(UserError, match="0 hosts have 16G of memory for a job"):
+        intake.task(replace(request, memory="16G"), domain)
+
+
 def test_the_users_own_figures_stand_in_for_a_model(intake: TaskValidator) -> None:
     task = intake.task(TaskRequest(command=("/bin/prog", "-x"), profile=(50, None, 30)), DOMAIN)
     assert task.profile is not None

@@ -217,6 +217,14 @@ def test_a_preparation_beside_a_file_is_refused(script: Path) -> None:
         requests_of_file(script, SubmitOptions(prepare="/bin/true"), NOW)
 
 
+def test_what_a_file_needs_stands_in_the_file(script: Path) -> None:
+    script.write_text("#!/bin/sh\n#SBATCH --mem=2G --cpus-per-task=3\ntrue\n")
+    (request,), _ = requests_of_file(script, SubmitOptions(), NOW)
+    assert (request.memory, request.cores) == (2048, 3)
+    with pytest.raises(UserError, match="a file says itself what its job needs"):
+        requests_of_file(script, SubmitOptions(cores="2"), NOW)
+
+
 def test_a_file_and_a_command_are_too_much(script: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["task", "submit", "--file", str(script), "--", "/bin/true"]) == 1
     assert "not both" in capsys.readouterr().err
