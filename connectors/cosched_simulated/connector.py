@@ -11,16 +11,17 @@ import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
+from cosched.connector.interface import HostShare, StartDiagnosis, SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import AttemptFolders, cancelled_before_submission, offline_hosts, output_part
 from cosched.errors import UserError
 from cosched_simulated.database import PoolDatabase
-from cosched_simulated.pool import CANCELLED, advance, drawn_outcome, next_change, start_diagnosis
+from cosched_simulated.pool import CANCELLED, advance, drawn_outcome, host_size, next_change, start_diagnosis
 from cosched_simulated.simulated_settings import SimulatedSettings
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class SimulatedConnector:
         self._database = PoolDatabase(self._settings.spool / "pool.db")
         self._folders = AttemptFolders(self._settings.spool / "attempts")
         self._offline = self._settings.spool / "offline"
+        self._size = host_size(self._settings.memory, self._settings.cores, self._settings.gpus)
         # A stream for each kind of fault: the number of questions for events does not change which submits are lost.
         self._fault_streams = {
             kind: random.Random(f"{self._settings.seed}/{kind}")  # noqa: S311  a repeatable draw
@@ -72,8 +74,17 @@ class SimulatedConnector:
                 self._forget_at = time.monotonic() + _FORGET_PERIOD
                 transaction.forget(time.time() - self._settings.keep_days * _DAY)
             off = offline_hosts(self._offline)
+        size = self._settings
         return [
-            Host(name, host_class, up=name not in off, reason=off.get(name, ""))
+            Host(
+                name,
+                host_class,
+                name not in off,
+                off.get(name, ""),
+                memory=size.memory,
+                cores=size.cores,
+                gpus=size.gpus,
+            )
             for name, host_class in self._settings.hosts.items()
         ]
 
@@ -214,8 +225,8 @@ class SimulatedConnector:
                     self._offline.mkdir()
                 off = offline_hosts(self._offline)
                 up = tuple(host for host in self._settings.hosts if host not in off)
-                now = time.time()
-                transaction.replace_pool(advance(advance(transaction.pool, now).observe(up, self._settings.grace), now))
+                pool, now = replace(transaction.pool, size=self._size), time.time()
+                transaction.replace_pool(advance(advance(pool, now).observe(up, self._settings.grace), now))
                 yield transaction
 
     def _submit(self, transaction: PoolTransaction, launch: Launch) -> str:
@@ -236,6 +247,11 @@ class SimulatedConnector:
         unknown = next((host for host in launch.hosts if host not in hosts), None)
         if unknown is not None:
             raise UserError(f"host {unknown!r} does not exist here: choose from {min(hosts)} … {max(hosts)}")
+        if launch.shared and not HostShare(launch.memory, launch.cores, launch.gpus).within(self._size):
+            raise UserError(
+                f"task {launch.name!r} takes {launch.cores} cores, {launch.memory} MiB and {launch.gpus} GPUs of each "
+                f"host, which has {self._size.cores}, {self._size.memory} and {self._size.gpus}: ask for less"
+            )
         if launch.count > len(hosts):
             raise UserError(f"task {launch.name!r} asks for {launch.count} hosts of {len(hosts)}: ask for fewer")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PoolDatabase", "PoolTransaction"]
 
 _LOCK_SECONDS = 30.0  # seconds to wait for another process's transaction
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = (
     "CREATE TABLE pool (time REAL NOT NULL, up TEXT NOT NULL, jobs INTEGER NOT NULL, changes INTEGER NOT NULL)",
     "INSERT INTO pool VALUES (0, '', 0, 0)",
@@ -30,10 +30,15 @@ _SCHEMA = (
         becomes TEXT NOT NULL, exit_code INTEGER, reason TEXT NOT NULL,  -- its ending
         state TEXT NOT NULL, hosts TEXT NOT NULL, began REAL, ends REAL NOT NULL, stopped INTEGER NOT NULL,
         launch TEXT NOT NULL,  -- as JSON; empty where it was cancelled before it was submitted
-        change INTEGER NOT NULL  -- number of its last change
+        change INTEGER NOT NULL,  -- number of its last change
+        memory INTEGER NOT NULL DEFAULT 0, cores INTEGER NOT NULL DEFAULT 0, gpus INTEGER NOT NULL DEFAULT 0
     )""",
     "CREATE INDEX live ON jobs (number) WHERE state IN ('queued', 'running')",
     "CREATE INDEX changed ON jobs (change)",
+    f"PRAGMA user_version = {_VERSION}",
+)
+_FROM_VERSION_1 = (
+    *(f"ALTER TABLE jobs ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0" for name in ("memory", "cores", "gpus")),
     f"PRAGMA user_version = {_VERSION}",
 )
 _LIVE_JOBS = "state IN ('queued', 'running') ORDER BY number"
@@ -52,6 +57,9 @@ _FIELDS = (
     "began",
     "ends",
     "stopped",
+    "memory",
+    "cores",
+    "gpus",
 )
 _CHANGING_FIELDS = ("becomes", "exit_code", "reason", "state", "hosts", "began", "ends", "stopped", "change")
 _UPSERT = (  # S608: names of our own; all values are bound
@@ -111,11 +119,10 @@ class PoolDatabase:
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN IMMEDIATE")
             (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                for statement in _SCHEMA:
-                    connection.execute(statement)
+            for statement in {0: _SCHEMA, 1: _FROM_VERSION_1}.get(version, ()):
+                connection.execute(statement)
             connection.execute("COMMIT")
-            if version not in (0, _VERSION):
+            if version not in (0, 1, _VERSION):
                 raise sqlite3.DatabaseError(f"another cosched wrote it (version {version}, not {_VERSION})")
         except BaseException:
             connection.close()
@@ -157,6 +164,8 @@ class PoolTransaction:
     def submit(self, launch: Launch, ready: float, duration: float, outcome: JobOutcome) -> SimulatedJob:
         """Put a new job at the end of the queue."""
         job = SimulatedJob(self._jobs + 1, launch.attempt, launch.count, launch.hosts, ready, duration, outcome)
+        if launch.shared:
+            job = replace(job, memory=launch.memory, cores=launch.cores, gpus=launch.gpus)
         self._launches[job.number] = launch_to_json(launch)
         self._add(job)
         return job
@@ -229,11 +238,15 @@ def _job_row(job: SimulatedJob) -> tuple[object, ...]:
         job.began,
         job.ends,
         job.stopped,
+        job.memory,
+        job.cores,
+        job.gpus,
     )
 
 
 def _job_of_row(row: tuple[Any, ...]) -> SimulatedJob:
-    number, attempt, count, pinned, ready, duration, becomes, code, reason, state, hosts, began, ends, stopped = row
+    number, attempt, count, pinned, ready, duration, becomes, code, reason, state, hosts, began, ends = row[:13]
+    stopped, *share = row[13:]
     return SimulatedJob(
         number,
         attempt,
@@ -247,4 +260,5 @@ def _job_of_row(row: tuple[Any, ...]) -> SimulatedJob:
         began,
         ends,
         bool(stopped),
+        *share,
     )

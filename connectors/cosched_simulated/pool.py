@@ -11,9 +11,11 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
-from cosched.connector.interface import StartDiagnosis, StartVerdict
+from cosched.connector.interface import HostShare, StartDiagnosis, StartVerdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cosched.connector import Launch
     from cosched_simulated.simulated_settings import SimulatedSettings
 
@@ -24,9 +26,13 @@ __all__ = [
     "SimulatedPool",
     "advance",
     "drawn_outcome",
+    "host_size",
     "next_change",
     "start_diagnosis",
 ]
+
+
+_PLENTY = 1 << 40  # MiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,12 @@ class JobOutcome:
     reason: str = ""
 
 
+def host_size(memory: int | None, cores: int | None, gpus: int | None) -> HostShare:
+    """Return what a host has; where nothing is said one core, memory enough and no GPU."""
+    return HostShare(_PLENTY if memory is None else memory, cores or 1, gpus or 0)
+
+
+_UNSAID = host_size(None, None, None)
 CANCELLED = JobOutcome(JobState.REMOVED, reason="cancelled")
 _DONE = JobOutcome(JobState.COMPLETED, 0)
 _FAILED = JobOutcome(JobState.FAILED, 1, "it fails, as 'failures' asks for")
@@ -66,6 +78,9 @@ class SimulatedJob:
         began: its start; None before that.
         ends: its end, foreseen or past; infinite while it waits.
         stopped: whether it was made to end.
+        memory: MiB that it takes of each host; so are cores and GPUs.
+        cores: 0 where it has its hosts for itself.
+        gpus: that it takes of each host.
     """
 
     number: int
@@ -80,6 +95,14 @@ class SimulatedJob:
     began: float | None = None
     ends: float = inf
     stopped: bool = False
+    memory: int = 0
+    cores: int = 0
+    gpus: int = 0
+
+    @property
+    def share(self) -> HostShare | None:
+        """Return what it takes of each of its hosts; None for the whole."""
+        return HostShare(self.memory, self.cores, self.gpus) if self.cores else None
 
     @property
     def live(self) -> bool:
@@ -135,11 +158,17 @@ class SimulatedPool:
         up: hosts that are up, in the order in which they are given out.
         time: the moment up to which the pool has advanced, seconds since the epoch.
         jobs: waiting and running ones in the order of submission, and those that ended in this very transaction.
+        size: what each host has.
     """
 
     up: tuple[str, ...]
     time: float
     jobs: tuple[SimulatedJob, ...] = ()
+    size: HostShare = _UNSAID
+
+    def left(self) -> dict[str, HostShare]:
+        """Return what running jobs leave of each host that is up."""
+        return _left(self.jobs, self.up, self.size)
 
     def put(self, changed: SimulatedJob) -> SimulatedPool:
         """Return the pool with one job replaced."""
@@ -174,9 +203,9 @@ def advance(pool: SimulatedPool, now: float) -> SimulatedPool:
     """
     moment: float | None = pool.time
     while moment is not None and moment <= max(now, pool.time):
-        pool = replace(
-            pool, time=moment, jobs=tuple(_with_started_jobs(_with_ended_jobs(pool.jobs, moment), pool.up, moment))
-        )
+        jobs = _with_ended_jobs(pool.jobs, moment)
+        started = _with_started_jobs(jobs, _left(jobs, pool.up, pool.size), pool.size, moment)
+        pool = replace(pool, time=moment, jobs=tuple(started))
         moment = next_change(pool)
     return replace(pool, time=max(now, pool.time))
 
@@ -190,32 +219,55 @@ def next_change(pool: SimulatedPool) -> float | None:
 
 def start_diagnosis(pool: SimulatedPool, job: SimulatedJob) -> StartDiagnosis:
     """Return whose jobs have the hosts of a waiting one, and which are off."""
-    taken = {host: other.number for other in pool.jobs if other.state is JobState.RUNNING for host in other.hosts}
-    why = [f"{host} is off" for host in job.pinned if host not in pool.up]
-    why += [f"job {taken[host]} has {host}" for host in job.pinned if host in taken]
+    left, there = pool.left(), dict[str, list[str]]()
+    for other in pool.jobs:
+        for host in other.hosts if other.state is JobState.RUNNING else ():
+            there.setdefault(host, []).append(str(other.number))
+    why = [f"{host} is off" for host in job.pinned if host not in left]
+    full = [host for host in job.pinned if host in there and not _has_room(job, left.get(host), pool.size)]
+    why += [f"job {', '.join(there[host])} has {host}" for host in full]
     return StartDiagnosis(StartVerdict.BLOCKED if why else StartVerdict.WAITING, ", ".join(why))
+
+
+def _left(jobs: Iterable[SimulatedJob], up: Iterable[str], size: HostShare) -> dict[str, HostShare]:
+    left = dict.fromkeys(up, size)
+    for job in jobs:
+        for host in job.hosts if job.state is JobState.RUNNING else ():
+            if host in left:
+                left[host] -= job.share or size
+    return left
+
+
+def _has_room(job: SimulatedJob, left: HostShare | None, size: HostShare) -> bool:
+    """Return whether a job finds what it takes of a host; None where that is off."""
+    if left is None:
+        return False
+    return left == size if job.share is None else job.share.within(left)
 
 
 def _with_ended_jobs(jobs: tuple[SimulatedJob, ...], time: float) -> list[SimulatedJob]:
     return [job.end() if job.state is JobState.RUNNING and job.ends <= time else job for job in jobs]
 
 
-def _with_started_jobs(jobs: list[SimulatedJob], up: tuple[str, ...], time: float) -> list[SimulatedJob]:
-    """Start jobs with free hosts, in order of submission.
+def _with_started_jobs(
+    jobs: list[SimulatedJob], left: dict[str, HostShare], size: HostShare, time: float
+) -> list[SimulatedJob]:
+    """Start jobs that find what they take of hosts, in order of submission.
 
-    A waiting job keeps its free hosts.
+    A waiting job keeps what it finds of its hosts.
     """
-    busy = {host for job in jobs if job.state is JobState.RUNNING for host in job.hosts}
-    free = dict.fromkeys(host for host in up if host not in busy)
+    free = {host: share for host, share in left.items() if share.cores > 0}
     for place, job in enumerate(jobs):
         if not free:
             break
         if job.state is JobState.QUEUED and job.ready <= time:
-            hosts = tuple(host for host in job.pinned or tuple(free)[: job.count] if host in free)
+            hosts = [host for host in job.pinned or free if _has_room(job, free.get(host), size)][: job.count]
             for host in hosts:
-                del free[host]
+                free[host] -= job.share or size
+                if free[host].cores <= 0:
+                    del free[host]
             if len(hosts) == job.count:
-                jobs[place] = job.start(hosts, time)
+                jobs[place] = job.start(tuple(hosts), time)
     return jobs
 
 

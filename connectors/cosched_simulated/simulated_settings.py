@@ -49,6 +49,9 @@ class SimulatedSettings:
         busy: share of all calls that fail before anything is done.
         lost: share of submits that succeed and whose answer is lost.
         repeat: share of the events' deliveries after which the last ones are delivered again.
+        cores: that each host has; None: not said, as for memory and GPUs.
+        memory: MiB that each host has.
+        gpus: that each host has.
     """
 
     hosts: Mapping[str, str] = setting(_hosts)
@@ -63,6 +66,9 @@ class SimulatedSettings:
     busy: float = setting(SettingsTable.number, 0.0, 0, 1)
     lost: float = setting(SettingsTable.number, 0.0, 0, 1)
     repeat: float = setting(SettingsTable.number, 0.0, 0, 1)
+    cores: int | None = setting(SettingsTable.optional_whole, 1, 65536)
+    memory: int | None = setting(SettingsTable.optional_memory)
+    gpus: int | None = setting(SettingsTable.optional_whole, 0, 4096)
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> SimulatedSettings:

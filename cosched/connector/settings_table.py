@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from cosched.connector.values import safe
 from cosched.errors import UserError
+from cosched.sizes import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -169,6 +170,23 @@ class SettingsTable:
     def whole(self, key: str, default: int, low: int, high: float) -> int:
         """Return a whole number within limits."""
         return int(self.number(key, default, low, high, whole=True))
+
+    def optional_whole(self, key: str, low: int, high: float) -> int | None:
+        """Return a whole number within limits; None where the key is left out."""
+        return None if self._table.get(key) is None else self.whole(key, low, low, high)
+
+    def optional_memory(self, key: str) -> int | None:
+        """Return a size of memory in MiB; None where the key is left out."""
+        value = self._table.get(key)
+        if value is None:
+            return None
+        try:
+            size = parse_memory(value) if isinstance(value, str | int) and not isinstance(value, bool) else 0
+        except UserError:
+            size = 0
+        if size < 1:
+            raise self.wrong(key, value, 'a size such as "256G", or a number of MiB')
+        return size
 
     def _absolute(self, key: str, value: object, expected: str) -> Path:
         if not isinstance(value, str | Path) or not Path(value).is_absolute():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector import ConnectorError, JobState
+from cosched.connector import ConnectorError, HostShare, JobState
 from cosched_simulated.database import PoolDatabase
 from cosched_simulated.pool import CANCELLED, SimulatedPool
 from tests.connectors.cosched_simulated.makers import DONE, a_launch
@@ -193,13 +193,28 @@ def test_a_file_that_is_none_is_named_with_what_to_do(file: Path, content: bytes
     book.close()
 
 
+def test_a_file_of_before_jobs_shared_hosts_goes_on(book: PoolDatabase, file: Path) -> None:
+    submit(book, a_launch())
+    book.close()
+    with sqlite3.connect(file) as connection:
+        for name in ("memory", "cores", "gpus"):
+            connection.execute(f"ALTER TABLE jobs DROP COLUMN {name}")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    shared = a_launch(shared=True, cores=3, gpus=1)
+    submit(book, shared)
+    with book.transaction() as transaction:
+        first, second = transaction.pool.jobs
+    assert (first.share, second.share) == (None, HostShare(0, 3, 1))
+
+
 def test_a_newer_file_is_refused_and_left_as_it_is(book: PoolDatabase, file: Path) -> None:
     submit(book, a_launch())
     book.close()
     with sqlite3.connect(file) as connection:
         connection.execute("PRAGMA user_version = 7")
     connection.close()
-    with pytest.raises(ConnectorError, match=r"another cosched wrote it \(version 7, not 1\)"):
+    with pytest.raises(ConnectorError, match=r"another cosched wrote it \(version 7, not 2\)"):
         news(book)
     with sqlite3.connect(file) as connection:
         assert connection.execute("SELECT count(*) FROM jobs").fetchone() == (1,)

@@ -11,8 +11,16 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cosched.connector import JobReport, JobState
-from cosched_simulated.pool import CANCELLED, SimulatedJob, SimulatedPool, advance, drawn_outcome, next_change
+from cosched.connector import HostShare, JobReport, JobState
+from cosched_simulated.pool import (
+    CANCELLED,
+    SimulatedJob,
+    SimulatedPool,
+    advance,
+    drawn_outcome,
+    next_change,
+    start_diagnosis,
+)
 from cosched_simulated.simulated_settings import SimulatedSettings
 from tests.connectors.cosched_simulated.makers import HOSTS, a_job, a_launch, a_pool
 
@@ -268,3 +276,26 @@ def test_a_time_limit_cuts_it_off() -> None:
     assert (seconds, outcome.state, outcome.exit_code) == (2.0, JobState.REMOVED, None)
     assert outcome.reason == "its time limit of 2 s was over"
     assert drawn_outcome(a_launch(predicted=1.0, time_limit=10.0), settings(error=0.1))[1].state is JobState.COMPLETED
+
+
+def a_part(number: int, cores: int, *pinned: str, gpus: int = 0) -> SimulatedJob:
+    return replace(a_job(number, *pinned), cores=cores, gpus=gpus)
+
+
+def test_jobs_that_share_a_host_start_as_long_as_they_fit() -> None:
+    size = HostShare(1000, 8, 1)
+    jobs = (a_part(1, 4, "h1"), a_part(2, 5, "h1"), a_part(3, 4, "h1"), a_part(4, 8, "h2", gpus=1))
+    pool = advance(replace(a_pool(*jobs), size=size), 0.0)
+    # The second waits for what the first has, and keeps nothing that would be too little for it.
+    assert [job.state is JobState.RUNNING for job in pool.jobs] == [True, False, True, True]
+    assert pool.left()["h1"] == HostShare(1000, 0, 1)
+    assert start_diagnosis(pool, pool.jobs[1]).reason == "job 1, 3 has h1"
+
+
+def test_a_job_with_its_host_for_itself_waits_until_nothing_runs_there() -> None:
+    pool = replace(a_pool(a_part(1, 1, "h1"), a_job(2, "h1"), a_part(3, 1, "h1")), size=HostShare(0, 8, 0))
+    pool = advance(pool, 0.0)
+    assert [job.state is JobState.RUNNING for job in pool.jobs] == [True, False, True]
+    pool = advance(pool, 10.0)
+    assert [job.began for job in pool.jobs] == [0.0, 10.0, 0.0]
+    assert not pool.jobs[0].live

@@ -43,6 +43,15 @@ def test_a_bad_setting_is_named_with_what_was_expected(table: dict[str, object],
     assert "\n" not in str(caught.value)
 
 
+def test_hosts_have_what_is_said_of_them() -> None:
+    settings = SimulatedSettings.read({"cores": 64, "memory": "256G", "gpus": 4})
+    assert (settings.cores, settings.memory, settings.gpus) == (64, 262144, 4)
+    plain = SimulatedSettings.read({})
+    assert (plain.cores, plain.memory, plain.gpus) == (None, None, None)
+    with pytest.raises(UserError, match="memory = 'much' is not usable: give a size"):
+        SimulatedSettings.read({"memory": "much"})
+
+
 def test_hosts_are_a_number_names_or_classes() -> None:
     assert len(SimulatedSettings.read({}).hosts) == 16
     assert SimulatedSettings.read({"hosts": ["b", "a"]}).hosts == {"b": "", "a": ""}
