@@ -4,8 +4,10 @@ Hosts are alike or of two classes, the second half as quick as the first. The ta
 a new task arrives while all hosts are busy, and while one is idle that nobody may leave for yet; then somebody asks
 when one more would end. With `--at-once`, all tasks are an array of which so many may run at once, and do: the other
 hosts stay idle, and "one idle" says the same once more. With `--users`, the same tasks are also of so many users in
-groups of four, every second one without a deadline, under shares of the domain. Processor time, without the garbage
-collector, whose runs depend on what else a process holds.
+groups of four, every second one without a deadline, under shares of the domain. With `--shared`, hosts of 64 cores,
+256 GiB and 4 GPUs are shared by tasks of 1 to 32 cores instead: then "busy" is an arrival while all cores are taken,
+"one ends" the end of a task, whose place another one takes. Processor time, without the garbage collector, whose runs
+depend on what else a process holds.
 """
 
 from __future__ import annotations
@@ -21,10 +23,11 @@ from uuid import UUID
 import numpy as np
 
 from benchmarks.kernels import DEADLINES, KERNELS
-from cosched.connector.interface import Host
+from cosched.connector.interface import Host, JobReport, JobState
+from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import HostsObserved, SharesChanged, TaskSubmitted
+from cosched.coscheduler.events import HostsObserved, JobReported, SharesChanged, TaskSubmitted
 from cosched.coscheduler.sharing.shares import Shares
 from cosched.coscheduler.task import Task, TaskSpec
 from cosched.coscheduler.what_if import predict_placement
@@ -32,6 +35,8 @@ from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from cosched.coscheduler.events import Event
 
 _POOLS = ((16, 1), (64, 1), (256, 1), (64, 2), (256, 2))  # hosts, classes
 _ARRIVALS = 40
@@ -45,9 +50,15 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=1000, help="that wait")
     parser.add_argument("--users", type=int, default=0, help="who share the domain, too")
     parser.add_argument("--at-once", type=int, default=0, help="the limit of the array that they are")
+    parser.add_argument("--shared", action="store_true", help="hosts of 64 cores that tasks share")
     options = parser.parse_args()
     print(f"one more task behind {options.tasks}, ms of the core each: median and longest")
     gc.disable()
+    if options.shared:
+        for hosts in (16, 64):
+            for vectors in (False, True):
+                _print_shared(hosts, options.tasks, vectors=vectors)
+        return
     for hosts, classes in _POOLS:
         for users in (0, options.users) if options.users else (0,):
             _print_row(hosts, classes, options.tasks, users, options.at_once)
@@ -93,6 +104,49 @@ def _arrivals(
         predict_placement(core, one, now)
         asked.append(1e3 * (time.thread_time() - began))
     return took[:waiting], took[waiting + 1 :], asked  # the first makes up for those that came together
+
+
+def _print_shared(hosts: int, waiting: int, *, vectors: bool) -> None:
+    """Measure on nodes whose tasks share them; with `vectors` memory and GPUs decide, too."""
+    draw, took = np.random.default_rng(1), dict[str, list[float]]()
+    core = Coscheduler(CoreSettings(str(UUID(int=hosts)), staging=0.0, share_hosts=True))
+
+    def tell(what: str, event: Event) -> list[str]:
+        began = time.thread_time()
+        outcome = core.handle(event)
+        took.setdefault(what, []).append(1e3 * (time.thread_time() - began))
+        return [decision.attempt.uuid for decision in outcome.decisions if isinstance(decision, DispatchAttempt)]
+
+    nodes = tuple(Host(f"host{number:03}", memory=262144, cores=64, gpus=4) for number in range(hosts))
+    tell("hosts", HostsObserved(0.0, nodes))
+    running, number = list[str](), 0
+    while len(core.plan.tasks) < waiting:
+        number += 1
+        running += tell("together", TaskSubmitted(0.001 * number, _part(draw, number, vectors=vectors)))
+    now = 1.0 + 0.001 * number
+    for _ in range(_ARRIVALS):
+        now, number = now + 1.0, number + 1
+        running += tell("busy", TaskSubmitted(now, _part(draw, number, vectors=vectors)))
+        uuid = running.pop(int(draw.integers(len(running))))
+        report = JobReport(uuid, JobState.COMPLETED, started=now - 10.0, finished=now, exit_code=0)
+        running += tell("one ends", JobReported(now, report))
+    for _ in range(_QUESTIONS):
+        began = time.thread_time()
+        predict_placement(core, _part(draw, number + 1, vectors=vectors), now)
+        took.setdefault("asked", []).append(1e3 * (time.thread_time() - began))
+    texts = [f"{name}  {median(each):5.2f} {max(each):6.2f}" for name, each in took.items() if name != "hosts"]
+    name = f"{hosts:5} nodes, {'cores, memory, GPUs' if vectors else 'cores'}"
+    print(f"{name:35}" + "   ".join(texts), flush=True)
+
+
+def _part(draw: np.random.Generator, number: int, *, vectors: bool) -> Task:
+    """Return a task that takes some cores of a node, one in eight those of two nodes."""
+    seconds = float(draw.lognormal(6.0, 1.0))
+    profile = _profile((np.inf, seconds) if number % 8 == 0 else (seconds,), 1)
+    cores = int(draw.choice([1, 2, 4, 8, 16, 32]))
+    task = _task(number, profile, 0.0, None)
+    memory, gpus = (int(draw.integers(1, 9)) * 8192, int(draw.integers(0, 2))) if vectors else (0, 0)
+    return replace(task, spec=replace(task.spec, cores=cores, memory=memory, gpus=gpus))
 
 
 def _in_array(task: Task, at_once: int) -> Task:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, availability_steps
-from cosched.coscheduler.state import expected_end
+from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.task import TaskState
 from cosched.coscheduler.what_if import predict_placement
 

@@ -15,8 +15,8 @@ from cosched.api.documents import ReservationView
 from cosched.api.problems import NotFoundError
 from cosched.api.times import format_time
 from cosched.coscheduler.events import HostsReserved, ReservationReleased
+from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.state import expected_end
 from cosched.errors import UserError
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from cosched.app.submission.task_requests import request_like_task, with_other_h
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
 from cosched.coscheduler.edits import HostChoice, TaskEdit, edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
-from cosched.coscheduler.state import expected_end
+from cosched.coscheduler.places.hosts import expected_end
 from cosched.errors import UserError
 from cosched.sizes import parse_memory
 from cosched.store.store import LateTasks

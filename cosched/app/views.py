@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.api.documents import (
     AttemptView,
     ExplanationView,
+    FreeView,
     HandoverView,
     HostView,
     PeerView,
@@ -22,9 +23,10 @@ from cosched.api.documents import (
     TaskDetail,
     TaskView,
 )
+from cosched.connector.interface import HostShare
 from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.progress import doubtful_hosts, overrun
-from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.store import tables
 from cosched.store.rows import row_of
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from cosched.access.principals import Principal
     from cosched.agents.agent import Agent
     from cosched.agents.transport.allow_list import PeerEntry
+    from cosched.connector.interface import Host
     from cosched.coscheduler import explain
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.handovers import Handover
@@ -171,20 +174,26 @@ def _visible_task(principal: Principal, core: Coscheduler, task: str) -> tuple[s
     return (task, known) if principal.may_see(known.owner) else ("", None)
 
 
-def _attempt_by_host(core: Coscheduler) -> dict[str, Attempt]:
-    live = (attempt for attempt in core.attempts.values() if attempt.state is not AttemptState.HELD)
-    return {host: attempt for attempt in live for host in attempt.hosts}
+def _attempts_by_host(core: Coscheduler) -> dict[str, list[Attempt]]:
+    found: dict[str, list[Attempt]] = {}
+    for attempt in core.attempts.values():
+        for host in attempt.hosts if attempt.takes_hosts else ():
+            found.setdefault(host, []).append(attempt)
+    return found
 
 
 def host_views(principal: Principal, core: Coscheduler, time: float) -> list[HostView]:
     """Return all hosts by name; occupied by other users' tasks, without their names."""
-    occupied = _attempt_by_host(core)
+    occupied = _attempts_by_host(core)
     claims = core.domain.claims(time)
+    claims |= {held.host: held.until for held in core.domain.held((), time)}
+    left = core.domain.left(core.attempts.values()) if core.domain.shared else {}
     reserved = {host: each.title for each in core.reservations.live(time) if each.begin <= time for host in each.hosts}
     views = []
     for host in sorted(core.domain.hosts.values(), key=lambda host: host.name):
-        attempt = occupied.get(host.name)
-        task, known = ("", None) if attempt is None else _visible_task(principal, core, attempt.task)
+        here = occupied.get(host.name, [])
+        shown = [_visible_task(principal, core, attempt.task) for attempt in here]
+        task, known = shown[-1] if shown and (len(shown) == 1 or not core.domain.shared) else ("", None)
         views.append(
             HostView(
                 name=host.name,
@@ -193,14 +202,25 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 reason=host.reason,
                 task=task,
                 owner="" if known is None else known.owner,
-                free_at=claims.get(host.name) if attempt is None else expected_end(attempt, time),
+                free_at=max((expected_end(attempt, time) for attempt in here), default=claims.get(host.name)),
                 reserved=reserved.get(host.name, ""),
                 memory=host.memory,
                 cores=host.cores,
                 gpus=host.gpus,
+                tasks=tuple(name for name, _ in shown if name) if core.domain.shared else (),
+                free=_free_view(host, left[host.name], whole=host.name in core.domain.claims(time)) if left else None,
             )
         )
     return views
+
+
+def _free_view(host: Host, left: HostShare, *, whole: bool) -> FreeView:
+    """Return what is free of a shared host; nothing where others have the whole."""
+    if whole or not host.up:
+        left = HostShare()
+    return FreeView(
+        memory=None if host.memory is None else max(left.memory, 0), cores=max(left.cores, 0), gpus=max(left.gpus, 0)
+    )
 
 
 def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
@@ -220,6 +240,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
             unstarted=core.unstarted.waited(attempt.uuid, time),
             overrun=overrun(attempt, time),
             certain=doubtful.isdisjoint(attempt.hosts) and attempt.state is not AttemptState.HELD,
+            cores=attempt.cores,
         )
         for attempt in core.attempts.values()
         if attempt.hosts
@@ -230,6 +251,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
         replace(
             _placement(principal, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False),
             certain=doubtful.isdisjoint(spot.hosts) and not core.unstarted.tries(spot.task),
+            cores=0 if core.tasks[spot.task].spec.exclusive else spot.taken[0] if spot.taken else 0,
         )
         for spot in planned
     ]

@@ -25,7 +25,7 @@ app = typer.Typer()
 
 @app.command("list")
 def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
-    """List the hosts: what they have, up or down, and which task runs there until when."""
+    """List the hosts: what they have, or what is free of it, up or down, and which tasks run there until when."""
     with connect(server) as client:
         hosts = client.hosts()
     if json:
@@ -35,11 +35,9 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         (
             host.name,
             host.host_class,
-            "" if host.memory is None else format_memory(host.memory),
-            "" if host.cores is None else str(host.cores),
-            "" if host.gpus is None else str(host.gpus),
+            *_sizes(host),
             _state(host),
-            host.task,
+            ", ".join(host.tasks) or host.task,
             host.owner,
             format_optional_time(host.free_at),
             host.reason or host.reserved,
@@ -47,6 +45,16 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         for host in hosts
     ]
     print_table(("HOST", "CLASS", "MEMORY", "CORES", "GPUS", "STATE", "TASK", "OWNER", "FREE AT", "REASON"), rows)
+
+
+def _sizes(host: HostView) -> tuple[str, str, str]:
+    """Return memory, cores and GPUs, "4 of 8" where tasks share the host."""
+    memory, cores, gpus = ("" if size is None else str(size) for size in (host.memory, host.cores, host.gpus))
+    memory = memory and format_memory(int(memory))
+    if (free := host.free) is None:
+        return memory, cores, gpus
+    left = "" if free.memory is None else f"{format_memory(free.memory)} of "
+    return f"{left}{memory}", f"{free.cores} of {cores or 1}", f"{free.gpus} of {gpus}" if gpus else ""
 
 
 @app.command()

@@ -63,6 +63,16 @@ class HostShare:
     cores: int = 0
     gpus: int = 0
 
+    def __add__(self, other: HostShare) -> HostShare:
+        return HostShare(self.memory + other.memory, self.cores + other.cores, self.gpus + other.gpus)
+
+    def __sub__(self, other: HostShare) -> HostShare:
+        return HostShare(self.memory - other.memory, self.cores - other.cores, self.gpus - other.gpus)
+
+    def within(self, other: HostShare) -> bool:
+        """Return whether another share has as much of each."""
+        return self.memory <= other.memory and self.cores <= other.cores and self.gpus <= other.gpus
+
 
 @dataclass(frozen=True, slots=True)
 class Host:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
-from cosched.connector.interface import JobReport, JobState
+from cosched.connector.interface import HostShare, JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
 from cosched.coscheduler.events import (
     AttemptAbsent,
@@ -39,6 +39,9 @@ _LIVE_JOB_STATES: Mapping[JobState, tuple[AttemptState, TaskState]] = {
     JobState.RUNNING: (AttemptState.RUNNING, TaskState.RUNNING),
     JobState.HELD: (AttemptState.HELD, TaskState.DISPATCHING),
 }
+
+_NOTHING = HostShare()
+_NOT_BEGUN = (AttemptState.SUBMITTING, AttemptState.SUBMITTED)
 
 
 class AttemptLifecycle:
@@ -112,6 +115,8 @@ class AttemptLifecycle:
         # The submission's time is in it: numbers come again where an old backup of the database is restored.
         uuid = str(uuid5(self._instance, f"{task.id}/{task.submitted!r}/{number}"))
         attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.spec.count, seconds, created=time)
+        if (share := self._state.hosts.share_of(task.spec)) is not None:
+            attempt = replace(attempt, **asdict(share), part=self._state.hosts.part(share, hosts))
         predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts) or 1)
         task = task.with_status(
             state=TaskState.DISPATCHING,
@@ -138,16 +143,30 @@ class AttemptLifecycle:
             self._state.put(task.with_status(state=TaskState.CANCELLING, reason=reason))
             self._give_up(attempt, reason, time)
 
-    def recall(self, up: Iterable[str], time: float) -> None:
+    def recall(self, time: float) -> None:
         """Cancel attempts that have not begun and whose hosts are now down or taken.
 
-        They would wait long for these hosts.
+        They would wait long for these hosts. Where hosts are shared, others may have taken too much of one: the
+        attempts that came last go.
         """
-        known = set(up)
+        known = set(self._state.hosts.mine())
         for attempt in list(self._state.attempts.values()):
             gone = [host for host in attempt.hosts if host not in known]
-            if gone and attempt.state in (AttemptState.SUBMITTING, AttemptState.SUBMITTED):
+            if gone and attempt.state in _NOT_BEGUN:
                 self._give_up(attempt, f"host {gone[0]} went down, or to others, before it began there", time)
+        if self._state.hosts.shared:
+            self._recall_overfull(time)
+
+    def _recall_overfull(self, time: float) -> None:
+        domain = self._state.hosts
+        staying = [each for each in self._state.attempts.values() if each.state is not AttemptState.CANCELLING]
+        left = domain.left(staying)
+        for attempt in reversed(staying):
+            gone = [host for host in attempt.hosts if host in left and not _NOTHING.within(left[host])]
+            if gone and attempt.state in _NOT_BEGUN:
+                self._give_up(attempt, f"host {gone[0]} went to others before it began there", time)
+                for host in attempt.hosts:
+                    left[host] += attempt.share or domain.size(host)
 
     def find_all(self, time: float) -> None:
         """Ask the manager for all live attempts, and go on cancelling those being cancelled.

@@ -47,6 +47,7 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.forwarding import Forwarding
+from cosched.coscheduler.places.departures import starts_on_shared_hosts
 from cosched.coscheduler.planning_view import PlanningView
 from cosched.coscheduler.problem_builder import run_times
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
@@ -112,7 +113,7 @@ class Coscheduler:
         self._neighbours = NeighboursChanged(-math.inf, available=False)
         self._dispatched_at = -math.inf
         self._last_number = 0
-        self._state = CoreState()
+        self._state = CoreState(share_hosts=settings.share_hosts)
         self._room = self.host_room()
         self.domain, self.reservations = self._state.hosts, self._state.reservations
         self._queue = TaskQueue(
@@ -373,7 +374,8 @@ class Coscheduler:
         seconds = run_times(task, self.planning_view.assumptions(time), classes, len(up)) if up else None
         if seconds is None:  # no host is up: as it was predicted
             seconds = np.array([profile.seconds])
-        return needed_host_seconds(seconds, task.spec.deadline - time)
+        part = self.domain.part(self.domain.share_of(task.spec))
+        return needed_host_seconds(seconds, task.spec.deadline - time) * part
 
     def _note_number(self, *numbers: int) -> None:
         self._last_number = max(self._last_number, *numbers)
@@ -434,7 +436,7 @@ class Coscheduler:
     def _observe(self, event: HostsObserved) -> None:
         if self.domain.observe(event.hosts, event.time):
             self._state.replan()
-        self._lifecycle.recall(self.domain.mine(), event.time)
+        self._lifecycle.recall(event.time)
 
     def _reserve(self, event: HostsReserved | ReservationReleased) -> None:
         self.reservations.forget(event.time)
@@ -485,10 +487,10 @@ class Coscheduler:
         self._room = self.host_room()
         for name in self._queue.unmodelled(time, self._free_unmodelled()):
             if not self.owner_is_limited(name, time) and not self._lacks_room(name):
-                self._room.take(share_user(self.tasks[name]), self.tasks[name].spec.count)
+                self._room.take(share_user(self.tasks[name]), self._charged(name, self.tasks[name].spec.count))
                 self._lifecycle.start(self.tasks[name], (), None, time)
         for departure in self._departures(time):
-            user, count = share_user(self.tasks[departure.task]), len(departure.hosts)
+            user, count = share_user(self.tasks[departure.task]), self._charged(departure.task, len(departure.hosts))
             shut = self.owner_is_limited(departure.task, time) or self._room.left(user) < count
             shut = shut or self.array_is_full(departure.task)
             if not shut and not self._stays(departure, time):
@@ -502,8 +504,12 @@ class Coscheduler:
         """Return whether a waiting task's user or group has too many hosts for it now."""
         task = self.tasks[name]
         count = task.spec.count if task.profile is None else max(self._queue.planned_count(name), 1)
-        user = share_user(task)
-        return self.array_is_full(name) or min(count, self._room.most(user)) > self._room.left(user)
+        user, charged = share_user(task), self._charged(name, count)
+        return self.array_is_full(name) or min(charged, self._room.most(user)) > self._room.left(user)
+
+    def _charged(self, name: str, hosts: int) -> float:
+        """Return how many hosts a task is charged for on so many, parts of which it may share."""
+        return hosts * self.domain.part(self.domain.share_of(self.tasks[name].spec))
 
     def _stays(self, departure: ImmediateStart, time: float) -> bool:
         """Return whether another domain must be asked before this task leaves, and ask it."""
@@ -526,9 +532,15 @@ class Coscheduler:
             return []
         taken = self.planning_view.taken(time)
         idle = [host for host in self.domain.up() if host not in taken]
+        if self.domain.shared and idle:
+            left = self.domain.left(self.attempts.values())
+            idle = [host for host in idle if left[host].cores > 0]
         problem = self.planning_view.problem(time) if idle else None
         if problem is None:
             return []
+        if problem.packing is not None:
+            plan = self.planning_view.plan(problem, time)
+            return starts_on_shared_hosts(problem, problem.packing, plan, partial(self._ready, time=time))
         speeds, kept = RunTimeTable.of(problem), self.reservations.needed(time)
         if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)

@@ -28,6 +28,7 @@ class CoreSettings:
         starts: how many times a task is tried that the manager does not start.
         retry: pause after the manager could not be reached, doubled up to `retry_longest`.
         seed: seed of the arbitrary host counts of "fcfs-arbitrary".
+        share_hosts: whether tasks share hosts; the policy must be one that packs.
     """
 
     instance: str
@@ -42,3 +43,4 @@ class CoreSettings:
     retry: float = 1.0
     retry_longest: float = 60.0
     seed: int = 0
+    share_hosts: bool = False

@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     from cosched.scheduling.schedule import Assignment
 
 __all__ = [
+    "NOW",
     "BackfillCandidate",
     "ImmediateStart",
     "RunTimeTable",
     "first_on_idle_hosts",
+    "may_start",
     "starts_in_order",
     "starts_now",
 ]
 
-# Planned starts come from sums of floats; less than this from now is now. Seconds.
-_NOW = 1e-6
+NOW = 1e-6
+"""Planned starts come from sums of floats; less than this from now is now. Seconds."""
 _FIRST = 32  # tasks of a plan that are decoded first to see who uses the idle hosts; then four times as many
 
 
@@ -92,7 +94,7 @@ def first_on_idle_hosts(
     Returns:
         The first tasks as they are planned, and those behind them that the idle hosts suffice for, in planned order.
     """
-    able = _may_start(problem)
+    able = may_start(problem)
     if not able.any():
         return [], []
     only = single_class(problem)
@@ -103,7 +105,7 @@ def first_on_idle_hosts(
         first = decode(problem, Plan(order[:ahead], plan.counts)).assignments
         if ahead >= len(order) or {host for item in first for host in item.hosts}.issuperset(idle):
             break
-        if sum(item.start <= _NOW for item in first) == able.sum():
+        if sum(item.start <= NOW for item in first) == able.sum():
             return first, []
         ahead *= 4
     behind = order[ahead:][plan.counts[order[ahead:]] <= len(idle)]
@@ -113,9 +115,9 @@ def first_on_idle_hosts(
     return first, [BackfillCandidate(*filler) for filler in zip(names, counts.tolist(), seconds, strict=True)]
 
 
-def _may_start(problem: Problem) -> NDArray[np.bool_]:
+def may_start(problem: Problem) -> NDArray[np.bool_]:
     """Return (m,): which tasks wait for hosts alone."""
-    released: NDArray[np.bool_] = problem.release <= _NOW
+    released: NDArray[np.bool_] = problem.release <= NOW
     if any(problem.depends_on):
         released &= np.fromiter((not before for before in problem.depends_on), bool, len(released))
     return released
@@ -148,7 +150,7 @@ def starts_now(
     waiting: list[Assignment] = []
     needed = dict(kept or {})  # when the plan, or a reservation, needs a host next
     for assignment in assignments:
-        if assignment.start <= _NOW and left.issuperset(assignment.hosts) and ready(assignment.task):
+        if assignment.start <= NOW and left.issuperset(assignment.hosts) and ready(assignment.task):
             leaving.append(ImmediateStart(assignment.task, assignment.hosts, assignment.end - assignment.start))
             left.difference_update(assignment.hosts)
         else:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.connector.interface import HostShare
+from cosched.coscheduler.places.hosts import expected_end, needs_on_host
+from cosched.coscheduler.places.shortage import share_text, shortage
 from cosched.coscheduler.progress import doubtful_hosts, overrun_of
 from cosched.coscheduler.sharing.standing import share_obstacle
-from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.prediction.calibration import Correction
 from cosched.scheduling.decoding.decoder import decode
@@ -165,7 +167,11 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     return TaskExplanation(
         task.id,
         task.status.state,
-        (*obstacles, *_ahead(core, task, schedule.assignments, mine, time, delayed=earlier > 0)),
+        (
+            *obstacles,
+            *_missing(core, task, mine),
+            *_ahead(core, task, schedule.assignments, mine, time, delayed=earlier > 0),
+        ),
         time + mine.start,
         time + mine.end,
         low,
@@ -174,6 +180,15 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         slack,
         tuple(changes),
     )
+
+
+def _missing(core: Coscheduler, task: Task, mine: Assignment) -> list[str]:
+    """Name what is not free for the task on shared hosts, and the hosts that will have it."""
+    if not core.domain.shared or mine.start <= 0:
+        return []
+    what = shortage(core.domain, task.spec, len(mine.hosts), core.domain.left(core.attempts.values()))
+    have = "has that" if len(mine.hosts) == 1 else "have that"
+    return [f"{what}: {_first_names(list(mine.hosts))} {have} in {mine.start:.0f} s"] if what else []
 
 
 def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:
@@ -216,11 +231,9 @@ def _impossible(core: Coscheduler, task: Task) -> str:
     assert task.profile is not None
     least = next(count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value))
     up, which = core.domain.up(), "up"
-    if any(task.spec.needs):
-        up, which = (
-            [name for name in up if core.domain.hosts[name].offers(*task.spec.needs)],
-            "up that have what it asks for",
-        )
+    needs = needs_on_host(task.spec, core.domain.memory_per_core)
+    if any(needs):
+        up, which = core.domain.offering(needs), "up that have what it asks for"
     return f"it needs at least {least} hosts and {len(up)} are {which}: it starts when more come back"
 
 
@@ -244,6 +257,9 @@ def _ahead(
     aside = sorted(hosts.intersection(core.unstarted.set_aside(time)))
     if aside:
         found.append(f"hosts on which several tasks did not begin, and which are tried again later: {', '.join(aside)}")
+    held = {name: core.domain.hosts[name].others for name in sorted(hosts) if core.domain.shared}
+    if shared := [f"{name} ({share_text(share)})" for name, share in held.items() if share != HostShare()]:
+        found.append(f"held by others: {_first_names(shared)}")
     others = sorted(hosts.intersection(core.domain.claims(0.0)))
     if others:
         found.append(

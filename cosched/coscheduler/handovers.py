@@ -104,6 +104,7 @@ class TaskDocument:
         memory: None for a task that does not say what it needs, likewise; so are cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        exclusive: None for a task that may share hosts, likewise.
     """
 
     name: str
@@ -129,6 +130,7 @@ class TaskDocument:
     memory: int | None = None
     cores: int | None = None
     gpus: int | None = None
+    exclusive: bool | None = None
 
 
 _LATER_COUNTS = ("retries", "memory", "cores", "gpus")
@@ -155,6 +157,7 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
         "launch": spec.launch if spec.launch.once else None,
         "processes_per_host": spec.processes_per_host if spec.launch.once else None,
         "stdin": spec.stdin or None,
+        "exclusive": spec.exclusive or None,
         **{name: getattr(spec, name) or None for name in _LATER_COUNTS},
     }
     return TaskDocument(**(shared_values(spec, TaskDocument) | travelling))
@@ -176,6 +179,7 @@ def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:
         "launch": document.launch or LaunchMode.EACH,
         "processes_per_host": document.processes_per_host or 1,
         "stdin": document.stdin or "",
+        "exclusive": bool(document.exclusive),
         **{name: getattr(document, name) or 0 for name in _LATER_COUNTS},
     }
     return TaskSpec(**(shared_values(document, TaskSpec) | arriving))

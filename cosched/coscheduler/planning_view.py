@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.packing import planned_hosts, with_packing
 from cosched.coscheduler.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
 from cosched.coscheduler.sharing.array_limits import with_array_limits
@@ -20,7 +22,6 @@ from cosched.coscheduler.sharing.fair_shares import fair_plan, with_turns, with_
 from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.priorities import priority_plan, with_priorities
 from cosched.coscheduler.sharing.shares import fewest_hosts, share_user
-from cosched.coscheduler.state import expected_end
 from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.plan import Plan
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Attempt, Task, TaskSpec
     from cosched.coscheduler.task_plan import TaskPlan
     from cosched.coscheduler.task_queue import TaskQueue
     from cosched.scheduling.problem import Problem
@@ -140,6 +141,7 @@ class PlanningView:
             settings.margin,
             self._held_back(time),
             self.kinds(by_kind=by_kind),
+            self._domain.memory_per_core,
         )
 
     def kinds(self, *, by_kind: bool = False) -> Mapping[str, Host]:
@@ -200,7 +202,7 @@ class PlanningView:
             return None
         plan = self.plan(problem, time)
         starts, ends = spans(without_distant_reservations(problem, plan), plan)
-        counts = plan.counts.tolist()
+        counts = planned_hosts(problem, plan).tolist()
         return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
 
     def problem(self, time: float, *, reserved: bool = True, by_kind: bool = False) -> Problem | None:
@@ -223,7 +225,17 @@ class PlanningView:
             problem = with_dependencies(problem, self._state.tasks, partial(self.expected_end, time=time), time)
         if problem is not None and self._state.bounded:
             problem = with_array_limits(problem, self._state.tasks, self._array_ends(time))
-        return with_reservations(problem, self._reservations, time) if problem is not None and reserved else problem
+        if problem is None:
+            return None
+        problem = with_reservations(problem, self._reservations, time) if reserved else problem
+        return self.packed(problem, time) if self._domain.shared else problem
+
+    def packed(self, problem: Problem, time: float, beside: Sequence[TaskSpec] = ()) -> Problem:
+        """Return a problem of a domain that shares its hosts, with all that tasks `beside` it ask for."""
+        handover = self._corrections.dispatch_latency.seconds
+        held = self._domain.held(self._state.attempts.values(), time, handover)
+        specs = [self._state.tasks[name].spec for name in problem.tasks]
+        return with_packing(problem, specs, self._domain, held, time, beside)
 
     def _array_ends(self, time: float) -> dict[str, list[float]]:
         """Return the seconds until the live attempts of each array should have ended, ascending."""
@@ -294,7 +306,7 @@ class PlanningView:
         for attempt in state.attempts.values():
             user = share_user(state.tasks[attempt.task])
             ahead = expected_end(attempt, time, handover) - max(time, attempt.started or time)
-            used[user] = used.get(user, 0.0) + attempt.count * max(ahead, 0.0)
+            used[user] = used.get(user, 0.0) + attempt.charged_hosts * max(ahead, 0.0)
         return used
 
     def _decoded(self, problem: Problem | None, time: float) -> tuple[Problem, Schedule] | None:
@@ -309,7 +321,12 @@ class PlanningView:
         room, tasks = self._room(), self._queue.plan.tasks
         if not room.limited:
             return tasks
-        return tuple(name for name in tasks if fewest_hosts(self._state.tasks[name]) <= self._most(room, name))
+        return tuple(name for name in tasks if self._fewest(name) <= self._most(room, name))
+
+    def _fewest(self, name: str) -> float:
+        """Return how many hosts a task is charged for at least."""
+        task = self._state.tasks[name]
+        return fewest_hosts(task) * self._domain.part(self._domain.share_of(task.spec))
 
     def _most(self, room: HostRoom, name: str) -> float:
         return room.most(share_user(self._state.tasks[name]))
@@ -335,7 +352,8 @@ class PlanningView:
             return problem
         users = [share_user(self._state.tasks[name]) for name in problem.tasks]
         most = {user: room.most(user) for user in set(users)}
-        limits = np.array([most[user] for user in users])
+        parts = [self._domain.part(self._domain.share_of(self._state.tasks[name].spec)) for name in problem.tasks]
+        limits = np.array([most[user] for user in users]) / parts
         beyond = np.arange(1, problem.seconds.shape[2] + 1) > limits[:, np.newaxis]
         return replace(problem, seconds=np.where(beyond, np.inf, problem.seconds))
 
@@ -346,11 +364,12 @@ class PlanningView:
             return {}
         end = partial(expected_end, now=time, handover=self._corrections.dispatch_latency.seconds)
         plan, found = self._queue.plan, {}
-        known: dict[tuple[str, int], float] = {}  # thousands may wait, of few users
+        known: dict[tuple[str, float], float] = {}  # thousands may wait, of few users
         for name, count in zip(plan.tasks, plan.counts, strict=True):
-            key = share_user(self._state.tasks[name]), count
+            task = self._state.tasks[name]
+            key = share_user(task), max(count, 1) * self._domain.part(self._domain.share_of(task.spec))
             if key not in known:
-                known[key] = room.suffices_at(key[0], int(min(max(count, 1), room.most(key[0]))), end)
+                known[key] = room.suffices_at(key[0], min(key[1], room.most(key[0])), end)
             if time < known[key] < np.inf:
                 found[name] = known[key]
         return found

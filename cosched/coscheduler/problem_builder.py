@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.places.hosts import needs_on_host
 from cosched.prediction.calibration import Correction
 from cosched.scheduling.host_counts import best_times
 from cosched.scheduling.problem import Problem
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from cosched.connector.interface import Host
     from cosched.coscheduler.task import Task
 
-    _Reckoned = tuple[Mapping[str, Correction], float, Mapping[str, Host]]
+    _Reckoned = tuple[Mapping[str, Correction], float, Mapping[str, Host], int | None]
 
 __all__ = ["PlanningAssumptions", "ProblemBuilder", "ProfileMatrix", "run_times", "widened"]
 
@@ -38,7 +39,7 @@ class ProfileMatrix:
 
     Attributes:
         hosts: class of each host.
-        assumptions: corrections, quantile and kinds that `times` reckons with.
+        assumptions: corrections, quantile, kinds and memory of a core that `times` reckons with.
         classes: names of the hosts' classes, each once.
         host_class: (hosts,) indices of classes.
         row: row of each waiting task, and perhaps of others.
@@ -103,6 +104,7 @@ class PlanningAssumptions:
         margin: share of the time left to a deadline by which to be early.
         held_back: tasks that may not start before an epoch time.
         kinds: a host of each kind, by the names that problems have for classes; empty where only classes matter.
+        memory_per_core: MiB that come with each core of a shared host; None where hosts are not shared.
     """
 
     corrections: Mapping[str, Correction] = field(default_factory=dict)
@@ -111,6 +113,7 @@ class PlanningAssumptions:
     margin: float = 0.0
     held_back: Mapping[str, float] = field(default_factory=dict)
     kinds: Mapping[str, Host] = field(default_factory=dict)
+    memory_per_core: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +147,10 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
     """
     assert task.profile is not None
     times = np.full((len(classes), hosts), math.inf)
+    needs = needs_on_host(task.spec, assumptions.memory_per_core)
     for row, name in zip(times, classes, strict=True):
         kind = assumptions.kinds.get(name)
-        if kind is not None and not kind.offers(*task.spec.needs):
+        if kind is not None and not kind.offers(*needs):
             continue
         there = task.profile.among((name if kind is None else kind.host_class,))
         correction = assumptions.corrections.get(task.correction_on(there.hardware), Correction())
@@ -222,7 +226,7 @@ class ProblemBuilder:
 
         It is emptied, too, when it holds many more rows than the `waiting` tasks need.
         """
-        reckoned = assumptions.corrections, assumptions.quantile, assumptions.kinds
+        reckoned = assumptions.corrections, assumptions.quantile, assumptions.kinds, assumptions.memory_per_core
         rows = self._rows
         if (
             rows is None
@@ -256,7 +260,7 @@ class ProblemBuilder:
         assert task.profile is not None
         parts = task.profile.classes or (task.profile,)
         corrections = [assumptions.corrections.get(task.correction_on(each.hardware)) for each in parts]
-        depends = (corrections, assumptions.quantile, classes, hosts, assumptions.kinds)
+        depends = (corrections, assumptions.quantile, classes, hosts, assumptions.kinds, assumptions.memory_per_core)
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
             times = run_times(task, replace(assumptions, handover=0.0), classes, hosts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.state import expected_end
+from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:

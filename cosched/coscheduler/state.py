@@ -1,7 +1,6 @@
 """The state of a domain: hosts, live tasks, live attempts, and changes under way.
 
-Start at `CoreState`, through which every change of a task or attempt goes; `DomainHosts` knows which hosts are up and
-taken.
+Start at `CoreState`, through which every change of a task or attempt goes.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import Changes, Outcome, Replan, RunRecord
 from cosched.coscheduler.learnt_corrections import LearntCorrections
+from cosched.coscheduler.places.hosts import DomainHosts
 from cosched.coscheduler.reservations import Reservations
 from cosched.coscheduler.sharing.claims import given_back
 from cosched.coscheduler.sharing.fair_shares import FairShares
@@ -20,124 +20,15 @@ from cosched.coscheduler.task import AttemptState
 from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from cosched.connector.interface import Host
     from cosched.coscheduler.changes import Decision
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.sharing.shares import UserUsage
     from cosched.coscheduler.task import Attempt, Task
 
-__all__ = ["CoreState", "DomainHosts", "expected_end"]
-
-# A job that has outrun its prediction is expected to go on for a part of it, and longer the later it is already:
-# the estimate must grow, or a job that never ends would hold back everything planned behind it.
-_OVERRUN_SHARE = 0.05
-_OVERRUN_GROWTH = 0.5
-_SHORTEST_CLAIM = 10.0  # seconds for which a host that others have is planned to stay theirs at least
-
-
-def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
-    """Return when a live attempt should free its hosts, epoch seconds; never before `now`.
-
-    Args:
-        attempt: live.
-        now: epoch seconds.
-        handover: seconds from a decision to the start of its job.
-    """
-    predicted = attempt.predicted or 0.0
-    start = max(attempt.created + handover, now) if attempt.started is None else attempt.started
-    start = max(start, attempt.created)  # the host's clock may be behind ours
-    end = start + predicted
-    if end > now:
-        return end
-    return now + max(_OVERRUN_SHARE * predicted, _OVERRUN_GROWTH * (now - end))
-
-
-class DomainHosts:
-    """Hosts and what occupies them. Holds no task; the core tells it of attempts."""
-
-    def __init__(self) -> None:
-        self.hosts: dict[str, Host] = {}
-        self._up: list[str] = []  # asked for at every event, and changed by few
-        self._classes: dict[str, str] = {}
-        self._kinds: dict[str, str] = {}
-        self._claimed: dict[str, float] = {}  # host that others have → since when, epoch seconds
-
-    def observe(self, hosts: Iterable[Host], time: float) -> bool:
-        """Take the connector's list; return True where a host came, went or changed."""
-        seen = {host.name: host for host in hosts}
-        changed = seen != self.hosts
-        if changed:
-            self.hosts = seen
-            self._up = sorted(name for name, host in seen.items() if host.up)
-            self._classes = {name: host.host_class for name, host in seen.items()}
-            self._kinds = _kinds_of(seen)
-        self._claimed = {name: self._claimed.get(name, time) for name, host in seen.items() if host.claimed}
-        return changed
-
-    def claimed(self) -> dict[str, float]:
-        """Return since when others have each host that they have, epoch seconds."""
-        return dict(self._claimed)
-
-    def load(self, hosts: Iterable[Host], claimed: Mapping[str, float]) -> None:
-        """Go on with these hosts, which others have had since then."""
-        self.observe(hosts, math.inf)
-        self._claimed = dict(claimed)
-
-    def claims(self, now: float) -> dict[str, float]:
-        """Return when each foreign-claimed host is expected to be free, epoch seconds, always after `now`.
-
-        Where the manager does not say, what has lasted so long is expected to last as long again.
-        """
-        return {
-            name: max(self.hosts[name].free_at or now + (now - since), now + _SHORTEST_CLAIM)
-            for name, since in self._claimed.items()
-        }
-
-    def mine(self) -> list[str]:
-        """Return the names of the usable hosts without foreign jobs, sorted."""
-        return [name for name in self.up() if name not in self._claimed]
-
-    def up(self) -> list[str]:
-        """Return the names of the usable hosts, sorted."""
-        return list(self._up)
-
-    def classes(self) -> dict[str, str]:
-        """Return the class of each host, empty where the manager does not say."""
-        return dict(self._classes)
-
-    def kinds(self) -> tuple[dict[str, str], dict[str, Host]]:
-        """Return the kind of each host, and a host of each kind.
-
-        Hosts of one kind are of one class, and a job may have as much of one as of the other.
-        """
-        return dict(self._kinds), {self._kinds[name]: self.hosts[name] for name in sorted(self.hosts, reverse=True)}
-
-    @staticmethod
-    def occupied(attempts: Iterable[Attempt], now: float, handover: float = 0.0) -> dict[str, float]:
-        """Return when each taken host is expected to be free.
-
-        A held attempt takes no host: its manager gives them to others meanwhile.
-        """
-        free: dict[str, float] = {}
-        for attempt in attempts:
-            if attempt.state.live and attempt.state is not AttemptState.HELD:
-                end = expected_end(attempt, now, handover)
-                for host in attempt.hosts:
-                    free[host] = max(free.get(host, 0.0), end)
-        return free
-
-
-def _kinds_of(hosts: Mapping[str, Host]) -> dict[str, str]:
-    sizes: dict[str, dict[tuple[int, ...], int]] = {}  # class → what its hosts have → a number
-    kinds = {}
-    for name, host in sorted(hosts.items()):
-        size = tuple(-1 if each is None else each for each in (host.memory, host.cores, host.gpus))
-        number = sizes.setdefault(host.host_class, {}).setdefault(size, len(sizes[host.host_class]))
-        kinds[name] = f"{host.host_class}#{number}" if number else host.host_class
-    return kinds
+__all__ = ["CoreState"]
 
 
 class CoreState:
@@ -156,8 +47,8 @@ class CoreState:
         unmodelled_submitting: attempts without hosts that are on their way to the manager.
     """
 
-    def __init__(self) -> None:
-        self.hosts = DomainHosts()
+    def __init__(self, *, share_hosts: bool = False) -> None:
+        self.hosts = DomainHosts(shared=share_hosts)
         self.reservations = Reservations()
         self.corrections = LearntCorrections()
         self.shares = FairShares()
@@ -233,8 +124,8 @@ class CoreState:
 
     @property
     def demanding(self) -> bool:
-        """Return whether any live task says what it needs on each host."""
-        return bool(self._demanding)
+        """Return whether any live task says what it needs on each host; where hosts are shared all do."""
+        return self.hosts.shared or bool(self._demanding)
 
     @property
     def bounded(self) -> bool:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from cosched.connector.interface import LaunchMode
+from cosched.connector.interface import HostShare, LaunchMode
 from cosched.prediction.run_features import command_features
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class TaskSpec:
         memory: MiB that it needs on each host; 0: as the connector's settings say, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        exclusive: whether it has its hosts for itself in a domain that shares them.
         file_sizes: bytes of the files that it reads, by name, as they were at submission.
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the manager's key of the job that its user submitted there; empty for tasks submitted to cosched.
@@ -131,6 +132,7 @@ class TaskSpec:
     memory: int = 0
     cores: int = 0
     gpus: int = 0
+    exclusive: bool = False
     file_sizes: Mapping[str, int] = field(default_factory=dict)
     program_digest: str = ""
     adopted: str = ""
@@ -300,6 +302,10 @@ class Attempt:
         job: native identifier once known.
         state: see `AttemptState`.
         created: when it was decided.
+        memory: MiB that it takes of each shared host; 0 where it has its hosts for itself, as for cores and GPUs.
+        cores: that it takes of each shared host, at least 1.
+        gpus: that it takes of each shared host.
+        part: part of each host that it is charged for.
     """
 
     uuid: str
@@ -314,6 +320,25 @@ class Attempt:
     finished: float | None = None
     exit_code: int | None = None
     reason: str = ""
+    memory: int = 0
+    cores: int = 0
+    gpus: int = 0
+    part: float = 1.0
+
+    @property
+    def share(self) -> HostShare | None:
+        """Return what it takes of each of its hosts; None for the whole."""
+        return HostShare(self.memory, self.cores, self.gpus) if self.cores else None
+
+    @property
+    def takes_hosts(self) -> bool:
+        """Return whether its hosts are taken: the manager gives those of a held one to others meanwhile."""
+        return self.state.live and self.state is not AttemptState.HELD
+
+    @property
+    def charged_hosts(self) -> float:
+        """Return how many hosts it is charged for."""
+        return self.count * self.part
 
 
 def shared_values(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class TaskPlan:
 
     Attributes:
         tasks: identifiers, each once.
-        counts: number of hosts of each task; 0 leaves the choice to the first problem made of it.
+        counts: number of hosts of each task, shared or not; 0 leaves the choice to the first problem made of it.
         classes: class whose hosts alone each task takes, empty for hosts of any; none at all where all take any.
     """
 
@@ -67,9 +67,10 @@ class TaskPlan:
     def of(cls, problem: Problem, plan: Plan) -> TaskPlan:
         """Return the plan of a problem with names in place of indices."""
         chosen = () if plan.classes is None else plan.classes[plan.order].tolist()
+        counts = plan.counts if problem.packing is None else problem.packing.hosts[plan.counts]
         return cls(
             tuple(map(problem.tasks.__getitem__, plan.order.tolist())),
-            tuple(plan.counts[plan.order].tolist()),
+            tuple(counts[plan.order].tolist()),
             tuple("" if each < 0 else problem.classes[each] for each in chosen),
         )
 
@@ -90,6 +91,8 @@ class TaskPlan:
         if anew.any():
             seconds = best_seconds(narrowed(replace(problem, seconds=problem.seconds[:, anew])))
             chosen[anew] = initial_host_counts(seconds, problem.deadline[anew])
+        if problem.packing is not None:
+            return Plan(order, problem.packing.on_hosts(chosen))
         if single_class(problem) is not None:
             return Plan(order, chosen)
         classes = dict(zip(self.tasks, self.classes, strict=True)) if self.classes else {}

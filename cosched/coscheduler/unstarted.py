@@ -200,16 +200,17 @@ class UnstartedAttempts:
         return {host: len(tasks) for host, tasks in self._accusers.items() if len(tasks) >= _SUSPICIOUS}
 
     def _on_free_hosts(self, pinned: Sequence[str], time: float) -> list[str]:
-        """Return those of these attempts whose hosts no other runs on; the others wait anew.
+        """Return those of these attempts whose hosts no other has for itself; the others wait anew.
 
         The hosts of a job that was held went to others.
         """
         if not pinned:
             return []
+        shared = self._state.hosts.shared
         running = {
             host
             for attempt in self._state.attempts.values()
-            if attempt.state is AttemptState.RUNNING
+            if attempt.state is AttemptState.RUNNING and not (shared and attempt.share)
             for host in attempt.hosts
         }
         free = [uuid for uuid in pinned if running.isdisjoint(self._state.attempts[uuid].hosts)]

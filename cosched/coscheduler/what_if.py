@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.places.packing import with_shapes
 from cosched.coscheduler.problem_builder import PlanningAssumptions, run_times
 from cosched.coscheduler.reservations import with_reservations
 from cosched.scheduling.decoding.decoder import soonest, spans
@@ -74,6 +75,8 @@ def predict_placement(
         return None
     by_kind = any(any(each.spec.needs) for each in (task, *booked))
     problem, plan = _waiting(core, time, by_kind=by_kind)
+    if core.domain.shared:
+        problem = core.planning_view.packed(problem, time, [each.spec for each in (task, *booked)])
     rows = _run_times(core, task, problem, by_kind=by_kind)
     if rows is None:
         return None
@@ -82,8 +85,8 @@ def predict_placement(
         return None
     deadline = math.inf if task.spec.deadline is None else task.spec.deadline - time
     for other in booked:
-        problem, plan = _with_booked(problem, plan, _run_times(core, other, problem, by_kind=by_kind))
-    extended = _with_one_more(problem, rows, deadline, earliest)
+        problem, plan = _with_booked(core, other, problem, plan, _run_times(core, other, problem, by_kind=by_kind))
+    extended = _with_one_more(core, task, problem, rows, deadline, earliest)
     order = plan.order.tolist()
     new = len(problem.tasks)
     later = set(islice(reversed(core.plan.tasks), core.overtaken_by(task))) if jumps else set()
@@ -92,7 +95,7 @@ def predict_placement(
     best = _soonest(extended, plan, ahead, new)
     effect = QueueDelay(delayed=0, longest=0.0, made_late=0)
     if behind:
-        counts = np.append(plan.counts, len(best.hosts))
+        counts = np.append(plan.counts, _choice(extended, len(best.hosts)))
         changed = Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts, _with_any_class(plan))
         effect = _queue_delay(problem, plan, extended, changed)
     return PredictedPlacement(time + best.start, time + best.end, best.hosts, effect)
@@ -138,7 +141,9 @@ def _run_times(core: Coscheduler, task: Task, problem: Problem, *, by_kind: bool
     if task.profile is None:
         return None
     kinds = core.planning_view.kinds(by_kind=by_kind)
-    assumptions = PlanningAssumptions(core.corrections(), core.settings.quantile, kinds=kinds)
+    assumptions = PlanningAssumptions(
+        core.corrections(), core.settings.quantile, kinds=kinds, memory_per_core=core.domain.memory_per_core
+    )
     rows = run_times(task, assumptions, problem.classes, len(problem.hosts))
     alone = replace(
         problem, tasks=("",), seconds=rows[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()
@@ -146,13 +151,16 @@ def _run_times(core: Coscheduler, task: Task, problem: Problem, *, by_kind: bool
     return rows if np.isfinite(best_seconds(alone)).any() else None
 
 
-def _with_booked(problem: Problem, plan: Plan, rows: NDArray[np.float64] | None) -> tuple[Problem, Plan]:
+def _with_booked(
+    core: Coscheduler, task: Task, problem: Problem, plan: Plan, rows: NDArray[np.float64] | None
+) -> tuple[Problem, Plan]:
     """Put one more task behind the queue, on the host count that ends first."""
     if rows is None:
         return problem, plan
     new = len(problem.tasks)
-    extended = _with_one_more(problem, rows, -math.inf)  # no task may go before it: its place has been promised
-    count = len(_soonest(extended, plan, plan.order.tolist(), new).hosts)
+    # No task may go before it: its place has been promised.
+    extended = _with_one_more(core, task, problem, rows, -math.inf)
+    count = _choice(extended, len(_soonest(extended, plan, plan.order.tolist(), new).hosts))
     return extended, Plan(np.append(plan.order, new), np.append(plan.counts, count), _with_any_class(plan))
 
 
@@ -186,7 +194,25 @@ def _waiting(core: Coscheduler, time: float, *, by_kind: bool) -> tuple[Problem,
     return with_reservations(problem, core.reservations, time), nothing
 
 
-def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float, earliest: float = 0.0) -> Problem:
+def _choice(problem: Problem, hosts: int) -> int:
+    """Return how a plan says that the last task of a problem takes so many hosts."""
+    packing = problem.packing
+    if packing is None:
+        return hosts
+    first = int(packing.first[-2])
+    counts: list[int] = packing.hosts[first:].tolist()
+    return first + counts.index(hosts)
+
+
+def _with_one_more(
+    core: Coscheduler,
+    task: Task,
+    problem: Problem,
+    rows: NDArray[np.float64],
+    deadline: float,
+    earliest: float = 0.0,
+) -> Problem:
+    packing = problem.packing
     return replace(
         problem,
         tasks=(*problem.tasks, ""),
@@ -195,6 +221,7 @@ def _with_one_more(problem: Problem, rows: NDArray[np.float64], deadline: float,
         deadline=np.append(problem.deadline, deadline),
         depends_on=(*problem.depends_on, ()) if problem.depends_on else (),
         weight=None,  # nothing here is judged by its objective
+        packing=None if packing is None else with_shapes(packing, task.spec, core.domain, rows),
     )
 
 

@@ -417,6 +417,7 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
         retry=dispatch.retry,
         retry_longest=dispatch.retry_longest,
         seed=planning.seed,
+        share_hosts=planning.share_hosts,
     )
 
 

@@ -12,7 +12,7 @@ import itertools
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -473,4 +473,6 @@ def _launch(attempt: Attempt, task: Task, classes: Mapping[str, str]) -> Launch:
         "classes": tuple(classes.get(host, "") for host in attempt.hosts),
         "owner": task.owner,
     }
+    if (share := attempt.share) is not None:
+        here |= asdict(share) | {"shared": True}
     return Launch(**(shared_values(task.spec, Launch) | here))

@@ -189,6 +189,7 @@ _LATER_FIELDS = (
     "memory",
     "cores",
     "gpus",
+    "exclusive",
     "file_sizes",
     "program_digest",
 )

@@ -66,6 +66,22 @@ class Packing:
         """Return (S, R): what a shape takes of all its hosts together."""
         return (self.hosts[:, np.newaxis] * self.demand).astype(np.float64)
 
+    @cached_property
+    def part(self) -> NDArray[np.float64]:
+        """Return (S,): what a shape takes of each host, as the part of the largest host's dominant resource."""
+        most = np.maximum(self.capacity.max(axis=0), 1)
+        part: NDArray[np.float64] = (self.demand / most).max(axis=1)
+        return part
+
+    def on_hosts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (m,): the shape of each task on so many hosts; its first where none is on so many."""
+        rows = np.repeat(
+            self.first[:-1, np.newaxis], max(int(self.hosts.max(initial=0)), int(counts.max(initial=0))) + 1, axis=1
+        )
+        rows[self.owner, self.hosts] = np.arange(len(self.hosts))
+        found: NDArray[np.int64] = rows[np.arange(len(rows)), counts]
+        return found
+
     def seconds_by_count(self, classes: int) -> NDArray[np.float64]:
         """Return (K, m, W) run times of the quickest shape on 1 … W hosts, as `Problem.seconds` has them."""
         table = np.full((classes, len(self.first) - 1, int(self.hosts.max())), np.inf)

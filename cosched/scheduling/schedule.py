@@ -156,7 +156,7 @@ def _overfilled(problem: Problem, packing: Packing, schedule: Schedule) -> list[
             used, had = 0, int(packing.capacity[host, number])
             for time, begins, taken in found:
                 used += taken[number] if begins else -taken[number]
-                if used > had:
+                if used > had and time > -math.inf and begins:  # what is held already may be too much by itself
                     faults.append(f"{problem.hosts[host]} has {had} {resource}, and at {time} s tasks take {used}")
                     break
     return faults

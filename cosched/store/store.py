@@ -358,7 +358,7 @@ class Store:
         """
         attempts, tasks = tables.attempts.c, tables.tasks.c
         ended = func.min(func.coalesce(attempts.finished, until), until)
-        seconds = (ended - func.max(attempts.started, since)) * attempts["count"]
+        seconds = (ended - func.max(attempts.started, since)) * attempts["count"] * attempts.part
         # Of a task with several attempts the last one tells whether it was on time.
         last = and_(tasks.state == str(TaskState.COMPLETED), tasks.finished == attempts.finished)
         query = (

@@ -102,6 +102,7 @@ tasks = Table(
     Column("memory", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("cores", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("gpus", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
+    Column("exclusive", Boolean, nullable=False, server_default=false(), info=_DETAIL),
     Column("file_sizes", STRING_MAP, nullable=False, server_default="{}", info=_DETAIL),
     Column("program_digest", String(64), nullable=False, server_default=text("''"), info=_DETAIL),
     Column("adopted", Text, nullable=False, server_default=text("''"), info=_DETAIL),
@@ -142,6 +143,10 @@ attempts = Table(
     Column("finished", Double),
     Column("exit_code", Integer),
     Column("reason", Text, nullable=False),
+    Column("memory", Integer, nullable=False, server_default=text("0")),
+    Column("cores", Integer, nullable=False, server_default=text("0")),
+    Column("gpus", Integer, nullable=False, server_default=text("0")),
+    Column("part", Double, nullable=False, server_default=text("1")),
     Index("attempts_by_task", "task", "created"),
     Index("attempts_by_state", "state"),
 )

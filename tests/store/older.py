@@ -39,6 +39,11 @@ _ADDED = (
     ("0030", "runs", "high"),
     ("0031", "tasks", "array_at_most"),
     ("0032", "tasks", "requeue"),
+    ("0033", "tasks", "exclusive"),
+    ("0033", "attempts", "memory"),
+    ("0033", "attempts", "cores"),
+    ("0033", "attempts", "gpus"),
+    ("0033", "attempts", "part"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))

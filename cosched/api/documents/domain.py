@@ -8,6 +8,7 @@ __all__ = [
     "Accuracy",
     "AdvertisingView",
     "AdviceView",
+    "FreeView",
     "HostView",
     "NetworkView",
     "OutlookView",
@@ -24,11 +25,22 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FreeView:
+    """What is free of a host that tasks share; `memory` in MiB, null where the manager does not say how much it has."""
+
+    memory: int | None
+    cores: int
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostView:
     """A host; `task`, `owner` and `free_at` say what occupies it, and until when.
 
     Another user's task has no name here: what is not free has `free_at`. `reserved` says for what the host is kept now.
     `memory` (MiB), `cores` and `gpus` are what a job may have of it; null where the manager does not say.
+    Where tasks share hosts, `tasks` are all that have names here, `free` is what is left, and `free_at` is when the
+    last of them ends; `task` is the one if there is only one. Else there are none, and `free` is null.
     """
 
     name: str
@@ -42,6 +54,8 @@ class HostView:
     memory: int | None = None
     cores: int | None = None
     gpus: int | None = None
+    tasks: tuple[str, ...] = ()
+    free: FreeView | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +168,7 @@ class PlacementView:
         unstarted: seconds for which its job has not begun on free hosts; 0 where all is well.
         overrun: seconds by which it runs longer than predicted; 0 within the usual.
         certain: whether its end can be counted on: not where a job has not begun that should have.
+        cores: that it takes of each of its hosts where tasks share them; 0 for the whole.
     """
 
     task: str
@@ -168,6 +183,7 @@ class PlacementView:
     unstarted: float = 0.0
     overrun: float = 0.0
     certain: bool = True
+    cores: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

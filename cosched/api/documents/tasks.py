@@ -65,6 +65,7 @@ class TaskRequest:
         memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        exclusive: whether it has its hosts for itself where tasks share hosts.
         file_sizes: bytes of the files that it reads, by name: runs teach how its time grows with them.
         program_digest: any digest of its program's files: what runs of another one taught counts less.
     """
@@ -97,6 +98,7 @@ class TaskRequest:
     memory: int | str = 0
     cores: int = 0
     gpus: int = 0
+    exclusive: bool = False
     file_sizes: dict[str, int] = field(default_factory=dict)
     program_digest: str = ""
 
@@ -208,7 +210,13 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptView:
-    """One try at running a task."""
+    """One try at running a task.
+
+    Attributes:
+        memory: MiB that it takes of each of its hosts where tasks share them, else 0; so are cores and GPUs.
+        cores: that it takes of each of its shared hosts.
+        gpus: that it takes of each of its shared hosts.
+    """
 
     uuid: str
     state: str
@@ -219,6 +227,9 @@ class AttemptView:
     finished: float | None
     exit_code: int | None
     reason: str
+    memory: int = 0
+    cores: int = 0
+    gpus: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +372,7 @@ class TaskDetail(TaskView):
         memory: MiB that it needs on each host; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        exclusive: whether it has its hosts for itself where tasks share hosts.
         file_sizes: bytes of the files that it reads, by name, as they were at submission.
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the resource manager's key of the job that its owner submitted there; empty for other tasks.
@@ -390,6 +402,7 @@ class TaskDetail(TaskView):
     memory: int = 0
     cores: int = 0
     gpus: int = 0
+    exclusive: bool = False
     file_sizes: dict[str, int] = field(default_factory=dict)
     program_digest: str = ""
     adopted: str = ""

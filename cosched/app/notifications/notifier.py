@@ -22,7 +22,7 @@ from cosched.app.notifications.transports import (
     send_mail,
 )
 from cosched.app.views import task_view
-from cosched.coscheduler.state import expected_end
+from cosched.coscheduler.places.hosts import expected_end
 from cosched.errors import SystemFault
 from cosched.store.notice_outbox import NoticeOutbox
 from cosched.store.rows import Notice

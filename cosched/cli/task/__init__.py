@@ -113,6 +113,7 @@ def submit(
     memory: Annotated[str, typer.Option(metavar="SIZE", help="What it needs on each host: 4G.")] = "",
     cores: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
     gpus: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
+    exclusive: Annotated[bool, typer.Option("--exclusive", help="No other task on its hosts.")] = False,
     observe: Annotated[bool, typer.Option("--observe", help="Watch its program; `model fit` learns of it.")] = False,
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
@@ -151,6 +152,7 @@ def submit(
         memory=memory,
         cores=cores,
         gpus=gpus,
+        exclusive=exclusive,
         model=model,
     )
     command = context.meta.get("command", ())

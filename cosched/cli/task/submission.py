@@ -69,6 +69,7 @@ class SubmitOptions:
         memory: that it needs on each host, such as 4G; empty for none, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        exclusive: whether it has its hosts for itself.
         model: a file with the user's own performance model (PSL); `settings` are then its parameters.
     """
 
@@ -97,6 +98,7 @@ class SubmitOptions:
     memory: str = ""
     cores: str = ""
     gpus: str = ""
+    exclusive: bool = False
     model: str = ""
 
 
@@ -150,6 +152,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         memory=parse_memory(options.memory) if options.memory else 0,
         cores=whole_number(options.cores, "--cores") if options.cores else 0,
         gpus=whole_number(options.gpus, "--gpus") if options.gpus else 0,
+        exclusive=options.exclusive,
     )
     return request, "; ".join(filter(None, (begins, note)))
 
@@ -313,6 +316,7 @@ def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[Tas
         memory=f"{job.needs.memory}M" if job.needs.memory else "",
         cores=str(job.needs.cores or ""),
         gpus=str(job.needs.gpus or ""),
+        exclusive=options.exclusive or (job.whole_hosts and job.needs.cores > 0),
     )
     request, note = request_of(chosen, () if chosen.application else ("/bin/true",), now)
     limit = request.time_limit if options.time_limit else job.time_limit

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.api.documents import (
+        AttemptView,
         Evidence,
         ExplanationView,
         Forecast,
@@ -131,7 +132,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("reads", task.stdin),
         ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
-        ("needs", _needs_text(task)),
+        ("needs", _needs_text(task, alone=task.exclusive)),
         ("priority", str(task.priority or "")),
         ("failures", f"{task.failures}, of {task.retries + 1} tries at most" if task.failures or task.retries else ""),
         ("lost host", "" if task.requeue else "not run again (--no-requeue)"),
@@ -154,7 +155,7 @@ def task_lines(task: TaskDetail) -> list[str]:
     ]
     lines = [f"{label + ':':13}{clean(text)}" for label, text in pairs if text]
     lines += [
-        f"attempt:     {attempt.uuid} {attempt.state} {clean(f'{attempt.job} {attempt.reason}')}".rstrip()
+        f"attempt:     {attempt.uuid} {attempt.state} {clean(' '.join(filter(None, _attempt_words(attempt))))}".rstrip()
         for attempt in task.tries
     ]
     lines += [
@@ -168,12 +169,18 @@ def task_lines(task: TaskDetail) -> list[str]:
     return lines
 
 
-def _needs_text(task: TaskDetail) -> str:
-    """Tell what it needs on each host."""
+def _attempt_words(attempt: AttemptView) -> tuple[str, ...]:
+    takes = _needs_text(attempt)
+    return attempt.job, f"({takes})" if takes else "", attempt.reason
+
+
+def _needs_text(task: TaskDetail | AttemptView, *, alone: bool = False) -> str:
+    """Tell what it needs, or takes, on each host."""
     parts = [f"{format_memory(task.memory)} of memory"] if task.memory else []
     parts += [f"{task.cores} cores"] if task.cores else []
     parts += [f"{task.gpus} GPUs"] if task.gpus else []
-    return ", ".join(parts) + (" on each host" if parts else "")
+    text = ", ".join(parts) + (" on each host" if parts else "")
+    return "; ".join(filter(None, (text, "its hosts for itself" if alone else "")))
 
 
 def _launch_text(task: TaskDetail) -> str:

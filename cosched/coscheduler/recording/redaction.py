@@ -45,11 +45,9 @@ _LINES = (
     ("Reservation", "name"),
     ("SubmitFailed", "message"),
     ("StartDiagnosis", "reason"),
-    ("TaskEdit", "name"),
     ("TaskSpec", "adopted"),
     ("TaskSpec", "directory"),
     ("TaskSpec", "model"),
-    ("TaskSpec", "name"),
     ("TaskSpec", "program_digest"),
     ("TaskSpec", "stdin"),
     ("TaskForwarded", "reason"),
@@ -78,12 +76,13 @@ def redaction() -> Rules:
     Names of hosts and domains, identifiers, times and predictions stay.
     """
     owner, application, group = _Pseudonyms("owner"), _Pseudonyms("application"), _Pseudonyms("group")
+    name = _Pseudonyms("name")
 
     def correction(key: str) -> str:
         """Rename the application in a key such as "name@peer/hardware"."""
         first, slash, hardware = key.partition("/")
-        name, at, peer = first.partition("@")
-        return f"{application(name)}{at}{peer}{slash}{hardware}"
+        model, at, peer = first.partition("@")
+        return f"{application(model)}{at}{peer}{slash}{hardware}"
 
     return {
         **SECRETS,
@@ -97,8 +96,10 @@ def redaction() -> Rules:
         ("UserUsage", "user"): lambda user: user if user.startswith("@") else owner(user),
         ("Shares", "users"): _renamed_keys(owner),
         ("Shares", "groups"): _renamed_keys(group),
-        ("Shares", "members"): lambda members: {owner(user): group(name) for user, name in members.items()},
+        ("Shares", "members"): lambda members: {owner(user): group(its) for user, its in members.items()},
         ("TaskSpec", "application"): application,
+        ("TaskSpec", "name"): name,
+        ("TaskEdit", "name"): lambda new: new and name(new),  # an edit to the name that it has changes nothing
         ("Task", "correction"): correction,
         ("HostChoice", "correction"): correction,
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),

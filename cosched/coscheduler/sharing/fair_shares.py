@@ -78,7 +78,7 @@ class FairShares:
             return None
         end = time if attempt.finished is None else min(attempt.finished, time)
         half_life = self.tree.half_life
-        seconds = decayed_host_seconds(attempt.count, attempt.started, end, half_life)
+        seconds = decayed_host_seconds(attempt.charged_hosts, attempt.started, end, half_life)
         if seconds <= 0:
             return None
         usage = self.record(user).charged(seconds * math.exp2(-(time - end) / half_life), time, half_life)
@@ -94,7 +94,7 @@ class FairShares:
         for attempt in attempts:
             if attempt.started is not None:
                 user = share_user(tasks[attempt.task])
-                seconds = decayed_host_seconds(attempt.count, attempt.started, time, half_life)
+                seconds = decayed_host_seconds(attempt.charged_hosts, attempt.started, time, half_life)
                 used[user] = used.get(user, 0.0) + seconds
         return used
 
@@ -148,8 +148,17 @@ def fair_plan(
     users = [share_user(tasks[problem.tasks[task]]) for task in chosen.tolist()]
     if len(set(users)) < 2:
         return plan
-    counts = plan.counts[chosen]
-    host_seconds = problem.seconds[:, chosen, counts - 1].min(axis=0) * counts
+    host_seconds = _host_seconds(problem, plan, chosen)
     order = plan.order.copy()
     order[places] = chosen[fair_order(shares, used, list(zip(users, host_seconds.tolist(), strict=True)))]
     return Plan(order, plan.counts, plan.classes)
+
+
+def _host_seconds(problem: Problem, plan: Plan, tasks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what tasks will be charged for as they are planned."""
+    rows, packing = plan.counts[tasks], problem.packing
+    if packing is not None:
+        charged: NDArray[np.float64] = packing.seconds[rows].min(axis=1) * packing.hosts[rows] * packing.part[rows]
+        return charged
+    whole: NDArray[np.float64] = problem.seconds[:, tasks, rows - 1].min(axis=0) * rows
+    return whole

@@ -6,7 +6,7 @@ Start at `HostRoom`.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.sharing.shares import share_user
@@ -32,21 +32,21 @@ class HostRoom:
             tasks: live tasks by identifier.
         """
         self._shares = shares if shares is not None and shares.limits_hosts else None
-        self._taken: Counter[str] = Counter()
+        self._taken: defaultdict[str, float] = defaultdict(float)  # parts of hosts count where these are shared
         self._live = [(attempt, share_user(tasks[attempt.task])) for attempt in attempts] if self._shares else []
         for attempt, user in self._live:
-            self.take(user, attempt.count)
+            self.take(user, attempt.charged_hosts)
 
     @property
     def limited(self) -> bool:
         """Return whether there are limits at all."""
         return self._shares is not None
 
-    def take(self, user: str, hosts: int) -> None:
+    def take(self, user: str, hosts: float) -> None:
         """Count hosts that a user's task takes."""
         if self._shares is not None:
-            self._taken[user] += hosts
-            self._taken[f":{self._shares.group_of(user)}"] += hosts
+            for name in (user, f":{self._shares.group_of(user)}"):
+                self._taken[name] = round(self._taken[name] + hosts, 9)  # ten tenths of a host are one
 
     def most(self, user: str) -> float:
         """Return how many hosts a user's tasks may have at once, infinite for no bound."""
@@ -56,7 +56,7 @@ class HostRoom:
         """Return how many more hosts a user's tasks may take now."""
         return min(limit - self._taken[name] for limit, name in self._limits(user))
 
-    def suffices_at(self, user: str, hosts: int, end: Callable[[Attempt], float]) -> float:
+    def suffices_at(self, user: str, hosts: float, end: Callable[[Attempt], float]) -> float:
         """Return when a user may take so many hosts, epoch seconds.
 
         It is -inf for now and infinite for never.
@@ -93,7 +93,7 @@ def _freed_at(attempts: Iterable[Attempt], hosts: float, end: Callable[[Attempt]
     """Return when so many hosts of attempts have come free."""
     if hosts <= 0:
         return -math.inf
-    for time, count in sorted((end(attempt), attempt.count) for attempt in attempts):
+    for time, count in sorted((end(attempt), attempt.charged_hosts) for attempt in attempts):
         hosts -= count
         if hosts <= 0:
             return time

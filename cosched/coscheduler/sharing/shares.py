@@ -181,7 +181,7 @@ def share_user(task: Task) -> str:
     return f"@{task.origin}" if task.origin else task.owner
 
 
-def decayed_host_seconds(hosts: int, begin: float, end: float, half_life: float) -> float:
+def decayed_host_seconds(hosts: float, begin: float, end: float, half_life: float) -> float:
     """Return what hosts taken from `begin` to `end` count for at the end.
 
     It is the integral of hosts · 2^(-age / half_life): it does not matter how often it is counted.

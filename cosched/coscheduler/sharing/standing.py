@@ -5,7 +5,8 @@ Start at `standings`.
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,9 +77,9 @@ def standings(core: Coscheduler, time: float) -> list[Standing]:
     if (tree := fair.tree) is None:
         return []
     used = fair.usage(time, core.attempts.values(), core.tasks)
-    hosts, waiting = Counter[str](), Counter[str]()
+    hosts, waiting = defaultdict[str, float](float), Counter[str]()
     for attempt in core.attempts.values():
-        hosts[share_user(core.tasks[attempt.task])] += attempt.count
+        hosts[share_user(core.tasks[attempt.task])] += attempt.charged_hosts
     for task in core.tasks.values():
         waiting[share_user(task)] += task.status.state is TaskState.QUEUED
     users = sorted(tree.users.keys() | tree.members.keys() | used.keys() | waiting.keys() | hosts.keys())
@@ -96,7 +97,7 @@ def standings(core: Coscheduler, time: float) -> list[Standing]:
             used.get(user, 0.0) / whole,
             factors[user],
             claimed[user],
-            hosts[user],
+            math.ceil(hosts[user]),
             waiting[user],
         )
         for user in users
@@ -118,7 +119,7 @@ def standings(core: Coscheduler, time: float) -> list[Standing]:
             together.get(group, 0.0) / whole,
             None,
             total(group, claimed),
-            int(total(group, hosts)),
+            math.ceil(total(group, hosts)),
             int(total(group, waiting)),
         )
         for group in groups
@@ -128,7 +129,8 @@ def standings(core: Coscheduler, time: float) -> list[Standing]:
 def share_obstacle(core: Coscheduler, task: Task) -> str:
     """Say that a task's user or group has its hosts already; empty where not."""
     tree, user, room = core.fair_shares.tree, share_user(task), core.host_room()
-    if tree is None or room.left(user) >= fewest_hosts(task):
+    fewest = fewest_hosts(task) * core.domain.part(core.domain.share_of(task.spec))
+    if tree is None or room.left(user) >= fewest:
         return ""
     group, limit = tree.group_of(user), tree.of_user(user).hosts
     of = [f"user {user} may have {limit}"] if limit is not None else []

@@ -229,6 +229,7 @@ class PlanningSection(_Section):
     """[planning]: how the queue is planned and how much of the machine that may take."""
 
     policy: Annotated[str, AfterValidator(_policy)] = _DEFAULT_POLICY
+    share_hosts: bool = False
     staging: Duration = 1.0
     margin: Annotated[float, Field(ge=0, lt=1)] = 0.05
     quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5
@@ -236,6 +237,14 @@ class PlanningSection(_Section):
     share: Annotated[float, Field(gt=0, le=1)] = 0.5
     nice: Annotated[int, Field(ge=0, le=19)] = 10
     converged: Duration = 3.0
+
+    @model_validator(mode="after")
+    def _check_sharing(self) -> PlanningSection:
+        if self.share_hosts and self.policy != _DEFAULT_POLICY:  # the only one of a domain that packs
+            raise ValueError(
+                f'share_hosts = true needs policy = "{_DEFAULT_POLICY}": "{self.policy}" gives tasks whole hosts'
+            )
+        return self
 
 
 class DispatchSection(_Section):

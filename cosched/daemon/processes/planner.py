@@ -15,6 +15,7 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
 from cosched.coscheduler.events import ScheduleImproved
@@ -22,6 +23,7 @@ from cosched.coscheduler.task_plan import TaskPlan
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, two_phase
+from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.objective.objective import measure, objective
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ _GENERATIONS = 20  # generations between looks at the clock
 _SETTLED_SECONDS, _SETTLED_GENERATIONS = 0.2, 100
 # Seconds between two better plans at least, and for each waiting task: the daemon decodes every one of them.
 _QUIET, _QUIET_A_TASK = 0.2, 0.0004
+_PACKED_PLANS = 4  # plain plans of tasks that share hosts, each decoded in plain Python
 _REMIND = 1.0  # seconds after which the plan is sent again with the evaluations so far
 
 
@@ -136,7 +139,7 @@ class _Planner:
 
     def _heuristic(self, snapshot: PlanningSnapshot) -> None:
         problem, bound = snapshot.problem, lower_bound(snapshot.problem)
-        plans = [snapshot.plan, two_phase(problem), earliest_deadline_first(problem)]
+        plans = [snapshot.plan, *_heuristic_plans(problem)]
         plan = min(plans, key=lambda plan: objective(measure(problem, decode(problem, plan)), snapshot.weights, bound))
         self._send(snapshot, plan, bound, _SearchEffort(len(plans)), settled=False)
 
@@ -173,6 +176,12 @@ class _Planner:
         )
         pickle.dump(improved, self._out)
         self._out.flush()
+
+
+def _heuristic_plans(problem: Problem) -> list[Plan]:
+    if problem.packing is not None:
+        return list(islice(packed_plans(problem, problem.packing), _PACKED_PLANS))
+    return [two_phase(problem), earliest_deadline_first(problem)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         memory=fields.get("memory", "").strip() or 0,
         cores=_whole(fields.get("cores", "").strip(), "cores"),
         gpus=_whole(fields.get("gpus", "").strip(), "GPUs"),
+        exclusive=fields.get("exclusive", "") == "on",
     )
 
 
@@ -199,7 +200,7 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
         fields["profile"] = ", ".join("" if value is None else f"{value:g}" for value in task.profile.seconds)
     elif task.profile is None and task.count > 1:
         fields["hosts"] = str(task.count)
-    fields |= {"best_effort": "on"} if task.best_effort else {}
+    fields |= {name: "on" for name in ("best_effort", "exclusive") if getattr(task, name)}
     fields |= {"directory": task.directory} if task.directory else {}
     fields |= {"stdin": task.stdin} if task.stdin else {}
     fields |= {} if task.requeue else {"no_requeue": "on"}
@@ -335,4 +336,5 @@ def _uploaded_request(
         memory=job.needs.memory,
         cores=job.needs.cores,
         gpus=job.needs.gpus,
+        exclusive=form.exclusive or (job.whole_hosts and job.needs.cores > 0),
     )

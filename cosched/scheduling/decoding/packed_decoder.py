@@ -16,6 +16,8 @@ import math
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cosched.scheduling.packing import scaled
 from cosched.scheduling.schedule import Assignment, Schedule
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 
-__all__ = ["PackedDecoder", "Room", "rooms_of"]
+__all__ = ["PackedDecoder", "Room", "first_to_end", "rooms_of"]
 
 _INF = math.inf
 
@@ -97,6 +99,14 @@ class Room:
         """Take what is free from the start on."""
         for stair, amount in zip(self._stairs, demand, strict=True):
             stair.take(amount, start, end)
+
+    def at(self, time: float) -> list[int]:
+        """Return what is free for good from a time on, of each resource."""
+        return [stair.at(time) for stair in self._stairs]
+
+    def times(self) -> list[float]:
+        """Return the times at which more of some resource becomes free for good."""
+        return [time for stair in self._stairs for time in stair.times]
 
     def steps(self, resource: int) -> tuple[list[float], list[int]]:
         """Return times and amounts of one resource, both ascending."""
@@ -169,7 +179,7 @@ class PackedDecoder:
         self._place(order, plan, rooms)
         best, ready = (_INF, _INF, -1, [rooms[0]][:0]), float(self._problem.release[task])
         for shape in range(int(packing.first[task]), int(packing.first[task + 1])):
-            start, end, chosen = _first_to_end(
+            start, end, chosen = first_to_end(
                 rooms, packing.seconds[shape].tolist(), packing.demand[shape].tolist(), int(packing.hosts[shape]), ready
             )
             if end < best[1]:
@@ -192,7 +202,8 @@ class PackedDecoder:
         """Return `spans`, and the hosts of each task."""
         problem, packing = self._problem, self._packing
         shapes, release = plan.counts.tolist(), problem.release.tolist()
-        seconds, demand, width = packing.seconds.tolist(), packing.demand.tolist(), packing.hosts.tolist()
+        rows = np.clip(plan.counts, 0, max(len(packing.hosts) - 1, 0))
+        seconds, demand, width = (each[rows].tolist() for each in (packing.seconds, packing.demand, packing.hosts))
         before = problem.depends_on or ((),) * len(problem.tasks)
         starts = [float("nan")] * len(problem.tasks)
         ends = list(starts)
@@ -203,17 +214,17 @@ class PackedDecoder:
             if not packing.first[task] <= shape < packing.first[task + 1]:
                 raise ValueError(f"task {problem.tasks[task]} has no shape {shape}")
             ready = max([release[task], latest, *[ends[other] for other in before[task]]])
-            start, end, chosen = _first_to_end(rooms, seconds[shape], demand[shape], width[shape], ready)
+            start, end, chosen = first_to_end(rooms, seconds[task], demand[task], width[task], ready)
             if not chosen:
                 raise ValueError(f"task {problem.tasks[task]} cannot run in its shape {shape}: no hosts have room")
             for room in chosen:
-                room.take(demand[shape], start, end)
+                room.take(demand[task], start, end)
             starts[task], ends[task], hosts[task] = start, end, [room.host for room in chosen]
             latest = start if in_order else latest
         return starts, ends, hosts
 
 
-def _first_to_end(
+def first_to_end(
     rooms: list[Room], seconds: Sequence[float], demand: Sequence[int], count: int, ready: float
 ) -> tuple[float, float, list[Room]]:
     """Return start, end and rooms of the earliest end; no rooms where there is none.

@@ -47,6 +47,7 @@ FULL = TaskRequest(
     memory="4G",
     cores=8,
     gpus=1,
+    exclusive=True,
     file_sizes={"mesh.dat": 7},
     program_digest="a1",
 )

@@ -1,0 +1,242 @@
+"""Tasks that leave now for hosts that they share: a plan becomes dispatches.
+
+Start at `starts_on_shared_hosts`. The plan is decoded only as far as it decides who leaves. Whoever leaves fits beside
+what attempts and others hold in fact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cosched.coscheduler.dispatch import NOW, ImmediateStart, may_start
+from cosched.scheduling.decoding.decoder import dependency_order
+from cosched.scheduling.decoding.packed_decoder import first_to_end, rooms_of
+from cosched.scheduling.packing import scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.decoding.packed_decoder import Room
+    from cosched.scheduling.packing import Packing
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["starts_on_shared_hosts"]
+
+_DEPTH = 64  # tasks that wait for hosts and keep a place for later; those behind only take what they can have now
+_GAPS = 64  # gaps before planned tasks that are tried at an event
+
+
+class _Request(NamedTuple):
+    """What a task takes as it is planned; `seconds` by class of host."""
+
+    task: int
+    hosts: int
+    demand: list[int]
+    seconds: list[float]
+
+
+def starts_on_shared_hosts(
+    problem: Problem, packing: Packing, plan: Plan, ready: Callable[[str], bool]
+) -> list[ImmediateStart]:
+    """Choose the tasks that leave now.
+
+    First those that are planned to start now. Then, in planned order, those that fit into a gap: they end before the
+    plan needs what they take. So a task that waits for hosts blocks nobody, and nobody delays it.
+
+    Args:
+        problem: what waits.
+        packing: its packing.
+        plan: the plan in force.
+        ready: whether a task may leave yet.
+    """
+    able = may_start(problem)
+    if not able.any():
+        return []
+    departures = _Departures(problem, scaled(packing), plan, able)
+    departures.follow(ready)
+    departures.fill(ready)
+    return departures.leaving
+
+
+class _Departures:
+    """Follows a plan from its first task on, and knows what is left of each host."""
+
+    def __init__(self, problem: Problem, packing: Packing, plan: Plan, able: NDArray[np.bool_]) -> None:
+        self.leaving: list[ImmediateStart] = []
+        self._problem = problem
+        self._able = able.tolist()
+        self._order = dependency_order(problem, plan.order.tolist())
+        columns = (each[plan.counts].tolist() for each in (packing.hosts, packing.demand, packing.seconds))
+        self._requests = list(map(_Request, range(len(able)), *columns))
+        self._rooms = rooms_of(problem, packing)
+        self._in_use: dict[int, list[tuple[float, float, Sequence[int]]]] = {}  # host → begin, end, amounts
+        self._free = np.where((problem.free <= NOW)[:, np.newaxis], packing.capacity, 0)
+        for host, until, taken in packing.held:
+            self._free[host] -= np.array(taken)
+            self._use([host], 0.0, until, taken)
+        self._capacity = packing.capacity.tolist()
+        self._gone = {absence.host: absence.begin for absence in reversed(problem.absences)}
+        self._kinds = _Kinds(self._requests, [task for task in self._order if self._able[task]])
+        self._waiting: list[tuple[int, float]] = []  # tasks that are placed later, with their planned ends
+        self._unplaced: list[int] = []
+
+    def follow(self, ready: Callable[[str], bool]) -> None:
+        """Place tasks in order, until none of those behind could start now."""
+        problem, kinds = self._problem, self._kinds
+        offer = _Offer(kinds.demands, np.array([room.at(NOW) for room in self._rooms]))
+        place = {id(room): number for number, room in enumerate(self._rooms)}
+        before = problem.depends_on or ((),) * len(problem.tasks)
+        release, ends = problem.release.tolist(), [0.0] * len(problem.tasks)
+        for number, task in enumerate(self._order):
+            if not kinds.any_suits(offer.counts):
+                self._unplaced += self._order[number:]
+                return
+            request, kind = self._requests[task], kinds.take(task)
+            if len(self._waiting) >= _DEPTH and (kind < 0 or offer.counts[kind] < request.hosts):
+                self._unplaced.append(task)
+                continue
+            earliest = max([release[task], *[ends[other] for other in before[task]]])
+            start, end, rooms = first_to_end(self._rooms, request.seconds, request.demand, request.hosts, earliest)
+            if not rooms:  # no host that stays has room for it
+                continue
+            ends[task] = end
+            hosts = [room.host for room in rooms]
+            if start > NOW or not self._leaves(request, hosts, end - start, ready):
+                self._waiting.append((task, end))
+                self._use(hosts, start, end, request.demand)
+            for room in rooms:
+                room.take(request.demand, start, end)
+                offer.change(place[id(room)], room.at(NOW))
+
+    def fill(self, ready: Callable[[str], bool]) -> None:
+        """Have tasks leave for gaps: before what is planned, and for those not placed yet before all that could be."""
+        offer = _Offer(self._kinds.demands, self._free)
+        tries, too_long = _GAPS, dict.fromkeys(range(len(self._kinds.demands)), math.inf)
+        placed = [(task, end) for task, end in self._waiting if self._able[task]]
+        unplaced = [(task, math.inf) for task in self._unplaced if self._able[task]]
+        for task, end in (*placed, *unplaced):
+            request, kind = self._requests[task], self._kinds.of[task]
+            quickest = min(request.seconds)
+            if offer.counts[kind] < request.hosts or quickest >= too_long[kind]:
+                continue
+            if not ready(self._problem.tasks[task]):
+                continue
+            tries -= 1
+            if tries < 0:
+                return
+            first = {room.host: room for room in reversed(self._rooms)} if end == math.inf else {}
+            hosts, seconds = self._gap(request, quickest if end == math.inf else end, first)
+            if hosts and self._leaves(request, hosts, seconds, ready):
+                for host in hosts:
+                    offer.change(host, self._free[host])
+            elif end == math.inf:
+                too_long[kind] = quickest
+
+    def _gap(self, request: _Request, most: float, first: dict[int, Room]) -> tuple[list[int], float]:
+        """Return hosts with room from now on until the task ends, of these the fullest, and its seconds.
+
+        Args:
+            request: the task.
+            most: seconds in which it must end.
+            first: the rooms of hosts whose free places are not to be used either, as others may count on them.
+        """
+        wanted = np.array(request.demand)
+        fits = np.flatnonzero((self._free >= wanted).all(axis=1)).tolist()
+        classes = self._problem.host_class.tolist()
+        for seconds in sorted({each for each in request.seconds if each <= most and math.isfinite(each)}):
+            able = [
+                host
+                for host in fits
+                if request.seconds[classes[host]] <= seconds and self._stays_free(host, request, seconds, first)
+            ]
+            if len(able) >= request.hosts:
+                able.sort(key=lambda host: (int((self._free[host] - wanted).sum()), host))
+                return able[: request.hosts], seconds
+        return [], 0.0
+
+    def _stays_free(self, host: int, request: _Request, seconds: float, first: dict[int, Room]) -> bool:
+        """Return whether a host has what a task takes, beside what is planned there, until it ends."""
+        if self._gone.get(host, math.inf) < seconds:
+            return False
+        used, room = self._in_use.get(host, []), first.get(host)
+        times = {0.0, *[begin for begin, _, _ in used if begin < seconds]}
+        if room is not None:
+            times |= {time for time in room.times() if 0.0 < time < seconds}
+        for time in times:
+            left = list(self._capacity[host])
+            for begin, end, amounts in used:
+                if begin <= time < end:
+                    left = [had - taken for had, taken in zip(left, amounts, strict=True)]
+            if room is not None:
+                left = [had - kept for had, kept in zip(left, room.at(time), strict=True)]
+            if any(had < wanted for had, wanted in zip(left, request.demand, strict=True)):
+                return False
+        return True
+
+    def _leaves(self, request: _Request, hosts: list[int], seconds: float, ready: Callable[[str], bool]) -> bool:
+        """Have a task leave for hosts; return whether it does: it may, and they have room in fact."""
+        name = self._problem.tasks[request.task]
+        wanted = np.array(request.demand)
+        if not self._able[request.task] or not (self._free[hosts] >= wanted).all() or not ready(name):
+            return False
+        self._free[hosts] -= wanted
+        self._use(hosts, 0.0, seconds, request.demand)
+        names = tuple(sorted([self._problem.hosts[host] for host in hosts]))
+        self.leaving.append(ImmediateStart(name, names, seconds))
+        return True
+
+    def _use(self, hosts: Iterable[int], begin: float, end: float, amounts: Sequence[int]) -> None:
+        for host in hosts:
+            self._in_use.setdefault(host, []).append((begin, end, amounts))
+
+
+class _Kinds:
+    """Tasks that ask for the same are of one kind.
+
+    Attributes:
+        of: kind of each task that may start.
+        demands: (kinds, R) amounts.
+    """
+
+    def __init__(self, requests: Sequence[_Request], able: Sequence[int]) -> None:
+        known: dict[tuple[int, ...], int] = {}
+        self.of = {task: known.setdefault((requests[task].hosts, *requests[task].demand), len(known)) for task in able}
+        self.demands = np.array([key[1:] for key in known], dtype=np.int64)
+        self._hosts = np.array([key[0] for key in known], dtype=np.int64)
+        self._left = np.bincount(list(self.of.values()), minlength=len(known))
+
+    def take(self, task: int) -> int:
+        """Return a task's kind, -1 where it may not start, and count it no more."""
+        kind = self.of.get(task, -1)
+        if kind >= 0:
+            self._left[kind] -= 1
+        return kind
+
+    def any_suits(self, counts: NDArray[np.int64]) -> bool:
+        """Return whether a task is left for which enough hosts have room."""
+        return bool(((counts >= self._hosts) & (self._left > 0)).any())
+
+
+class _Offer:
+    """On how many hosts there is room for each kind.
+
+    Attributes:
+        counts: (kinds,).
+    """
+
+    def __init__(self, demands: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:
+        self._demands = demands
+        self._fits = np.all(amounts[np.newaxis] >= demands[:, np.newaxis], axis=2)
+        self.counts = np.sum(self._fits, axis=1)
+
+    def change(self, host: int, amounts: Sequence[int] | NDArray[np.int64]) -> None:
+        """Take note of what a host has now."""
+        fits = (np.asarray(amounts) >= self._demands).all(axis=1)
+        self.counts += fits.astype(np.int64) - self._fits[:, host]
+        self._fits[:, host] = fits

@@ -1,0 +1,273 @@
+"""Hosts of a domain and what occupies them, whole or in part.
+
+Start at `DomainHosts`. Where hosts are shared, a task takes a `HostShare` of each of its hosts, unless it has them for
+itself.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from cosched.connector.interface import Host, HostShare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from cosched.coscheduler.task import Attempt, TaskSpec
+
+__all__ = ["DomainHosts", "HeldShare", "expected_end", "needs_on_host", "share_of"]
+
+# A job that has outrun its prediction is expected to go on for a part of it, and longer the later it is already:
+# the estimate must grow, or a job that never ends would hold back everything planned behind it.
+_OVERRUN_SHARE = 0.05
+_OVERRUN_GROWTH = 0.5
+_SHORTEST_CLAIM = 10.0  # seconds for which a host that others have is planned to stay theirs at least
+_PLENTY = 1 << 40  # MiB of a shared host whose memory nobody tells
+_NOTHING = HostShare()
+
+
+def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
+    """Return when a live attempt should free its hosts, epoch seconds; never before `now`.
+
+    Args:
+        attempt: live.
+        now: epoch seconds.
+        handover: seconds from a decision to the start of its job.
+    """
+    predicted = attempt.predicted or 0.0
+    start = max(attempt.created + handover, now) if attempt.started is None else attempt.started
+    start = max(start, attempt.created)  # the host's clock may be behind ours
+    end = start + predicted
+    if end > now:
+        return end
+    return now + max(_OVERRUN_SHARE * predicted, _OVERRUN_GROWTH * (now - end))
+
+
+class HeldShare(NamedTuple):
+    """What an attempt or a foreign job holds of a host until an epoch time."""
+
+    host: str
+    until: float
+    share: HostShare
+
+
+def share_of(spec: TaskSpec, memory_per_core: int) -> HostShare | None:
+    """Return what a task takes of each of its shared hosts; None for the whole.
+
+    A task that names no cores has one for each of its processes; one that names no memory has that of its cores. A job
+    in its manager's own words shares hosts only where its cores are known.
+    """
+    if spec.exclusive or ((spec.native is not None or spec.adopted) and not spec.cores):
+        return None
+    cores = spec.cores or spec.processes_per_host
+    return HostShare(spec.memory or cores * memory_per_core, cores, spec.gpus)
+
+
+def needs_on_host(spec: TaskSpec, memory_per_core: int | None) -> tuple[int, int, int]:
+    """Return the memory, cores and GPUs that a host must have for a task.
+
+    Args:
+        spec: the request.
+        memory_per_core: MiB; None where hosts are not shared.
+    """
+    share = None if memory_per_core is None else share_of(spec, memory_per_core)
+    return spec.needs if share is None else (share.memory, share.cores, share.gpus)
+
+
+class DomainHosts:
+    """Hosts and what occupies them. Holds no task; the core tells it of attempts.
+
+    Attributes:
+        shared: whether tasks share hosts.
+        hosts: by name, as the connector tells of them.
+    """
+
+    def __init__(self, *, shared: bool = False) -> None:
+        self.shared = shared
+        self.hosts: dict[str, Host] = {}
+        self._sizes: dict[str, HostShare] = {}
+        self._memory_per_core = 0
+        self._parts: dict[HostShare, float] = {}  # of all hosts
+        self._up: list[str] = []  # asked for at every event, and changed by few
+        self._classes: dict[str, str] = {}
+        self._kinds: dict[str, str] = {}
+        self._claimed: dict[str, float] = {}  # host that others have → since when, epoch seconds
+
+    def observe(self, hosts: Iterable[Host], time: float) -> bool:
+        """Take the connector's list; return True where a host came, went or changed."""
+        seen = {host.name: host for host in hosts}
+        before, changed = self.hosts, seen != self.hosts
+        if changed:
+            self.hosts = seen
+            self._up = sorted(name for name, host in seen.items() if host.up)
+            self._classes = {name: host.host_class for name, host in seen.items()}
+            self._parts = {}
+            if self.shared:
+                self._sizes = {name: _size(host) for name, host in seen.items()}
+                known = [(host.memory, host.cores) for host in seen.values() if host.memory and host.cores]
+                self._memory_per_core = min((memory // cores for memory, cores in known), default=0)
+            self._kinds = _kinds_of(seen)
+        self._claimed = {
+            name: self._claimed.get(name, time) if self._same_others(before.get(name), host) else time
+            for name, host in seen.items()
+            if host.claimed or (self.shared and host.others != _NOTHING)
+        }
+        return changed
+
+    def _same_others(self, before: Host | None, now: Host) -> bool:
+        return before is None or not self.shared or before.others == now.others
+
+    def claimed(self) -> dict[str, float]:
+        """Return since when others have what they have of hosts, epoch seconds."""
+        return dict(self._claimed)
+
+    def load(self, hosts: Iterable[Host], claimed: Mapping[str, float]) -> None:
+        """Go on with these hosts, of which others have had theirs since then."""
+        self.observe(hosts, math.inf)
+        self._claimed = dict(claimed)
+
+    def claims(self, now: float) -> dict[str, float]:
+        """Return when each host that others have whole is expected to be free, epoch seconds, always after `now`.
+
+        Where the manager does not say, what has lasted so long is expected to last as long again.
+        """
+        return {name: self._given_back(name, now) for name in self._claimed if self._whole(self.hosts[name])}
+
+    def _given_back(self, name: str, now: float) -> float:
+        since = self._claimed[name]
+        return max(self.hosts[name].free_at or now + (now - since), now + _SHORTEST_CLAIM)
+
+    def _whole(self, host: Host) -> bool:
+        """Return whether others have a host for themselves."""
+        return host.claimed and not (self.shared and host.others != _NOTHING)
+
+    def mine(self) -> list[str]:
+        """Return the names of the usable hosts of which others have not the whole, sorted."""
+        return [name for name in self.up() if not self._whole(self.hosts[name])]
+
+    def up(self) -> list[str]:
+        """Return the names of the usable hosts, sorted."""
+        return list(self._up)
+
+    def offering(self, needs: tuple[int, int, int]) -> list[str]:
+        """Return the usable hosts of which a task may have so much memory, so many cores and GPUs."""
+        if self.shared:
+            return [name for name in self._up if HostShare(*needs).within(self._sizes[name])]
+        return [name for name in self._up if self.hosts[name].offers(*needs)]
+
+    def classes(self) -> dict[str, str]:
+        """Return the class of each host, empty where the manager does not say."""
+        return dict(self._classes)
+
+    def kinds(self) -> tuple[dict[str, str], dict[str, Host]]:
+        """Return the kind of each host, and a host of each kind.
+
+        Hosts of one kind are of one class, and a job may have as much of one as of the other.
+        """
+        of_kind = {self._kinds[name]: self.hosts[name] for name in sorted(self.hosts, reverse=True)}
+        if self.shared:
+            of_kind = {kind: self._plain(host) for kind, host in of_kind.items()}
+        return dict(self._kinds), of_kind
+
+    def _plain(self, host: Host) -> Host:
+        """Return what stays the same of a shared host, whoever has of it."""
+        size = self._sizes[host.name]
+        return Host("", host.host_class, memory=size.memory, cores=size.cores, gpus=size.gpus)
+
+    @property
+    def memory_per_core(self) -> int | None:
+        """MiB that a task gets with each core where it names no memory; None where hosts are not shared.
+
+        It is the least that any host has, so that all cores can be given out.
+        """
+        return self._memory_per_core if self.shared else None
+
+    def size(self, name: str) -> HostShare:
+        """Return what tasks may have of a shared host in all.
+
+        Where the manager does not say: one core, all the memory that is asked for, and no GPU.
+        """
+        return self._sizes[name]
+
+    def share_of(self, spec: TaskSpec) -> HostShare | None:
+        """Return what a task takes of each of its hosts; None for the whole."""
+        return share_of(spec, self._memory_per_core) if self.shared else None
+
+    def part(self, share: HostShare | None, hosts: Sequence[str] = ()) -> float:
+        """Return which part of a host a share is: that of its dominant resource, on average.
+
+        Args:
+            share: what is taken; None for the whole.
+            hosts: of which; all where none is named.
+        """
+        if share is None:
+            return 1.0
+        if not hosts and share in self._parts:
+            return self._parts[share]
+        sizes = [self._sizes[name] for name in hosts or self._up if name in self._sizes]
+        part = sum(_dominant(share, size) for size in sizes) / len(sizes) if sizes else 1.0
+        if not hosts:
+            self._parts[share] = part
+        return part
+
+    def occupied(self, attempts: Iterable[Attempt], now: float, handover: float = 0.0) -> dict[str, float]:
+        """Return when each host that is taken whole is expected to be free.
+
+        A held attempt takes no host: its manager gives them to others meanwhile.
+        """
+        free: dict[str, float] = {}
+        for attempt in attempts:
+            if attempt.takes_hosts and not (self.shared and attempt.share):
+                end = expected_end(attempt, now, handover)
+                for host in attempt.hosts:
+                    free[host] = max(free.get(host, 0.0), end)
+        return free
+
+    def held(self, attempts: Iterable[Attempt], now: float, handover: float = 0.0) -> list[HeldShare]:
+        """Return what attempts and foreign jobs hold of shared hosts."""
+        if not self.shared:
+            return []
+        found = [
+            HeldShare(name, self._given_back(name, now), self.hosts[name].others)
+            for name in self._claimed
+            if self.hosts[name].others != _NOTHING
+        ]
+        for attempt in attempts:
+            if attempt.takes_hosts and attempt.share:
+                end = expected_end(attempt, now, handover)
+                found += [HeldShare(host, end, attempt.share) for host in attempt.hosts]
+        return found
+
+    def left(self, attempts: Iterable[Attempt]) -> dict[str, HostShare]:
+        """Return what attempts and foreign jobs leave of each shared host.
+
+        It is below 0 where they hold more than there is.
+        """
+        left = dict(self._sizes)
+        for attempt in attempts:
+            if attempt.takes_hosts and attempt.share is None:
+                left |= {host: _NOTHING for host in attempt.hosts if host in left}
+        for host, _, share in self.held(attempts, 0.0):
+            if host in left:
+                left[host] = left[host] - share
+        return left
+
+
+def _dominant(share: HostShare, size: HostShare) -> float:
+    pairs = ((share.cores, size.cores), (share.memory, size.memory), (share.gpus, size.gpus))
+    return min(max(taken / had for taken, had in pairs if had), 1.0)
+
+
+def _size(host: Host) -> HostShare:
+    return HostShare(_PLENTY if host.memory is None else host.memory, host.cores or 1, host.gpus or 0)
+
+
+def _kinds_of(hosts: Mapping[str, Host]) -> dict[str, str]:
+    sizes: dict[str, dict[tuple[int, ...], int]] = {}  # class → what its hosts have → a number
+    kinds = {}
+    for name, host in sorted(hosts.items()):
+        size = tuple(-1 if each is None else each for each in (host.memory, host.cores, host.gpus))
+        number = sizes.setdefault(host.host_class, {}).setdefault(size, len(sizes[host.host_class]))
+        kinds[name] = f"{host.host_class}#{number}" if number else host.host_class
+    return kinds
