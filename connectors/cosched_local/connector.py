@@ -11,12 +11,13 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
+from cosched.connector import ConnectorError, Host, HostShare, JobReport, JobState, Launch, Output
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import cancelled_before_submission, read_output, spool_faults
 from cosched.errors import UserError
 from cosched_local.job import LocalJob, reap
 from cosched_local.local_settings import LocalSettings
+from cosched_local.parts import SlotParts, parts_text
 from cosched_local.spool import LocalSpool
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class LocalConnector:
         self._closed = False
         self._pruned_at = 0.0
         self._lock: int | None = None
+        self._size = _slot_size(self._settings)
+        self._slots = SlotParts(self._settings.hosts, self._size)
         self._wake_fd = -1  # eventfd that ends a wait in `events`
 
     def hosts(self) -> Sequence[Host]:
@@ -58,9 +61,16 @@ class LocalConnector:
             if time.monotonic() >= self._pruned_at + _PRUNE_AGAIN:
                 self._prune()
             off = self._spool.offline()
-        memory, cores = _machine_memory(), os.cpu_count()
+        size = self._size
         return [
-            Host(name, up=name not in off, reason=off.get(name, ""), memory=memory, cores=cores, gpus=0)
+            Host(
+                name,
+                up=name not in off,
+                reason=off.get(name, ""),
+                memory=size.memory,
+                cores=size.cores,
+                gpus=size.gpus,
+            )
             for name in self._settings.hosts
         ]
 
@@ -211,23 +221,29 @@ class LocalConnector:
             job.stop(JobState.EVICTED, f"host {lost} was lost: {off[lost]}")
 
     def _start_waiting(self, off: Mapping[str, str]) -> None:
-        """Start jobs with free slots; an earlier waiting launch keeps its slots from later ones."""
-        taken: set[str] = set()
+        """Start jobs with room on their slots; an earlier waiting launch keeps what it takes from later ones."""
+        left = dict.fromkeys(self._settings.hosts, self._size)
         room = self._settings.beside
         for job in sorted(self._jobs.values(), key=lambda job: job.waiting):  # stable: those that run come first
             launch = job.launch
             if job.waiting:
                 before = job.report
-                self._start(job, _why_waiting(launch, off, taken, room))
+                self._start(job, self._why_waiting(launch, off, left, room))
                 self._note_change(before, job.report)
-            taken.update(launch.hosts)
+            for host in launch.hosts:
+                left[host] = left.get(host, self._size) - (_share(launch) or self._size)
             room -= 0 if launch.hosts else launch.count
 
-    @staticmethod
-    def _start(job: LocalJob, obstacle: str) -> None:
+    def _parts(self, launch: Launch) -> str:
+        if not launch.shared:
+            return ""
+        others = [job.parts for job in self._jobs.values() if job.parts]
+        return parts_text(launch, {host: self._slots.free(host, launch, others) for host in launch.hosts})
+
+    def _start(self, job: LocalJob, obstacle: str) -> None:
         try:
             if not obstacle:
-                job.start()
+                job.start(self._parts(job.launch))
             elif job.report.reason != obstacle:
                 job.set_waiting_reason(obstacle)
         except OSError as error:
@@ -236,6 +252,19 @@ class LocalConnector:
             else:
                 job.set_waiting_reason(f"this machine cannot start one more process now: {error.strerror}")
 
+    def _why_waiting(self, launch: Launch, off: Mapping[str, str], left: Mapping[str, HostShare], room: int) -> str:
+        """Return why the launch cannot start now; empty if it can."""
+        share = _share(launch)
+        for host in launch.hosts:
+            if host in off:
+                return f"waits for host {host}: {off[host]}"
+            free = left.get(host, self._size)
+            if free != self._size if share is None else not share.within(free):
+                return f"waits for host {host}, which is busy"
+        if not launch.hosts and launch.count > room:
+            return "waits until fewer tasks run beside the hosts"
+        return ""
+
     def _check_fits(self, launch: Launch) -> None:
         if launch.native is not None:
             raise UserError(f"task {launch.name!r} is written for {launch.native.manager}: submit it where that runs")
@@ -243,6 +272,12 @@ class LocalConnector:
             if host not in self._settings.hosts:
                 known = self._settings.hosts
                 raise UserError(f"host {host!r} does not exist here: choose from {known[0]} … {known[-1]}")
+        share, size = _share(launch), self._size
+        if launch.hosts and share is not None and not share.within(size):
+            raise UserError(
+                f"task {launch.name!r} takes {share.cores} cores, {share.memory} MiB and {share.gpus} GPUs of each "
+                f"slot, which has {size.cores}, {size.memory} and {size.gpus}: ask for less"
+            )
         if not launch.hosts and launch.count > self._settings.beside:
             raise UserError(
                 f"task {launch.name!r} asks for {launch.count} processes, but at most {self._settings.beside} run "
@@ -275,16 +310,13 @@ def _machine_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
 
 
-def _why_waiting(launch: Launch, off: Mapping[str, str], taken: set[str], room: int) -> str:
-    """Return why the launch cannot start now; empty if it can."""
-    for host in launch.hosts:
-        if host in off:
-            return f"waits for host {host}: {off[host]}"
-        if host in taken:
-            return f"waits for host {host}, which is busy"
-    if not launch.hosts and launch.count > room:
-        return "waits until fewer tasks run beside the hosts"
-    return ""
+def _slot_size(settings: LocalSettings) -> HostShare:
+    return HostShare(settings.memory or _machine_memory(), settings.cores or os.cpu_count() or 1, settings.gpus or 0)
+
+
+def _share(launch: Launch) -> HostShare | None:
+    """Return what a launch takes of each of its slots; None for the whole."""
+    return HostShare(launch.memory, launch.cores, launch.gpus) if launch.shared else None
 
 
 def _wait_for_change(handles: list[int], wake_fd: int, seconds: float) -> None:

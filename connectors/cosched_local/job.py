@@ -134,6 +134,7 @@ class LocalJob:
         launch: launch of the attempt.
         report: report of the last `look`.
         handle: pidfd of the runner; None while there is none.
+        parts: the parts of its slots that it takes; empty for the whole, and before it starts.
     """
 
     def __init__(self, spool: LocalSpool, launch: Launch, grace: float) -> None:
@@ -145,6 +146,7 @@ class LocalJob:
         self._pid: int | None = None  # of the runner we started
         self._claim = spool.claim(launch.attempt)
         self._give_up = _NEVER
+        self.parts = spool.parts(launch.attempt)
         self._follow()
         order = spool.stop(launch.attempt)
         if order is not None:  # an earlier daemon may have died before it saw to it
@@ -169,12 +171,17 @@ class LocalJob:
         """Report that the attempt waits, and why."""
         self.report = JobReport(self.launch.attempt, JobState.QUEUED, self.launch.attempt[:8], reason=reason)
 
-    def start(self) -> None:
+    def start(self, parts: str = "") -> None:
         """Start a runner, which claims the attempt and runs it.
+
+        `parts` is what it takes of its slots, as `parts_text` has it; empty for the whole.
 
         Raises:
             OSError: the machine has no room for one more process.
         """
+        if parts:
+            self._spool.write_parts(self.launch.attempt, parts)
+            self.parts = parts
         self._pid = start_runner(self.launch, self._spool.folder(self.launch.attempt), self._grace)
         with contextlib.suppress(ProcessLookupError):
             self.handle = os.pidfd_open(self._pid)

@@ -31,6 +31,9 @@ class LocalSettings:
         beside: most processes of unpinned tasks at once, beside those on the slots.
         grace: seconds between SIGTERM and SIGKILL when an attempt is cancelled.
         keep_days: days after which a finished attempt's folder is deleted.
+        cores: that each slot has; None: those of this machine.
+        memory: MiB that each slot has; None: that of this machine.
+        gpus: that each slot has; None: none.
     """
 
     hosts: tuple[str, ...] = setting(SettingsTable.hosts, _SLOTS)
@@ -38,6 +41,9 @@ class LocalSettings:
     beside: int = setting(_beside)
     grace: float = setting(SettingsTable.number, 2.0, 0, 3600)
     keep_days: float = setting(SettingsTable.number, 7.0, 0, 36500)
+    cores: int | None = setting(SettingsTable.optional_whole, 1, 65536)
+    memory: int | None = setting(SettingsTable.optional_memory)
+    gpus: int | None = setting(SettingsTable.optional_whole, 0, 4096)
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> LocalSettings:

@@ -10,7 +10,9 @@ alone, and little of it, because one is started for every attempt. In FOLDER it 
     end         how it ended (state, times, exit code; reason)
     out.RANK, err.RANK
 
-and it reads `stop`, written before it is sent SIGTERM: the state to end in, and why.
+and it reads `stop`, written before it is sent SIGTERM: the state to end in, and why; and `parts` (see
+`cosched_local.parts`), where the attempt has parts of its slots: each process runs on the processors of its slot alone
+and sees its GPUs, and what takes more memory than it asked for is ended.
 
 Beside it waits a guard, a fork of it: even a runner that is killed leaves no process behind, whether or not a daemon
 runs. (The kernel's PR_SET_PDEATHSIG would reach its children alone and not theirs.)
@@ -29,6 +31,7 @@ __all__ = ["claim", "claim_text", "kill", "main", "write_durably", "write_end"]
 _CANNOT_START = {errno.ENOENT: 127, errno.ENOTDIR: 127}
 _SHORT_OF = (errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.ENOSPC, errno.EDQUOT)
 _AWAITED = (signal.SIGCHLD, signal.SIGTERM)
+_LOOK_AT_MEMORY = 0.5  # seconds between looks at what the processes have
 _LONGEST_WAIT = 86400.0  # seconds; sigtimedwait takes no infinity
 # Python ignores SIGPIPE and SIGXFSZ, and a daemon may ignore others; a job starts with none ignored.
 _RESET = tuple(number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP))
@@ -105,13 +108,66 @@ def _stop(folder: str) -> tuple[str, str] | None:
     return state, reason
 
 
+class _Parts:
+    """Parts of its slots that the attempt has; the whole where there is no file that says so."""
+
+    def __init__(self, folder: str) -> None:
+        try:
+            with open(f"{folder}/parts") as file:
+                first, *lines = file.read().splitlines()
+        except FileNotFoundError:
+            first, lines = "memory 0", []
+        self.memory = int(first.split()[1]) << 20
+        self._slots = [line.split()[1:] for line in lines]
+
+    def of(self, rank: int, count: int) -> tuple[set[int], str]:
+        """Return processors and GPUs of a process: its slot's, or all where one process has all slots."""
+        slots = self._slots if count < len(self._slots) else self._slots[rank : rank + 1]
+        processors, gpus = ([text for slot in slots if (text := slot[column]) != "-"] for column in (0, 1))
+        return {int(number) for text in processors for number in text.split(",")}, ",".join(gpus)
+
+    @property
+    def whole(self) -> bool:
+        """Return whether the attempt has its slots for itself."""
+        return not self._slots
+
+
+def _resident(session: int, apart: tuple[int, ...]) -> int:
+    """Return the bytes of memory that the processes of a session have, some apart."""
+    total = 0
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) in apart:
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                words = file.read().rpartition(b")")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(words[3]) == session:
+            total += int(words[21]) * os.sysconf("SC_PAGE_SIZE")
+    return total
+
+
 class _Processes:
     """Processes of one attempt, each a group of its own within the runner's session."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, count: int, guard: int) -> None:
         self._folder = folder
+        self._count = count
+        self._guard = guard
+        self._all = os.sched_getaffinity(0)
+        self._parts = _Parts(folder)
         self._live: dict[int, int] = {}  # pid → rank
         self._codes: dict[int, int] = {}  # rank → exit code
+
+    @property
+    def memory(self) -> int:
+        """Bytes that they may have together; 0 for no limit."""
+        return self._parts.memory
+
+    def resident(self) -> int:
+        """Return the bytes that they and their children have."""
+        return _resident(os.getsid(0), (os.getpid(), self._guard))
 
     @property
     def live(self) -> bool:
@@ -126,13 +182,17 @@ class _Processes:
     def start(self, rank: int, command: list[str]) -> None:
         """Start one process, or say in a `_StartError` why it cannot be."""
         opened: list[int] = []
+        environment = {**os.environ, "COSCHED_RANK": str(rank)}
         try:
+            if not self._parts.whole:
+                processors, environment["CUDA_VISIBLE_DEVICES"] = self._parts.of(rank, self._count)
+                os.sched_setaffinity(0, processors or self._all)  # a process has those of the one that starts it
             for name in ("/dev/null", f"{self._folder}/out.{rank}", f"{self._folder}/err.{rank}"):
                 opened.append(os.open(name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666))  # noqa: PERF401  closed below
             pid = os.posix_spawnp(
                 command[0],
                 command,
-                {**os.environ, "COSCHED_RANK": str(rank)},
+                environment,
                 file_actions=[(os.POSIX_SPAWN_DUP2, file, target) for target, file in enumerate(opened)],
                 setpgroup=0,
                 setsigmask=(),
@@ -178,8 +238,14 @@ def _watch(processes: _Processes, folder: str, limit: float, grace: float) -> tu
         processes.reap()
         if not processes.live:
             return ordered
-        left = max(0.0, min(deadline - time.monotonic(), _LONGEST_WAIT))
+        watched = processes.memory > 0 and ordered is None
+        left = max(0.0, min(deadline - time.monotonic(), _LOOK_AT_MEMORY if watched else _LONGEST_WAIT))
         got = signal.sigtimedwait(_AWAITED, left)
+        if watched and (taken := processes.resident()) > processes.memory:
+            took, asked = taken >> 20, processes.memory >> 20
+            ordered = "failed", f"it took {took} MiB of memory and had asked for {asked} MiB"
+            _kill_all(os.getsid(0), f"COSCHED_ATTEMPT={os.environ['COSCHED_ATTEMPT']}".encode())
+            continue
         if got is None and time.monotonic() < deadline:
             continue
         if got is not None and (got.si_signo == signal.SIGCHLD or ordered is not None):
@@ -193,9 +259,9 @@ def _watch(processes: _Processes, folder: str, limit: float, grace: float) -> tu
         deadline = time.monotonic() + grace
 
 
-def _run(folder: str, directory: str, count: int, limit: float, grace: float, command: list[str]) -> None:
+def _run(folder: str, directory: str, count: int, limit: float, grace: float, command: list[str], guard: int) -> None:
     """Run the attempt that is ours now, and write down its end."""
-    processes = _Processes(folder)
+    processes = _Processes(folder, count, guard)
     started: float | None = None
     code: int | None = None
     try:
@@ -208,6 +274,8 @@ def _run(folder: str, directory: str, count: int, limit: float, grace: float, co
         if ordered is None:
             code = processes.code
         state, reason = ordered or ("failed" if code else "completed", "")
+        if ordered is not None and state == "failed":
+            code = processes.code or 128 + signal.SIGKILL
     except _StartError as error:
         processes.send(signal.SIGKILL)
         _watch(processes, folder, limit, grace)
@@ -236,8 +304,8 @@ class _Guard:
 
     def __init__(self) -> None:
         watched, self._word = os.pipe()  # jobs do not inherit it: it closes with this process
-        self._pid = os.fork()
-        if self._pid:
+        self.pid = os.fork()
+        if self.pid:
             os.close(watched)
             return
         try:
@@ -253,7 +321,7 @@ class _Guard:
             os.write(self._word, b".")
         except OSError:
             pass  # it was killed
-        os.waitpid(self._pid, 0)
+        os.waitpid(self.pid, 0)
 
 
 def _kill_all(session: int, mark: bytes) -> None:
@@ -301,7 +369,7 @@ def main(arguments: list[str]) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
     if claim(folder, claim_text()):
         guard = _Guard()
-        _run(folder, directory, int(count), float(limit), float(grace), command)
+        _run(folder, directory, int(count), float(limit), float(grace), command, guard.pid)
         guard.dismiss()
 
 

@@ -70,6 +70,16 @@ class LocalSpool:
         text = self._read(attempt, "launch.json")
         return launch_from_json(text) if text else None
 
+    def write_parts(self, attempt: str, text: str) -> None:
+        """Write down which parts of its slots an attempt takes."""
+        aside = self.folder(attempt) / "parts.new"
+        write_durably(str(aside), text)
+        aside.rename(self.folder(attempt) / "parts")
+
+    def parts(self, attempt: str) -> str:
+        """Return the parts of its slots that an attempt takes; empty where it has them for itself."""
+        return self._read(attempt, "parts")
+
     def claim(self, attempt: str) -> RunnerClaim | None:
         """Return the claim on the attempt; None where it has none."""
         text = self._read(attempt, "claim")
