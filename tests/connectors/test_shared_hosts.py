@@ -1,0 +1,77 @@
+"""A daemon whose tasks share the nodes of a real manager: no node ever has more than fits, by the jobs' own diaries."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
+
+from cosched.api.documents import TaskRequest, TokenRequest
+from cosched.client import Client
+from tests.testbed.debian import PackageError
+from tests.testbed.diaries import DIARY, overfilled, read_diary
+from tests.testbed.node_size import NodeSize
+from tests.testbed.nursery import QuickSite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]
+
+_NODE = NodeSize()
+_GIB = 1024
+_PATIENCE = 120.0
+# Users; cores, memory, GPUs on each host; run times on 1, 2 … hosts.
+_Job = tuple[int, int, int, tuple[float, ...]]
+_JOBS: Mapping[str, Sequence[_Job]] = {
+    "ann": [(cores, 4 * _GIB, 0, (1.0,)) for cores in (48, 16, 32, 24, 64)],  # rigid
+    "bob": [(8, 90 * _GIB, 0, (1.5,))] * 3 + [(16, 20 * _GIB, gpus, (1.0,)) for gpus in (3, 2, 1)],
+    "eve": [(20, 16 * _GIB, 0, (2.0, 1.2))] * 2,  # on one host or two
+}
+
+
+@pytest.mark.parametrize(
+    "connector",
+    [
+        pytest.param("condor", marks=pytest.mark.xdist_group("condor-sites")),
+        pytest.param("slurm", marks=pytest.mark.xdist_group("slurm-sites")),
+    ],
+)
+def test_tasks_of_three_users_fill_nodes_and_never_overfill_one(connector: str) -> None:
+    settings = {"planning": {"share_hosts": True}}
+    with ExitStack() as stack:
+        try:
+            site = stack.enter_context(QuickSite(connector, scale=1.0, hosts=2, settings=settings, node=_NODE))
+        except PackageError as error:
+            pytest.skip(f"the manager cannot be had here: {error}")
+        script = site.folder / "diary.sh"
+        script.write_text(DIARY)
+        client = stack.enter_context(site.client())
+        ids = []
+        for user, jobs in _JOBS.items():
+            token = client.create_token(TokenRequest(user=user)).token
+            with Client(site.server, token=token) as own:
+                requests = [_request(site.journal, script, f"{user}{number}", *job) for number, job in enumerate(jobs)]
+                ids += [task.id for task in own.submit_all(requests)]
+        done = client.wait(ids, _PATIENCE)
+        assert {task.state for task in done} == {"completed"}, [(task.id, task.state, task.reason) for task in done]
+        assert {task.owner for task in done} == set(_JOBS)
+        entries = read_diary(site.journal)
+        assert overfilled(entries, _NODE) == []
+        asked = {f"{user}{number}": job[0] for user, jobs in _JOBS.items() for number, job in enumerate(jobs)}
+        assert {entry.job: entry.cores for entry in entries} == asked  # the manager gives what was planned
+        assert any(
+            len({e.job for e in entries if e.host == one.host and e.began <= one.began < e.ended}) > 2
+            for one in entries
+        )
+
+
+def _request(
+    journal: Path, script: Path, name: str, cores: int, memory: int, gpus: int, profile: tuple[float, ...]
+) -> TaskRequest:
+    command = ("/bin/sh", str(script), str(journal), name, str(profile[0]), str(memory), str(gpus))
+    return TaskRequest(command=command, name=name, profile=profile, cores=cores, memory=memory, gpus=gpus)
