@@ -133,4 +133,5 @@ def _run(principal: Principal, attempt: Attempt, task: Task) -> RunView:
         end=attempt.finished,
         deadline=task.spec.deadline if mine else None,
         state=str(attempt.state),
+        cores=attempt.cores,
     )

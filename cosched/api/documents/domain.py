@@ -217,7 +217,8 @@ class PlanView:
 class RunView:
     """One attempt that has ended, on its hosts.
 
-    Another user's task has no name and no deadline.
+    Another user's task has no name and no deadline. `cores` is what it took of each of its hosts where tasks share
+    them, 0 for the whole.
     """
 
     task: str
@@ -228,6 +229,7 @@ class RunView:
     end: float
     deadline: float | None
     state: str
+    cores: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from fastapi import Query, Request, Response
 
@@ -20,24 +20,34 @@ __all__ = ["BusySpan", "HostClass", "busy_over_time", "busy_shares", "host_class
 
 _TIME_PARTS = 120  # of the time, for its course
 
-BusySpan = tuple[Sequence[str], float, float]
-"""Hosts, and from when until when something ran on them."""
+
+class BusySpan(NamedTuple):
+    """Hosts, from when until when something ran on them, and on how many cores of each; 0 for the whole."""
+
+    hosts: Sequence[str]
+    start: float
+    end: float
+    cores: int = 0
+
+    def part(self, cores: int | None) -> float:
+        """Return which part of a host with so many cores it took."""
+        return min(self.cores / max(cores or 1, 1), 1.0) if self.cores else 1.0
 
 
 def spans_of(runs: Sequence[RunView], plan: PlanView, now: float) -> list[BusySpan]:
     """Return past and present runs: task, hosts, start, end."""
-    past: list[BusySpan] = [(run.hosts, run.start, run.end) for run in runs]
-    return past + [(spot.hosts, spot.start, now) for spot in plan.placements if spot.running]
+    past = [BusySpan(run.hosts, run.start, run.end, run.cores) for run in runs]
+    return past + [BusySpan(spot.hosts, spot.start, now, spot.cores) for spot in plan.placements if spot.running]
 
 
 def busy_shares(hosts: Sequence[HostView], spans: Iterable[BusySpan], window: tuple[float, float]) -> dict[str, float]:
-    """Return each host's share of a time with tasks of ours."""
+    """Return each host's share of a time with tasks of ours; where tasks share hosts, that of its cores."""
     left, right = window
-    seconds = {host.name: 0.0 for host in hosts}
-    for names, start, end in spans:
-        for name in names:
+    seconds, cores = {host.name: 0.0 for host in hosts}, {host.name: host.cores for host in hosts}
+    for span in spans:
+        for name in span.hosts:
             if name in seconds:
-                seconds[name] += max(min(end, right) - max(start, left), 0.0)
+                seconds[name] += max(min(span.end, right) - max(span.start, left), 0.0) * span.part(cores[name])
     return {name: min(spent / (right - left), 1.0) for name, spent in seconds.items()}
 
 
@@ -46,9 +56,10 @@ def busy_over_time(hosts: Sequence[HostView], spans: Iterable[BusySpan], window:
     left, right = window
     part = (right - left) / _TIME_PARTS
     seconds = [0.0] * _TIME_PARTS
-    known = {host.name for host in hosts}
-    for names, start, end in spans:
-        count = sum(name in known for name in names)
+    known = {host.name: host.cores for host in hosts}
+    for span in spans:
+        start, end = span.start, span.end
+        count = sum(span.part(known[name]) for name in span.hosts if name in known)
         first, last = (min(max(int((time - left) / part), 0), _TIME_PARTS - 1) for time in (start, end))
         for number in range(first, last + 1):
             begin = left + number * part

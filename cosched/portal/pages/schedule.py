@@ -71,6 +71,7 @@ def _blocks(services: DomainServices, principal: Principal, plan: PlanView, sinc
             run.end,
             run.deadline,
             "past" if run.state == "completed" else "broken",
+            run.cores,
         )
         for run in services.history.runs(principal, since)
     ]
@@ -84,6 +85,7 @@ def _blocks(services: DomainServices, principal: Principal, plan: PlanView, sinc
             spot.end,
             spot.deadline,
             "running" if spot.running else "planned",
+            spot.cores,
         )
         for spot in plan.placements
     ]

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from cosched.api.times import format_clock, format_duration
+from cosched.portal.pages.lanes import lanes, row_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ CHART_WIDTH = 1200.0  # of the plot, in SVG units
 _LETTER = 6.1  # width of a letter at font size 11
 _COLOURS = 10
 _TALLEST, _LOWEST, _HEIGHT = 22.0, 2.5, 480.0
+_LANES = 3.0  # times as high is a row at most in which tasks are side by side
 _STEPS = (
     1,
     2,
@@ -56,7 +58,7 @@ _TICKS = 9
 class ChartBlock:
     """One task on its hosts; times are seconds since the epoch.
 
-    `kind` is past, broken, running or planned.
+    `kind` is past, broken, running or planned. `cores` is what it takes of each host where tasks share them, 0 for all.
     """
 
     task: str
@@ -67,6 +69,7 @@ class ChartBlock:
     end: float
     deadline: float | None
     kind: str
+    cores: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,8 @@ def schedule_chart(
         reservations: drawn below the tasks, each as a band with its name.
     """
     left, right = window
-    row = min(_TALLEST, max(_LOWEST, _HEIGHT / max(len(hosts), 1)))
+    tallest = _LANES * _TALLEST if any(block.cores for block in blocks) else _TALLEST
+    row = min(tallest, max(_LOWEST, _HEIGHT / max(len(hosts), 1)))
     place = {host.name: number for number, host in enumerate(hosts)}
     scale = _TimeScale(left, CHART_WIDTH / (right - left), row)
     shown = [block for block in blocks if block.end > left and block.start < right]
@@ -141,7 +145,11 @@ def schedule_chart(
     colours = {name: _colour(name, order) for name in names}
     every = max(1, -(-12 // int(row)) if row >= 1 else 12)
     return ScheduleChart(
-        bars=tuple(bar for block in shown if (bar := _bar(block, place, scale, right, now, colours, zone)) is not None),
+        bars=tuple(
+            _bar(block, bands, scale, right, now, colours, zone)
+            for block, bands in zip(shown, lanes(shown, hosts), strict=True)
+            if bands
+        ),
         rows=tuple((row * (number + 0.5), host.name) for number, host in enumerate(hosts) if number % every == 0),
         down=tuple(
             (row * number, row, f"{host.name} is down: {host.reason or 'no reason given'}")
@@ -177,20 +185,16 @@ class _TimeScale:
 
 def _bar(
     block: ChartBlock,
-    place: Mapping[str, int],
+    bands: Sequence[tuple[float, float]],
     scale: _TimeScale,
     right: float,
     now: float,
     colours: Mapping[str, int],
     zone: tzinfo | None,
-) -> ChartBar | None:
-    rows = sorted(place[host] for host in block.hosts if host in place)
-    if not rows:
-        return None
+) -> ChartBar:
     x, width = _extent(block.start, min(block.end, right), scale)
-    runs = list(_runs(rows))
-    path = _path(x, width, runs, scale.row, min(1.0, scale.row / 6))
-    first, count = max(runs, key=lambda run: run[1])
+    first, count = max(bands, key=lambda band: band[1])
+    path = _path(x, width, bands, scale.row, min(1.0, scale.row / 6, min(count for _, count in bands) * scale.row / 6))
     label = block.name or block.task
     fits = len(label) * _LETTER <= width - 8 and count * scale.row >= 12
     return ChartBar(
@@ -213,7 +217,7 @@ def _band(
     if not rows:
         return None
     x, width = _extent(each.start, min(each.end, right), scale)
-    runs = list(_runs(rows))
+    runs = list(row_runs(rows))
     first, count = max(runs, key=lambda run: run[1])
     label = each.name or "reserved"
     fits = len(label) * _LETTER <= width - 8 and count * scale.row >= 12
@@ -231,8 +235,8 @@ def _extent(start: float, end: float, scale: _TimeScale) -> tuple[float, float]:
     return scale.x(start), max(scale.x(end) - scale.x(start), 0.8)
 
 
-def _path(x: float, width: float, runs: Sequence[tuple[int, int]], row: float, gap: float) -> str:
-    """Return the outline of groups of neighbouring rows, in SVG's words."""
+def _path(x: float, width: float, runs: Sequence[tuple[float, float]], row: float, gap: float) -> str:
+    """Return the outline of rows, or parts of them, with their first and number, in SVG's words."""
     return "".join(
         f"M{x:.1f} {first * row + gap:.1f}h{width:.1f}v{count * row - 2 * gap:.1f}h-{width:.1f}z"
         for first, count in runs
@@ -243,6 +247,10 @@ def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
     who = f"{block.task} {block.name}".strip() or "another user's task"
     words = {"past": "ran", "broken": "ended early", "running": "runs", "planned": "planned"}
     hosts = f"{len(block.hosts)} hosts" if len(block.hosts) > 1 else "1 host"
+    if block.cores:
+        hosts += (
+            f", {block.cores} {'core' if block.cores == 1 else 'cores'}{' of each' if len(block.hosts) > 1 else ''}"
+        )
     text = (
         f"{who}\n{words[block.kind]} on {hosts}, {format_duration(block.end - block.start)}\n"
         f"{format_clock(block.start, now, zone)} to {format_clock(block.end, now, zone)}"
@@ -251,17 +259,6 @@ def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
         return text
     left = block.deadline - block.end
     return f"{text}\n{format_duration(abs(left))} {'before its deadline' if left >= 0 else 'after its deadline'}"
-
-
-def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Give first row and length of each group of neighbours."""
-    first = before = rows[0]
-    for row in rows[1:]:
-        if row != before + 1:
-            yield first, before - first + 1
-            first = row
-        before = row
-    yield first, before - first + 1
 
 
 def _colour(application: str, order: Sequence[str]) -> int:

@@ -104,6 +104,14 @@ def test_the_course_adds_up_to_the_shares() -> None:
     assert sum(course) / len(course) == pytest.approx(sum(shares.values()) / 3)
 
 
+def test_tasks_that_share_a_host_keep_its_cores_busy() -> None:
+    nodes = [replace(host("a"), cores=8), host("b")]
+    shared = [BusySpan(("a",), 0.0, 100.0, 2), BusySpan(("a",), 50.0, 100.0, 4), BusySpan(("b",), 0.0, 100.0)]
+    assert busy_shares(nodes, shared, (0.0, 100.0)) == {"a": 0.5, "b": 1.0}
+    course = busy_over_time(nodes, shared, (0.0, 120.0))
+    assert [course[10], course[60], course[110]] == pytest.approx([0.625, 0.875, 0.0])
+
+
 def test_without_hosts_nothing_is_busy() -> None:
     assert set(busy_over_time([], spans(), (0.0, 120.0))) == {0.0}
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from hypothesis import given
@@ -100,3 +101,36 @@ def test_a_reservation_is_a_band_with_its_name() -> None:
     assert (band.label, band.path.count("M"), band.path.startswith("M240.0 ")) == ("course", 1, True)
     assert f"h{CHART_WIDTH * 0.8:.1f}" in band.path
     assert band.tip.startswith("course\n3 hosts reserved by chief\n")
+
+
+def test_tasks_that_share_a_host_are_side_by_side_in_its_row() -> None:
+    nodes = [replace(host(name), cores=8) for name in ("h0", "h1")]
+    blocks = [
+        block(("h0",), task="1", cores=2),
+        block(("h0", "h1"), task="2", cores=4),
+        block(("h0",), 60, 90, task="3", cores=8),
+        block(("h1",), 60, 90, task="4"),
+    ]
+    drawn = schedule_chart(blocks, nodes, (NOW, NOW + 100), NOW, [], UTC)
+    bands = {
+        bar.task: [(float(y), float(high)) for y, high in re.findall(r"M\S+ ([\d.]+)h[\d.]+v([\d.]+)", bar.path)]
+        for bar in drawn.bars
+    }
+    rows = {task: [(y / drawn.row, high / drawn.row) for y, high in found] for task, found in bands.items()}
+    assert [round(y * 4) / 4 for y, _ in rows["2"]] == [0.25, 1.0]  # below the first, and at the top of the other
+    assert all(abs(high - 0.5) < 0.15 for _, high in rows["2"])
+    assert abs(rows["1"][0][1] - 0.25) < 0.15
+    assert [len(rows[task]) for task in "34"] == [1, 1]
+    assert all(rows[task][0][1] > 0.85 for task in "34")
+    assert [bar.tip.splitlines()[1] for bar in drawn.bars][:2] == [
+        "planned on 1 host, 2 cores, 50 s",
+        "planned on 2 hosts, 4 cores of each, 50 s",
+    ]
+
+
+def test_a_task_that_outlasts_its_place_is_drawn_all_the_same() -> None:
+    nodes = [replace(host("h0"), cores=2)]
+    drawn = schedule_chart(
+        [block(("h0",), cores=2), block(("h0",), 10, 20, cores=1)], nodes, (NOW, NOW + 100), NOW, [], UTC
+    )
+    assert len(drawn.bars) == 2
