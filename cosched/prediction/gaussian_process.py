@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Covariance", "Fit", "Kernel", "Places", "fitted", "likely", "most_likely"]
+__all__ = ["Covariance", "Fit", "Kernel", "Places", "bent", "fitted", "likely", "most_likely"]
 
 _CURVED = (0.1, 0.4, 1.5)
 _LENGTHS = (0.7, 1.5, 3.0)
@@ -27,6 +27,8 @@ _RECENT = 4.0  # runs after which a drift is forgotten by two thirds
 _RARE_DRIFT = 1.0  # a weak prior: logarithm of how much rarer a drift is than none
 _NOISE = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)
 _USUAL_NOISE, _NOISE_VARIES = 0.05, 1.0  # a weak prior: deviation of the logarithm, and of the logarithm of that
+_BENDS = (0.0, 0.3, 0.6, 1.5, 2.5)  # of a number, where others bend by 1
+_RARE_BEND = 0.5  # a weak prior: logarithm of how much rarer one is
 _LEAST_PART = 0.02  # of the likeliest kernel's likelihood; less is left out
 
 
@@ -72,9 +74,9 @@ class Places:
             np.append(self.order, newer.order),
         )
 
-    def apart(self, others: Places) -> NDArray[np.float64]:
-        """Return the squares of how far runs are apart by their numbers."""
-        return np.asarray(((self.points[:, np.newaxis, :-1] - others.points[:, :-1]) ** 2).sum(axis=2))
+    def apart(self, others: Places, bends: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the squares of how far runs are apart by their numbers, each multiplied by how much it bends."""
+        return np.asarray((((self.points[:, np.newaxis, :-1] - others.points[:, :-1]) * bends) ** 2).sum(axis=2))
 
     def recent(self, others: Places) -> NDArray[np.float64]:
         """Return how much of a drift runs have in common, 0 to 1."""
@@ -89,17 +91,19 @@ class Covariance:
         level: deviation of all runs together.
         slopes: deviations of the exponents of the numbers.
         kinds: variances of what runs of one kind share.
+        bends: how quickly what is no power of them changes with each of the numbers; 0: not at all.
     """
 
     level: float
     slopes: NDArray[np.float64]
     kinds: NDArray[np.float64]
+    bends: NDArray[np.float64]
 
     def between(self, places: Places, others: Places, kernel: Kernel) -> NDArray[np.float64]:
         """Return the covariance of logarithms of run times, without their noise."""
         linear = (places.points * self.slopes**2) @ others.points.T
         same = (places.kinds[:, np.newaxis] == others.kinds) @ self.kinds
-        smooth = kernel.curved**2 * np.exp(-places.apart(others) / (2 * kernel.length**2))
+        smooth = kernel.curved**2 * np.exp(-places.apart(others, self.bends) / (2 * kernel.length**2))
         return np.asarray(self.level**2 + linear + same + smooth + kernel.drift**2 * places.recent(others))
 
     def own(self, places: Places, kernel: Kernel) -> NDArray[np.float64]:
@@ -154,7 +158,11 @@ def fitted(covariance: Covariance, places: Places, logs: NDArray[np.float64]) ->
         logs: logarithms of their times, about 0 on average.
     """
     found: list[tuple[float, Kernel, NDArray[np.float64]]] = []
-    base, apart, recent = covariance.between(places, places, Kernel()), places.apart(places), places.recent(places)
+    base, apart, recent = (
+        covariance.between(places, places, Kernel()),
+        places.apart(places, covariance.bends),
+        places.recent(places),
+    )
     for drift, (curved, length) in product((0.0, *_DRIFTS), ((0.0, 1.0), *product(_CURVED, _LENGTHS))):
         smooth = base + curved**2 * np.exp(-apart / (2 * length**2)) + drift**2 * recent
         for noise, likelihood in zip(_NOISE, _likelihoods(smooth, logs).tolist(), strict=True):
@@ -163,6 +171,33 @@ def fitted(covariance: Covariance, places: Places, logs: NDArray[np.float64]) ->
     most = max(likelihood for likelihood, _, _ in found)
     parts = ((math.exp(likelihood - most), kernel, smooth) for likelihood, kernel, smooth in found)
     return [_fit(kernel, part, smooth, logs) for part, kernel, smooth in parts if part > _LEAST_PART]
+
+
+def bent(covariance: Covariance, places: Places, logs: NDArray[np.float64], kernel: Kernel) -> Covariance:
+    """Return the covariance with each number bending the times as the runs say, one after another.
+
+    Args:
+        covariance: in which all bend alike.
+        places: of the runs.
+        logs: logarithms of their times.
+        kernel: which explains them best so far.
+    """
+    if not kernel.curved:
+        return covariance
+    base = covariance.between(places, places, kernel._replace(curved=0.0))
+
+    def likelihood(bends: NDArray[np.float64]) -> float:
+        smooth = kernel.curved**2 * np.exp(-places.apart(places, bends) / (2 * kernel.length**2))
+        return float(_likelihoods(base + smooth, logs).max()) - _RARE_BEND * float((bends != 1.0).sum())
+
+    best, most = covariance.bends, likelihood(covariance.bends)
+    for number in range(len(best)):
+        for bend in _BENDS:
+            tried = best.copy()
+            tried[number] = bend
+            if (found := likelihood(tried)) > most:
+                best, most = tried, found
+    return replace(covariance, bends=best)
 
 
 def likely(fits: Iterable[tuple[float, Fit]]) -> list[Fit]:

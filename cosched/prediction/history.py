@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.prediction.gaussian_process import Covariance, Places, fitted, likely, most_likely
+from cosched.prediction.gaussian_process import Covariance, Places, bent, fitted, likely, most_likely
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ _SURE = 5.0  # logarithm of how much likelier a change must make the runs
 _NEWEST = (2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48)  # runs since a change
 _STRAY = 3.5  # times the usual distance from what the other runs say, beyond which a run is left out
 _STRAY_AT_LEAST = math.log(1.5)  # and so much too long or too short
+_FEWEST_BENT = 10  # runs from which it is learnt which numbers bend the times
+_SEVERAL = 3  # numbers, that of hosts among them; of two, both bend often, and which one is told by few runs
 _FEWEST_JUDGED = 5  # runs among which a stray one is looked for
 _SHORT = 0.1  # seconds; what is foretold as shorter has its start-up counted as if it were so long
 _TINY = 1e-3  # of the least number seen: as far below is taken what is not above 0, unlike all others
@@ -135,7 +137,7 @@ class History:
         self._centre[-1] = 0.0  # a start-up is nothing to the longest runs, not to the mean of those seen
         self._low, self._high = points.min(axis=0), points.max(axis=0)
         slopes = [*[self._prior.slope] * (points.shape[1] - 2), self._prior.hosts_slope, self._prior.startup]
-        self._covariance = Covariance(self._prior.level, np.array(slopes), _KINDS)
+        self._covariance = Covariance(self._prior.level, np.array(slopes), _KINDS, np.ones(len(slopes) - 1))
         points -= self._centre
         kinds = np.array([(*self._kind(run.hardware, run.program), 0) for run in self.runs])
         self._places = Places(points, kinds, np.arange(len(points), dtype=float))
@@ -147,6 +149,7 @@ class History:
         self._kept = np.ones(len(self.runs), bool)
         self._fits = fitted(self._covariance, self._places, self._logs)
         self._without_strays()
+        self._bend()
 
     @property
     def counts(self) -> set[int]:
@@ -329,6 +332,15 @@ class History:
         if not kept.all() and kept.sum() >= FEWEST_RUNS:
             self._kept = kept
             self._places, self._logs = self._places.of(kept), self._logs[kept]
+            self._fits = fitted(self._covariance, self._places, self._logs)
+
+    def _bend(self) -> None:
+        """Find out which of several numbers bend the times: of most a power is all that there is."""
+        if len(self._logs) < _FEWEST_BENT or len(self._covariance.bends) < _SEVERAL:
+            return
+        kernel = max(self._fits, key=lambda each: each.part).kernel
+        self._covariance = bent(covariance := self._covariance, self._places, self._logs, kernel)
+        if self._covariance is not covariance:
             self._fits = fitted(self._covariance, self._places, self._logs)
 
 

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cosched.prediction.gaussian_process import Covariance, Kernel, Places, fitted, likely, most_likely
+from cosched.prediction.gaussian_process import Covariance, Kernel, Places, bent, fitted, likely, most_likely
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-COVARIANCE = Covariance(2.0, np.array([1.0, 0.5, 0.0]), np.array([0.16]))
+COVARIANCE = Covariance(2.0, np.array([1.0, 0.5, 0.0]), np.array([0.16]), np.ones(2))
 
 
 def _places(count: int, seed: int = 1) -> Places:
@@ -71,3 +71,16 @@ def test_what_happened_is_likelier_than_what_did_not() -> None:
 def test_a_place_of_its_own_has_its_own_variance() -> None:
     places, kernel = _places(5), Kernel(0.3, 1.5, 0.4)
     assert COVARIANCE.own(places, kernel) == pytest.approx(np.diag(COVARIANCE.between(places, places, kernel)))
+
+
+def test_a_number_of_which_times_are_a_power_bends_nothing() -> None:
+    places = _places(60)
+    logs = _logs(places) + np.sin(2 * places.points[:, 1])
+    best = max(fitted(COVARIANCE, places, logs), key=lambda fit: fit.part)
+    found = bent(COVARIANCE, places, logs, best.kernel)
+    assert found.bends[0] < 1 <= found.bends[1]
+
+
+def test_times_that_are_powers_of_all_numbers_have_no_bends() -> None:
+    places = _places(30)
+    assert bent(COVARIANCE, places, _logs(places), Kernel(noise=0.04)) is COVARIANCE
