@@ -11,7 +11,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector import ConnectorError
+from cosched.connector import ConnectorError, HostShare
 from cosched.connector.interface import AdoptableJob
 from cosched_condor import job_ads
 
@@ -46,6 +46,9 @@ _PROJECTION = (
     "JobUniverse",
     "MinHosts",
     "CoschedMachineCount",
+    "RequestMemory",
+    "RequestCpus",
+    "RequestGPUs",
     *(f"Cosched{name}" for name in _OPTIONS),
 )
 _KEY = re.compile(r'[^"\\#\s]+#\d+\.\d+#\d+\Z')  # as schedulers make a GlobalJobId
@@ -184,6 +187,12 @@ def _host_count(ad: Mapping[str, Any], count: int) -> dict[str, str]:
     return {"CoschedMachineCount": str(_asked_hosts(ad)), "MinHosts": str(count), "MaxHosts": str(count)}
 
 
+def _literal_count(ad: Mapping[str, Any], name: str) -> int:
+    """Return a number that a job asks for; 0 where that is an expression, or nothing."""
+    value = ad.get(name)
+    return int(value) if isinstance(value, int | float) and 0 < value < 1e9 else 0
+
+
 def _refused(why: str) -> ConnectorError:
     """Return the error of a job that was certainly not let go."""
     return ConnectorError(why, transient=True, refused=True)
@@ -207,6 +216,7 @@ def _adoptable(ad: Mapping[str, Any]) -> AdoptableJob:
         options={
             name.lower(): str(given[f"cosched{name}".lower()]) for name in _OPTIONS if f"cosched{name}".lower() in given
         },
+        needs=HostShare(*(_literal_count(ad, name) for name in ("RequestMemory", "RequestCpus", "RequestGPUs"))),
         hosts=str(_asked_hosts(ad)) if _is_parallel(ad) else "",
         held=ad.get("JobStatus") == job_ads.HELD,
         running=job_ads.is_running(ad),

@@ -422,6 +422,7 @@ class AdoptableJob:
         parameters: those of its application, by name.
         fault: why options or parameters cannot be read; empty where they can.
         hosts: how many it may have, "2-8"; empty where the manager's own jobs have one host.
+        needs: what it takes of each host; 0 for what is not known.
         begin: epoch seconds before which its user does not want it to begin; None where he does not care.
         held: whether its user holds it.
         running: whether it runs.
@@ -439,6 +440,7 @@ class AdoptableJob:
     parameters: Mapping[str, str] = field(default_factory=dict)
     fault: str = ""
     hosts: str = ""
+    needs: HostShare = field(default_factory=HostShare)
     begin: float | None = None
     held: bool = False
     running: bool = False

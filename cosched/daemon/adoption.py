@@ -271,6 +271,9 @@ def _request(job: AdoptableJob, manager: str) -> TaskRequest:
         priority=_whole("priority", options.get("priority", "0")),
         best_effort="besteffort" in options and options["besteffort"].lower() != "false",
         directory=job.directory,
+        memory=job.needs.memory,
+        cores=job.needs.cores,
+        gpus=job.needs.gpus,
     )
 
 
