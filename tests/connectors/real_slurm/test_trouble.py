@@ -69,7 +69,7 @@ def test_names_that_are_more_than_names_never_reach_slurm(
 
 def test_names_and_classes_of_hosts(cluster: SlurmCluster, spool: Path) -> None:
     connector = SlurmConnector({**cluster.settings, "spool": str(spool), "host_class": "class-", "partition": "all"})
-    assert list(connector.hosts()) == [Host(name, "Testbed", memory=512, cores=1, gpus=0) for name in cluster.hosts]
+    assert list(connector.hosts()) == [Host(name, "Testbed", memory=1024, cores=1, gpus=0) for name in cluster.hosts]
     assert not SlurmConnector({**cluster.settings, "partition": "none"}).hosts()
 
 
