@@ -533,8 +533,7 @@ class Coscheduler:
         taken = self.planning_view.taken(time)
         idle = [host for host in self.domain.up() if host not in taken]
         if self.domain.shared and idle:
-            left = self.domain.left(self.attempts.values())
-            idle = [host for host in idle if left[host].cores > 0]
+            idle = list(set(idle) - self.domain.full(self.attempts.values()))
         problem = self.planning_view.problem(time) if idle else None
         if problem is None:
             return []

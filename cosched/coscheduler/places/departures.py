@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["starts_on_shared_hosts"]
 
-_DEPTH = 64  # tasks that wait for hosts and keep a place for later; those behind only take what they can have now
+_DEPTH = 32  # tasks that wait for hosts and keep a place for later; those behind only take what they can have now
 _GAPS = 64  # gaps before planned tasks that are tried at an event
 
 
@@ -72,19 +72,25 @@ class _Departures:
         self._problem = problem
         self._able = able.tolist()
         self._order = dependency_order(problem, plan.order.tolist())
-        columns = (each[plan.counts].tolist() for each in (packing.hosts, packing.demand, packing.seconds))
-        self._requests = list(map(_Request, range(len(able)), *columns))
+        hosts, demand = packing.hosts[plan.counts], packing.demand[plan.counts]
+        seconds = packing.seconds[plan.counts]
+        self._columns = hosts.tolist(), demand.tolist(), seconds.tolist()
         self._rooms = rooms_of(problem, packing)
         self._in_use: dict[int, list[tuple[float, float, Sequence[int]]]] = {}  # host → begin, end, amounts
         self._free = np.where((problem.free <= NOW)[:, np.newaxis], packing.capacity, 0)
         for host, until, taken in packing.held:
-            self._free[host] -= np.array(taken)
             self._use([host], 0.0, until, taken)
+        if packing.held:
+            np.subtract.at(self._free, [each.host for each in packing.held], [each.taken for each in packing.held])
         self._capacity = packing.capacity.tolist()
         self._gone = {absence.host: absence.begin for absence in reversed(problem.absences)}
-        self._kinds = _Kinds(self._requests, [task for task in self._order if self._able[task]])
+        self._kinds = _Kinds(able, hosts, demand)
         self._waiting: list[tuple[int, float]] = []  # tasks that are placed later, with their planned ends
         self._unplaced: list[int] = []
+
+    def _request(self, task: int) -> _Request:
+        hosts, demand, seconds = self._columns
+        return _Request(task, hosts[task], demand[task], seconds[task])
 
     def follow(self, ready: Callable[[str], bool]) -> None:
         """Place tasks in order, until none of those behind could start now."""
@@ -97,7 +103,7 @@ class _Departures:
             if not kinds.any_suits(offer.counts):
                 self._unplaced += self._order[number:]
                 return
-            request, kind = self._requests[task], kinds.take(task)
+            request, kind = self._request(task), kinds.take(task)
             if len(self._waiting) >= _DEPTH and (kind < 0 or offer.counts[kind] < request.hosts):
                 self._unplaced.append(task)
                 continue
@@ -116,16 +122,18 @@ class _Departures:
 
     def fill(self, ready: Callable[[str], bool]) -> None:
         """Have tasks leave for gaps: before what is planned, and for those not placed yet before all that could be."""
-        offer = _Offer(self._kinds.demands, self._free)
-        tries, too_long = _GAPS, dict.fromkeys(range(len(self._kinds.demands)), math.inf)
+        offer, kinds = _Offer(self._kinds.demands, self._free), self._kinds
+        suits = kinds.suiting(offer.counts)
+        tries, too_long = _GAPS, dict.fromkeys(range(len(suits)), math.inf)
         placed = [(task, end) for task, end in self._waiting if self._able[task]]
         unplaced = [(task, math.inf) for task in self._unplaced if self._able[task]]
-        for task, end in (*placed, *unplaced):
-            request, kind = self._requests[task], self._kinds.of[task]
-            quickest = min(request.seconds)
-            if offer.counts[kind] < request.hosts or quickest >= too_long[kind]:
+        for task, end in (*placed, *unplaced) if any(suits) else ():
+            kind = kinds.of[task]
+            if not suits[kind]:
                 continue
-            if not ready(self._problem.tasks[task]):
+            request = self._request(task)
+            quickest = min(request.seconds)
+            if quickest >= too_long[kind] or not ready(self._problem.tasks[task]):
                 continue
             tries -= 1
             if tries < 0:
@@ -135,6 +143,7 @@ class _Departures:
             if hosts and self._leaves(request, hosts, seconds, ready):
                 for host in hosts:
                     offer.change(host, self._free[host])
+                suits = kinds.suiting(offer.counts)
             elif end == math.inf:
                 too_long[kind] = quickest
 
@@ -204,12 +213,16 @@ class _Kinds:
         demands: (kinds, R) amounts.
     """
 
-    def __init__(self, requests: Sequence[_Request], able: Sequence[int]) -> None:
-        known: dict[tuple[int, ...], int] = {}
-        self.of = {task: known.setdefault((requests[task].hosts, *requests[task].demand), len(known)) for task in able}
-        self.demands = np.array([key[1:] for key in known], dtype=np.int64)
-        self._hosts = np.array([key[0] for key in known], dtype=np.int64)
-        self._left = np.bincount(list(self.of.values()), minlength=len(known))
+    def __init__(self, able: NDArray[np.bool_], hosts: NDArray[np.int64], demand: NDArray[np.int64]) -> None:
+        code = hosts.copy()
+        for column in demand.T:
+            code = code * (int(column.max()) + 1) + column
+        _, first, kind = np.unique(code[able], return_index=True, return_inverse=True)
+        tasks = np.flatnonzero(able)
+        self.of: dict[int, int] = dict(zip(tasks.tolist(), kind.tolist(), strict=True))
+        self.demands = demand[tasks[first]]
+        self._hosts = hosts[tasks[first]]
+        self._left = np.bincount(kind, minlength=len(first))
 
     def take(self, task: int) -> int:
         """Return a task's kind, -1 where it may not start, and count it no more."""
@@ -217,6 +230,11 @@ class _Kinds:
         if kind >= 0:
             self._left[kind] -= 1
         return kind
+
+    def suiting(self, counts: NDArray[np.int64]) -> list[bool]:
+        """Return for which kinds enough hosts have room."""
+        found: list[bool] = (counts >= self._hosts).tolist()
+        return found
 
     def any_suits(self, counts: NDArray[np.int64]) -> bool:
         """Return whether a task is left for which enough hosts have room."""

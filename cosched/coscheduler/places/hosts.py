@@ -89,6 +89,7 @@ class DomainHosts:
         self._sizes: dict[str, HostShare] = {}
         self._memory_per_core = 0
         self._parts: dict[HostShare, float] = {}  # of all hosts
+        self._shares: dict[HostShare, HostShare] = {}
         self._up: list[str] = []  # asked for at every event, and changed by few
         self._classes: dict[str, str] = {}
         self._kinds: dict[str, str] = {}
@@ -102,7 +103,7 @@ class DomainHosts:
             self.hosts = seen
             self._up = sorted(name for name, host in seen.items() if host.up)
             self._classes = {name: host.host_class for name, host in seen.items()}
-            self._parts = {}
+            self._parts, self._shares = {}, {}
             if self.shared:
                 self._sizes = {name: _size(host) for name, host in seen.items()}
                 known = [(host.memory, host.cores) for host in seen.values() if host.memory and host.cores]
@@ -191,8 +192,14 @@ class DomainHosts:
         return self._sizes[name]
 
     def share_of(self, spec: TaskSpec) -> HostShare | None:
-        """Return what a task takes of each of its hosts; None for the whole."""
-        return share_of(spec, self._memory_per_core) if self.shared else None
+        """Return what a task takes of each of its hosts; None for the whole.
+
+        Equal shares are one object: thousands of tasks ask for few different ones.
+        """
+        if not self.shared:
+            return None
+        share = share_of(spec, self._memory_per_core)
+        return None if share is None else self._shares.setdefault(share, share)
 
     def part(self, share: HostShare | None, hosts: Sequence[str] = ()) -> float:
         """Return which part of a host a share is: that of its dominant resource, on average.
@@ -218,7 +225,7 @@ class DomainHosts:
         """
         free: dict[str, float] = {}
         for attempt in attempts:
-            if attempt.takes_hosts and not (self.shared and attempt.share):
+            if attempt.takes_hosts and not (self.shared and attempt.cores):
                 end = expected_end(attempt, now, handover)
                 for host in attempt.hosts:
                     free[host] = max(free.get(host, 0.0), end)
@@ -234,10 +241,20 @@ class DomainHosts:
             if self.hosts[name].others != _NOTHING
         ]
         for attempt in attempts:
-            if attempt.takes_hosts and attempt.share:
+            if attempt.cores and attempt.takes_hosts and (share := attempt.share):
                 end = expected_end(attempt, now, handover)
-                found += [HeldShare(host, end, attempt.share) for host in attempt.hosts]
+                found += [HeldShare(host, end, share) for host in attempt.hosts]
         return found
+
+    def full(self, attempts: Iterable[Attempt]) -> set[str]:
+        """Return the shared hosts without a free core."""
+        cores = {name: size.cores - self.hosts[name].others.cores for name, size in self._sizes.items()}
+        for attempt in attempts:
+            if attempt.takes_hosts:
+                for host in attempt.hosts:
+                    if host in cores:
+                        cores[host] -= attempt.cores or cores[host]
+        return {name for name, free in cores.items() if free <= 0}
 
     def left(self, attempts: Iterable[Attempt]) -> dict[str, HostShare]:
         """Return what attempts and foreign jobs leave of each shared host.

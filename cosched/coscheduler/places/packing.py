@@ -7,10 +7,11 @@ each host in all of them.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.connector.interface import HostShare
 from cosched.scheduling.packing import Held, Packing
 
 if TYPE_CHECKING:
@@ -18,13 +19,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cosched.connector.interface import HostShare
     from cosched.coscheduler.places.hosts import DomainHosts, HeldShare
     from cosched.coscheduler.task import TaskSpec
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 
-__all__ = ["CORES", "GPUS", "MEMORY", "WHOLE", "planned_hosts", "with_packing", "with_shapes"]
+__all__ = ["CORES", "GPUS", "MEMORY", "WHOLE", "Request", "planned_hosts", "with_packing", "with_shapes"]
 
 CORES, MEMORY, GPUS = "cores", "memory", "gpus"
 WHOLE = "whole"
@@ -34,13 +34,21 @@ Only problems with tasks have it that want hosts for themselves.
 """
 
 
+class Request(NamedTuple):
+    """What a task takes of each of its hosts: a share, or the whole of one that has as much."""
+
+    share: HostShare
+    whole: bool
+
+    @classmethod
+    def of(cls, spec: TaskSpec, domain: DomainHosts) -> Request:
+        """Return a task's request."""
+        share = domain.share_of(spec)
+        return cls(HostShare(spec.memory, max(spec.cores, 1), spec.gpus) if share is None else share, share is None)
+
+
 def with_packing(
-    problem: Problem,
-    specs: Sequence[TaskSpec],
-    domain: DomainHosts,
-    held: Iterable[HeldShare],
-    now: float,
-    beside: Sequence[TaskSpec] = (),
+    problem: Problem, requests: Sequence[Request], domain: DomainHosts, held: Sequence[HeldShare], now: float
 ) -> Problem:
     """Return a problem whose tasks share hosts.
 
@@ -49,33 +57,34 @@ def with_packing(
 
     Args:
         problem: of whole hosts; its classes tell hosts of different sizes apart.
-        specs: the requests of its tasks.
+        requests: those of its tasks, then those of tasks that may be added (see `with_shapes`).
         domain: the hosts.
         held: what attempts and others have of hosts; those that are taken whole are in `Problem.free`.
         now: epoch seconds, the problem's origin.
-        beside: requests of tasks that may be added (see `with_shapes`).
     """
-    held = list(held)
-    shares = [domain.share_of(spec) for spec in (*specs, *beside)]
-    resources = _resources(shares, [each.share for each in held], domain.memory_per_core or 0)
+    different: dict[Request, int] = {}
+    kinds = [different.setdefault(request, len(different)) for request in requests]
+    resources = _resources(different, [each.share for each in held], domain.memory_per_core or 0)
     sizes = [domain.size(name) for name in problem.hosts]
     most = max(size.cores for size in sizes)
     places = {name: place for place, name in enumerate(problem.hosts)}
     owner, column = np.nonzero(np.isfinite(problem.seconds).any(axis=0))
     demand = np.array(
-        [_wanted(resources, spec, share, most) for spec, share in zip(specs, shares, strict=False)], dtype=np.int64
-    ).reshape(len(specs), len(resources))
+        [_amounts(each.share, most if each.whole else 1, resources) for each in different], dtype=np.int64
+    )
     packing = Packing(
         resources,
-        np.array([[_had(size, name, most) for name in resources] for size in sizes], dtype=np.int64),
+        np.array([_amounts(size, most, resources) for size in sizes], dtype=np.int64),
         np.searchsorted(owner, np.arange(len(problem.tasks) + 1)).astype(np.int64),
         column.astype(np.int64) + 1,
-        demand[owner],
+        demand[np.array(kinds, dtype=np.int64)[owner]],
         np.ascontiguousarray(problem.seconds[:, owner, column].T),
         tuple(
-            Held(places[name], until - now, tuple([_taken(share, each) for each in resources]))
-            for name, until, share in held
-            if name in places
+            [
+                Held(places[name], until - now, _amounts(share, 1, resources))
+                for name, until, share in held
+                if name in places
+            ]
         ),
     )
     return replace(problem, packing=packing)
@@ -92,7 +101,8 @@ def with_shapes(packing: Packing, spec: TaskSpec, domain: DomainHosts, seconds: 
     """
     most = int(packing.capacity[:, 0].max())
     columns = np.flatnonzero(np.isfinite(seconds).any(axis=0))
-    wanted = np.array(_wanted(packing.resources, spec, domain.share_of(spec), most), dtype=np.int64)
+    request = Request.of(spec, domain)
+    wanted = np.array(_amounts(request.share, most if request.whole else 1, packing.resources), dtype=np.int64)
     return replace(
         packing,
         first=np.append(packing.first, len(packing.hosts) + len(columns)),
@@ -107,28 +117,21 @@ def planned_hosts(problem: Problem, plan: Plan) -> NDArray[np.int64]:
     return plan.counts if problem.packing is None else problem.packing.hosts[plan.counts]
 
 
-def _resources(wanted: Sequence[HostShare | None], held: Sequence[HostShare], memory_per_core: int) -> tuple[str, ...]:
-    shares = [share for share in wanted if share is not None]
+def _resources(requests: Iterable[Request], held: Iterable[HostShare], memory_per_core: int) -> tuple[str, ...]:
+    requests = list(requests)
+    shares = [request.share for request in requests]
     found = [CORES]
     if any(share.memory > share.cores * memory_per_core for share in (*shares, *held)):
         found.append(MEMORY)
     if any(share.gpus for share in shares):
         found.append(GPUS)
-    if len(shares) < len(wanted):
+    if any(request.whole for request in requests):
         found.append(WHOLE)
     return tuple(found)
 
 
-def _wanted(resources: tuple[str, ...], spec: TaskSpec, share: HostShare | None, most: int) -> list[int]:
-    if share is not None:
-        return [_taken(share, name) for name in resources]
-    amounts = {CORES: max(spec.cores, 1), MEMORY: spec.memory, GPUS: spec.gpus, WHOLE: most}
-    return [amounts[name] for name in resources]
-
-
-def _taken(share: HostShare, resource: str) -> int:
-    return 1 if resource == WHOLE else int(getattr(share, resource))
-
-
-def _had(size: HostShare, resource: str, most: int) -> int:
-    return most if resource == WHOLE else int(getattr(size, resource))
+def _amounts(share: HostShare, whole: int, resources: tuple[str, ...]) -> tuple[int, ...]:
+    if resources == (CORES,):
+        return (share.cores,)
+    amounts = {CORES: share.cores, MEMORY: share.memory, GPUS: share.gpus, WHOLE: whole}
+    return tuple([amounts[name] for name in resources])

@@ -41,13 +41,6 @@ class _Stair:
     def __init__(self, times: list[float], amounts: list[int]) -> None:
         self.times, self.amounts = times, amounts
 
-    def free_from(self, amount: int) -> float:
-        """Return when so much is free."""
-        if amount == 0:
-            return -_INF
-        place = bisect_left(self.amounts, amount)
-        return self.times[place] if place < len(self.times) else _INF
-
     def at(self, time: float) -> int:
         """Return what is free from a time on."""
         place = bisect_right(self.times, time)
@@ -86,7 +79,14 @@ class Room:
 
     def free_from(self, demand: Sequence[int]) -> float:
         """Return when what a task takes is free for good; infinite where the host has less."""
-        return max([stair.free_from(amount) for stair, amount in zip(self._stairs, demand, strict=True)])
+        latest = -_INF
+        for stair, amount in zip(self._stairs, demand, strict=True):  # most of a decoder's time goes by here
+            if amount:
+                place = bisect_left(stair.amounts, amount)
+                if place == len(stair.amounts):
+                    return _INF
+                latest = max(latest, stair.times[place])
+        return latest
 
     def rest(self, demand: Sequence[int], start: float) -> float:
         """Return what a task would leave of the host when it starts."""
