@@ -232,6 +232,6 @@ def _notes(traces: Sequence[Trace], command: Sequence[str], *, watched: bool) ->
     if not watched:
         return ("there is no mpicc that works: programs of MPI, too, are timed as a whole",)
     return (
-        f"{Path(command[0]).name} made no call of MPI that could be watched: it was timed as a whole, with its "
+        f"{program_file(command).name} made no call of MPI that could be watched: it was timed as a whole, with its "
         "launcher if it has one (programs linked statically or of another MPI than mpicc's cannot be watched)",
     )

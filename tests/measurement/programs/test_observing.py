@@ -89,6 +89,13 @@ def test_the_library_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [file.name for file in first.parent.iterdir()] == [first.name]
 
 
+@pytest.mark.usefixtures("mpi")
+def test_a_script_without_calls_of_mpi_is_named(tmp_path: Path) -> None:
+    script = tmp_path / "work.py"
+    script.write_text("")
+    assert _observed(sys.executable, str(script)).notes[0].startswith("work.py made no call of MPI")
+
+
 def test_a_program_without_mpi_is_timed_as_a_whole(tmp_path: Path) -> None:
     script = tmp_path / "work.py"
     script.write_text("import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end:\n    pass\n")
