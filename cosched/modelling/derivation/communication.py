@@ -154,7 +154,7 @@ def communication_of(runs: Sequence[WatchedRun], bounds: Sequence[str]) -> Commu
     several = [run for run in runs if len(run.traces) > 1]
     if not any(run.traces for run in runs):
         return Communication(
-            remark="its calls of MPI could not be watched: is the `mpicc` in the path that of its MPI?"
+            remark="its calls of MPI could not be watched: the `mpicc` in the path must be that of its MPI"
         )
     if len(several) < FEWEST_WATCHED:
         return Communication(

@@ -98,6 +98,8 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
     sizes = draw_sizes(parameters, request.runs, request.seed)
     with tempfile.TemporaryDirectory(prefix="cosched-derive-") as folder:
         several = any(each.name == PROCESSORS and len(each.values) > 1 for each in parameters)
+        if several and (sides := [each.name for each in parameters if each.name in GRID_SIDES]):
+            raise UserError(f"--sizes: {sides[0]} is a side of the processes' grid in models: call it {sides[0]}_")
         library = shim_library() if several else None
         counter = Counter(request.sources, Path(folder), gcov=request.gcov, library=library)
         name = _application(request, counter)

@@ -222,6 +222,7 @@ def test_sources_in_a_folder_with_spaces_and_a_build_of_ones_own(tmp_path: Path)
         (POLYNOMIAL, "nx=1..9", {"application": "2d"}, "'2d' cannot name a model"),
         (POLYNOMIAL, "nx=1..9", {"application": "loop"}, "'loop' cannot name a model"),
         (POLYNOMIAL, "nx=1..9", {"application": "halo"}, "'halo' cannot name a model"),
+        (POLYNOMIAL, "Nproc=1..2 npe_i=1..9", {}, "npe_i is a side of the processes' grid in models: call it npe_i_"),
         (POLYNOMIAL, "nx=1..9", {"runs": 3}, "--runs 3: from 5 to 100"),
         (POLYNOMIAL, "nx=1..9", {"limit": -1.0}, "--limit -1"),
     ],
