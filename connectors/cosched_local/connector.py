@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, HostShare, JobReport, JobState, Launch, Output
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import cancelled_before_submission, read_output, spool_faults
 from cosched.errors import UserError
@@ -119,6 +120,16 @@ class LocalConnector:
         with self._working():
             self._advance()
             return self._report(attempt)
+
+    def diagnose(self, attempt: str) -> StartDiagnosis:
+        """Return which slot, or what runs there, an attempt waits for."""
+        check_attempt(attempt)
+        with self._working():
+            self._advance()
+            job = self._jobs.get(attempt)
+            if job is None or not job.waiting:
+                return StartDiagnosis(StartVerdict.STARTING if job is not None else StartVerdict.WAITING)
+            return StartDiagnosis(StartVerdict.BLOCKED if job.launch.hosts else StartVerdict.WAITING, job.report.reason)
 
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return changes since the last call; after a restart, first all known ends."""

@@ -115,12 +115,17 @@ class DomainView:
         return math.inf if spot is None else spot.end
 
     def classes(self, time: float, booked: Sequence[Task]) -> tuple[AdvertisedHostClass, ...]:
-        """Return free hosts over time by class, after the plan and all bookings."""
+        """Return free hosts over time by class, after the plan and all bookings.
+
+        A host that tasks share is free after the last of them.
+        """
         free = dict.fromkeys(self._core.domain.up(), 0.0)
         free |= {host: end - time for host, end in self._core.planning_view.taken(time).items() if host in free}
+        for host, until, _ in self._core.domain.held(self._core.attempts.values(), time):
+            free |= {host: max(free[host], until - time)} if host in free else {}
         forecast = self._core.planning_view.forecast(time)
         for spot in () if forecast is None else forecast[1].assignments:
-            free |= dict.fromkeys(spot.hosts, spot.end)
+            free |= {host: max(free[host], spot.end) for host in spot.hosts}
         for task in booked:
             spot_booked = predict_placement(self._core, task, time)
             if spot_booked is not None:

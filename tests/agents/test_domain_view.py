@@ -29,6 +29,15 @@ def test_free_hosts_over_time_are_told_by_class() -> None:
     assert booked.free == (AvailabilityStep(25.0, 1), AvailabilityStep(40.0, 2))
 
 
+def test_a_host_that_tasks_share_is_free_after_the_last_of_them() -> None:
+    core = Coscheduler(CoreSettings(INSTANCE, staging=0.0, share_hosts=True))
+    core.handle(HostsObserved(NOW, (Host("h1", cores=2), Host("h2", cores=2))))
+    for number in (1, 2):
+        core.handle(TaskSubmitted(NOW, a_task(number, None, 20.0 * number)))
+    (found,) = DomainView(core, "fast").classes(NOW, ())
+    assert found.free == (AvailabilityStep(0.0, 1), AvailabilityStep(40.0, 2))
+
+
 def test_one_more_task_goes_where_it_makes_nobody_late() -> None:
     domain = DomainView(a_core(), "fast")
     assert domain.place(a_task(2, None, 10.0), NOW, ()) == NOW + 10.0

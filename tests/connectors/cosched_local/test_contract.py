@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.contract import ConnectorContract
+from cosched.connector.contract import ConnectorContract, SharedHostsContract
 from cosched_local import LocalConnector
 
 if TYPE_CHECKING:
@@ -43,3 +43,15 @@ class TestContract(ConnectorContract):
     @pytest.fixture
     def outputs(self, spool: Path) -> Callable[[str], Path]:
         return lambda attempt: spool / "attempts" / attempt
+
+
+class TestSharedHosts(SharedHostsContract):
+    """Two slots of eight cores, whatever the machine has."""
+
+    patience = 20.0
+    quiet = 0.3
+
+    @pytest.fixture
+    def connect(self, spool: Path) -> Callable[[], LocalConnector]:
+        size = {"hosts": 2, "cores": 8, "memory": "8G", "gpus": 4}
+        return lambda: LocalConnector({**size, "spool": str(spool), "grace": 0.2})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.contract import ConnectorContract
+from cosched.connector.contract import ConnectorContract, SharedHostsContract
 from cosched_simulated import SimulatedConnector
 from tests.connectors.cosched_simulated.player import UNENDING
 
@@ -61,3 +61,13 @@ class TestContract(ConnectorContract):
     @pytest.fixture
     def outputs(self, spool: Path) -> Callable[[str], Path]:
         return lambda attempt: spool / "attempts" / attempt
+
+
+class TestSharedHosts(SharedHostsContract):
+    patience = 20.0
+    quiet = 0.3
+
+    @pytest.fixture
+    def connect(self, spool: Path) -> Callable[[], SimulatedConnector]:
+        size = {"hosts": 2, "cores": 8, "memory": "8G"}
+        return lambda: SimulatedConnector({**size, "spool": str(spool), **UNENDING})
