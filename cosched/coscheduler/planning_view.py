@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.places.packing import Request, planned_hosts, with_packing
+from cosched.coscheduler.places.packing import PlaceRequest, planned_hosts, with_packing
 from cosched.coscheduler.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
 from cosched.coscheduler.sharing.array_limits import with_array_limits
@@ -109,7 +109,7 @@ class PlanningView:
         self._reservations = state.reservations
         self._corrections = state.corrections
         self._lifecycle = lifecycle
-        self._requests: dict[str, tuple[TaskSpec, int | None, Request]] = {}
+        self._requests: dict[str, tuple[TaskSpec, int | None, PlaceRequest]] = {}
         self._forecast: tuple[float, tuple[Problem, Schedule] | None] | None = None  # since the last event
 
     def forget(self) -> None:
@@ -237,17 +237,17 @@ class PlanningView:
         handover = self._corrections.dispatch_latency.seconds
         held = self._domain.held(self._state.attempts.values(), time, handover)
         requests = [self._request(name) for name in problem.tasks]
-        requests += [Request.of(spec, self._domain) for spec in beside]
+        requests += [PlaceRequest.of(spec, self._domain) for spec in beside]
         return with_packing(problem, requests, self._domain, held, time)
 
-    def _request(self, name: str) -> Request:
+    def _request(self, name: str) -> PlaceRequest:
         """Return what a waiting task takes of shared hosts, looked up once as long as it stays the same."""
         spec, memory = self._state.tasks[name].spec, self._domain.memory_per_core
         known = self._requests.get(name)
         if known is None or known[0] is not spec or known[1] != memory:
             if len(self._requests) > _REQUESTS_PER_TASK * len(self._queue.plan.tasks):
                 self._requests = {}
-            known = self._requests[name] = (spec, memory, Request.of(spec, self._domain))
+            known = self._requests[name] = (spec, memory, PlaceRequest.of(spec, self._domain))
         return known[2]
 
     def _array_ends(self, time: float) -> dict[str, list[float]]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 
-__all__ = ["CORES", "GPUS", "MEMORY", "WHOLE", "Request", "planned_hosts", "with_packing", "with_shapes"]
+__all__ = ["CORES", "GPUS", "MEMORY", "WHOLE", "PlaceRequest", "planned_hosts", "with_packing", "with_shapes"]
 
 CORES, MEMORY, GPUS = "cores", "memory", "gpus"
 WHOLE = "whole"
@@ -34,21 +34,21 @@ Only problems with tasks have it that want hosts for themselves.
 """
 
 
-class Request(NamedTuple):
+class PlaceRequest(NamedTuple):
     """What a task takes of each of its hosts: a share, or the whole of one that has as much."""
 
     share: HostShare
     whole: bool
 
     @classmethod
-    def of(cls, spec: TaskSpec, domain: DomainHosts) -> Request:
+    def of(cls, spec: TaskSpec, domain: DomainHosts) -> PlaceRequest:
         """Return a task's request."""
         share = domain.share_of(spec)
         return cls(HostShare(spec.memory, max(spec.cores, 1), spec.gpus) if share is None else share, share is None)
 
 
 def with_packing(
-    problem: Problem, requests: Sequence[Request], domain: DomainHosts, held: Sequence[HeldShare], now: float
+    problem: Problem, requests: Sequence[PlaceRequest], domain: DomainHosts, held: Sequence[HeldShare], now: float
 ) -> Problem:
     """Return a problem whose tasks share hosts.
 
@@ -62,7 +62,7 @@ def with_packing(
         held: what attempts and others have of hosts; those that are taken whole are in `Problem.free`.
         now: epoch seconds, the problem's origin.
     """
-    different: dict[Request, int] = {}
+    different: dict[PlaceRequest, int] = {}
     kinds = [different.setdefault(request, len(different)) for request in requests]
     resources = _resources(different, [each.share for each in held], domain.memory_per_core or 0)
     sizes = [domain.size(name) for name in problem.hosts]
@@ -101,7 +101,7 @@ def with_shapes(packing: Packing, spec: TaskSpec, domain: DomainHosts, seconds: 
     """
     most = int(packing.capacity[:, 0].max())
     columns = np.flatnonzero(np.isfinite(seconds).any(axis=0))
-    request = Request.of(spec, domain)
+    request = PlaceRequest.of(spec, domain)
     wanted = np.array(_amounts(request.share, most if request.whole else 1, packing.resources), dtype=np.int64)
     return replace(
         packing,
@@ -117,7 +117,7 @@ def planned_hosts(problem: Problem, plan: Plan) -> NDArray[np.int64]:
     return plan.counts if problem.packing is None else problem.packing.hosts[plan.counts]
 
 
-def _resources(requests: Iterable[Request], held: Iterable[HostShare], memory_per_core: int) -> tuple[str, ...]:
+def _resources(requests: Iterable[PlaceRequest], held: Iterable[HostShare], memory_per_core: int) -> tuple[str, ...]:
     requests = list(requests)
     shares = [request.share for request in requests]
     found = [CORES]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["lanes", "row_runs"]
 
 
-class Block(Protocol):
+class LaneBlock(Protocol):
     """A task on its hosts, from when until when, and on how many cores of each; 0 for the whole."""
 
     @property
@@ -29,7 +29,7 @@ class Block(Protocol):
     def cores(self) -> int: ...
 
 
-def lanes(blocks: Sequence[Block], hosts: Sequence[HostView]) -> list[list[tuple[float, float]]]:
+def lanes(blocks: Sequence[LaneBlock], hosts: Sequence[HostView]) -> list[list[tuple[float, float]]]:
     """Return for each block its bands: where each begins, in rows from the top, and its height in rows.
 
     Hosts that are not among these rows are left out.
