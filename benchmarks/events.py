@@ -28,9 +28,9 @@ from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, JobReported, SharesChanged, TaskSubmitted
+from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.sharing.shares import Shares
 from cosched.coscheduler.task import Task, TaskSpec
-from cosched.coscheduler.what_if import predict_placement
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, availability_steps
 from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.task import TaskState
-from cosched.coscheduler.what_if import predict_placement
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

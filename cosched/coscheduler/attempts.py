@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task_queue import TaskQueue
 
 __all__ = ["AttemptLifecycle", "cancelled_with_predecessor"]
 

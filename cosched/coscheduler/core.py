@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.coscheduler.attempts import AttemptLifecycle
-from cosched.coscheduler.dispatch import ImmediateStart, RunTimeTable, first_on_idle_hosts, starts_in_order, starts_now
 from cosched.coscheduler.edits import edited, why_unchangeable
 from cosched.coscheduler.events import (
     AdoptedJobGone,
@@ -48,8 +47,17 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.places.departures import starts_on_shared_hosts
-from cosched.coscheduler.planning_view import PlanningView
-from cosched.coscheduler.problem_builder import run_times
+from cosched.coscheduler.planning.dispatch import (
+    ImmediateStart,
+    RunTimeTable,
+    first_on_idle_hosts,
+    starts_in_order,
+    starts_now,
+)
+from cosched.coscheduler.planning.planning_view import PlanningView
+from cosched.coscheduler.planning.problem_builder import run_times
+from cosched.coscheduler.planning.task_plan import TaskPlan
+from cosched.coscheduler.planning.task_queue import TaskQueue
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import without_distant_reservations
 from cosched.coscheduler.sharing.array_limits import array_obstacle, array_room
@@ -59,8 +67,6 @@ from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
-from cosched.coscheduler.task_plan import TaskPlan
-from cosched.coscheduler.task_queue import TaskQueue
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.objective.comparison import PlanFigures, describe_difference

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from cosched.connector.interface import Host, JobReport, StartDiagnosis
     from cosched.coscheduler.edits import TaskEdit
     from cosched.coscheduler.handovers import Guest, Handover
+    from cosched.coscheduler.planning.task_plan import TaskPlan
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.sharing.shares import Shares, UserUsage
     from cosched.coscheduler.task import Attempt, Task, TaskState
-    from cosched.coscheduler.task_plan import TaskPlan
 
 __all__ = [
     "AdoptedJobGone",

@@ -11,9 +11,9 @@ from cosched.coscheduler.task import TaskState
 if TYPE_CHECKING:
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
-    from cosched.coscheduler.task_queue import TaskQueue
 
 __all__ = ["Forwarding"]
 

@@ -14,7 +14,7 @@ from cosched.store.handovers import HandoverTable
 from cosched.store.shares import ShareTable
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.task_plan import TaskPlan
+    from cosched.coscheduler.planning.task_plan import TaskPlan
     from cosched.store.store import Store
 
 __all__ = ["saved_again", "saved_state"]

@@ -20,8 +20,8 @@ from cosched.agents.tickets import describe_task
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted, Tick
 from cosched.coscheduler.handovers import spec_of
+from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.task import Task, TaskSpec
-from cosched.coscheduler.what_if import predict_placement
 from cosched.simulation.kernels import kernel_profile
 from cosched.simulation.placement_rules import DomainLoad, PlacementRule, chosen_domains
 from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner

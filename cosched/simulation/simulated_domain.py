@@ -25,7 +25,7 @@ from cosched.coscheduler.events import (
     ScheduleImproved,
     Tick,
 )
-from cosched.coscheduler.task_plan import TaskPlan
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.policies import PolicyName

@@ -9,8 +9,8 @@ from cosched.api.problems import QuotaError
 from cosched.app.event_feed import EventFeed, FeedEvent, feed_events
 from cosched.connector.interface import Host
 from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved, Tick
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task_plan import TaskPlan
 from cosched.errors import SystemFault
 from tests.tasks import make_task
 

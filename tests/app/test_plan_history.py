@@ -10,7 +10,7 @@ from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, Restored, SavedState, ScheduleImproved, TaskSubmitted, Tick
-from cosched.coscheduler.task_plan import TaskPlan
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.database import StoreFault

@@ -16,8 +16,8 @@ from tests.tasks import make_task
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from cosched.coscheduler.planning.task_plan import TaskPlan
     from cosched.coscheduler.task import Attempt, Task
-    from cosched.coscheduler.task_plan import TaskPlan
 
 INSTANCE = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
 

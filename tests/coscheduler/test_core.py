@@ -41,13 +41,13 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.problem_builder import run_times
+from cosched.coscheduler.planning.problem_builder import run_times
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.recording.lines import RecordingWriter, read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.coscheduler.task_plan import TaskPlan
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.schedule import check_schedule
 from tests.coscheduler.makers import (

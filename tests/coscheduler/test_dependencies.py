@@ -9,8 +9,8 @@ from cosched.connector.interface import JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import CancelRequested, HostsObserved, TaskForwarded, Tick
 from cosched.coscheduler.explain import explain
+from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.task import TaskState
-from cosched.coscheduler.what_if import predict_placement
 from cosched.scheduling.policies import PolicyName
 from tests.coscheduler.makers import (
     a_core,

@@ -8,9 +8,9 @@ import pytest
 from cosched.connector.interface import JobState
 from cosched.coscheduler.events import HostsReserved, ScheduleImproved, SubmitFailed
 from cosched.coscheduler.explain import explain
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import TaskState
-from cosched.coscheduler.task_plan import TaskPlan
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import a_core, a_task, dispatched, report, start, submit
 

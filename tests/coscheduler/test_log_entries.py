@@ -18,9 +18,9 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.log_entries import log_entries
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt
-from cosched.coscheduler.task_plan import TaskPlan
 from tests.tasks import make_task
 
 TASK = make_task(7, name="night run", application="sweep3d", command=("sweep3d",))

@@ -8,7 +8,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import EditRequested, HostsObserved, Tick
 from cosched.coscheduler.explain import explain
-from cosched.coscheduler.what_if import predict_placement
+from cosched.coscheduler.planning.what_if import predict_placement
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, settings, start, submit
 
 GIB = 1024

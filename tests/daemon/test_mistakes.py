@@ -21,7 +21,7 @@ from cosched.coscheduler.events import (
     TaskSubmitted,
     Tick,
 )
-from cosched.coscheduler.task_plan import TaskPlan
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.daemon.effects import Effects
 from cosched.daemon.inbox import InboxItem
 from cosched.daemon.mistakes import EventSource, Mistakes, source_of

@@ -17,7 +17,7 @@ from cosched.app.submission.admission import check_predecessors, offered_notice
 from cosched.app.views import profile_view, task_view
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.learnt_corrections import corrected_profile
-from cosched.coscheduler.what_if import PredictedPlacement, predict_placement
+from cosched.coscheduler.planning.what_if import PredictedPlacement, predict_placement
 from cosched.errors import UserError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.coscheduler.dispatch import NOW, ImmediateStart, may_start
+from cosched.coscheduler.planning.dispatch import NOW, ImmediateStart, may_start
 from cosched.scheduling.decoding.decoder import dependency_order
 from cosched.scheduling.decoding.packed_decoder import first_to_end, rooms_of
 from cosched.scheduling.packing import scaled

@@ -23,8 +23,8 @@ from cosched.coscheduler import (
     reservations,
     submit_limits,
     task,
-    task_plan,
 )
+from cosched.coscheduler.planning import task_plan
 from cosched.coscheduler.recording import snapshot
 from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
 from cosched.coscheduler.sharing import fair_shares, shares

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
-from cosched.coscheduler.task_plan import TaskPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
 from cosched.coscheduler.events import ScheduleImproved
-from cosched.coscheduler.task_plan import TaskPlan
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, two_phase

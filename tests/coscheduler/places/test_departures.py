@@ -13,9 +13,9 @@ from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved, HostsReserved, SharesChanged, Tick
 from cosched.coscheduler.explain import explain
+from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
-from cosched.coscheduler.what_if import predict_placement
 from tests.coscheduler.makers import a_task, cancelled, complete, dispatched, report, settings, start, submit
 
 if TYPE_CHECKING:

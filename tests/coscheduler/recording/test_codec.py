@@ -10,9 +10,9 @@ import pytest
 from cosched.connector.interface import Host, JobReport, JobState
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import Event, HostsObserved, JobReported, ScheduleImproved, TaskSubmitted
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.recording.codec import Codec, Omitted, RecordError
 from cosched.coscheduler.task import Attempt, Task
-from cosched.coscheduler.task_plan import TaskPlan
 from tests.coscheduler.makers import a_task, on_both, settings
 from tests.tasks import change_task
 

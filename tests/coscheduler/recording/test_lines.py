@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cosched.coscheduler.events import SubmitFailed, TaskSubmitted, Tick
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.recording.lines import (
     CutLine,
     RecordedEvent,
@@ -15,7 +16,6 @@ from cosched.coscheduler.recording.lines import (
     read_recording,
 )
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
-from cosched.coscheduler.task_plan import TaskPlan
 from cosched.errors import UserError
 from tests.coscheduler.makers import a_core, a_task
 

@@ -22,11 +22,11 @@ from cosched.coscheduler.events import (
     TaskSubmitted,
     Tick,
 )
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
-from cosched.coscheduler.task_plan import TaskPlan
 from tests.coscheduler.makers import a_task, hosts, mixed_hosts, on_both, settings
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from cosched.connector.interface import JobState
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import CancelRequested, EditRequested, HostsObserved, ScheduleImproved, SharesChanged
 from cosched.coscheduler.explain import explain
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.sharing.shares import Share, Shares, UserUsage
 from cosched.coscheduler.sharing.standing import standings
-from cosched.coscheduler.task_plan import TaskPlan
 from cosched.scheduling.objective.weights import Weights
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, report, restore, start, submit
 

@@ -6,8 +6,8 @@ import pytest
 
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import EditRequested, ScheduleImproved, SharesChanged
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.sharing.shares import Shares
-from cosched.coscheduler.task_plan import TaskPlan
 from cosched.scheduling.objective.weights import Weights
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, start, submit
 

@@ -7,7 +7,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, HostsReserved, TaskSubmitted, Tick
 from cosched.coscheduler.reservations import Reservation
-from tests.coscheduler.test_what_if import INSTANCE, NOW, a_core, a_task
+from tests.coscheduler.planning.test_what_if import INSTANCE, NOW, a_core, a_task
 
 
 def test_where_nothing_waits_there_is_nothing_to_look_at() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.places.packing import PlaceRequest, planned_hosts, with_packing
-from cosched.coscheduler.problem_builder import PlanningAssumptions
+from cosched.coscheduler.planning.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
 from cosched.coscheduler.sharing.array_limits import with_array_limits
 from cosched.coscheduler.sharing.fair_shares import fair_plan, with_turns, with_weights
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from cosched.connector.interface import Host
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.planning.task_plan import TaskPlan
+    from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Attempt, Task, TaskSpec
-    from cosched.coscheduler.task_plan import TaskPlan
-    from cosched.coscheduler.task_queue import TaskQueue
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
 

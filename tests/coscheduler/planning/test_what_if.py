@@ -11,8 +11,8 @@ from cosched.connector.interface import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, HostsReserved, TaskSubmitted
+from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.what_if import predict_placement
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.tasks import make_task
 

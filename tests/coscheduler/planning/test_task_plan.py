@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from cosched.coscheduler.problem_builder import ProblemBuilder
-from cosched.coscheduler.task_plan import TaskPlan, initial_host_counts
+from cosched.coscheduler.planning.problem_builder import ProblemBuilder
+from cosched.coscheduler.planning.task_plan import TaskPlan, initial_host_counts
 from tests.coscheduler.makers import a_task, on_both
 
 PLAN = TaskPlan(("1", "2", "3"), (1, 2, 3), ("slow", "", "fast"))

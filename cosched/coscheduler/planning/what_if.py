@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.coscheduler.places.packing import with_shapes
-from cosched.coscheduler.problem_builder import PlanningAssumptions, run_times
+from cosched.coscheduler.planning.problem_builder import PlanningAssumptions, run_times
 from cosched.coscheduler.reservations import with_reservations
 from cosched.scheduling.decoding.decoder import soonest, spans
 from cosched.scheduling.host_counts import best_seconds

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.coscheduler.task_plan import TaskPlan
-from cosched.coscheduler.task_queue import TaskQueue
+from cosched.coscheduler.planning.task_plan import TaskPlan
+from cosched.coscheduler.planning.task_queue import TaskQueue
 from tests.coscheduler.makers import a_task
 
 

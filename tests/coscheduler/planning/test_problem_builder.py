@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.coscheduler.problem_builder import PlanningAssumptions, ProblemBuilder, ProfileMatrix, widened
+from cosched.coscheduler.planning.problem_builder import PlanningAssumptions, ProblemBuilder, ProfileMatrix, widened
 from cosched.prediction.calibration import Correction
 from tests.coscheduler.makers import a_task
 

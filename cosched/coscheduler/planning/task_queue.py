@@ -6,9 +6,9 @@ import math
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.problem_builder import ProblemBuilder
+from cosched.coscheduler.planning.problem_builder import ProblemBuilder
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.recording.snapshot import QueueSnapshot
-from cosched.coscheduler.task_plan import TaskPlan
 from cosched.scheduling.heuristics.insertion import DeadlineOrder
 
 if TYPE_CHECKING:

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.coscheduler.dispatch import ImmediateStart, RunTimeTable, first_on_idle_hosts, starts_in_order, starts_now
+from cosched.coscheduler.planning.dispatch import (
+    ImmediateStart,
+    RunTimeTable,
+    first_on_idle_hosts,
+    starts_in_order,
+    starts_now,
+)
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.schedule import Assignment
