@@ -146,7 +146,7 @@ def _larger(program: _Program, found: Derivation, folder: Path, seed: int) -> tu
     runs = [counter.count(counter.command("", parameters, size), 120, program.file) for size in sizes]
     right, worst = 0, 0.0
     for solved in found.blocks:
-        counts = [run.get(solved.block.places[0], 0) for run in runs]
+        counts = [run.counts.get(solved.block.places[0], 0) for run in runs]
         values = [float(solved.formula.value(size)) for size in sizes]
         if solved.formula.exact:
             right += values == counts
