@@ -166,10 +166,16 @@ class AdoptedJobs:
             return job.number
 
     def ran_alone(self, key: str) -> bool:
-        """Return whether a job that Slurm's controller has forgotten ran to its end for no attempt."""
-        marked = any(mark.key == key for mark in self._marks().values())
-        past = None if marked else self._past(key, "")
-        return past is not None and past.state.final and past.started is not None
+        """Return whether a job ran to its end for no attempt, as the controller has it, or the past."""
+        if any(mark.key == key for mark in self._marks().values()):
+            return False
+        if (job := self._jobs().get(key)) is not None:
+            return not job.live and bool(job.hosts)
+        past = self._past(key, "")
+        if past is None or not past.state.final or past.started is None:
+            return False
+        # Slurm writes the end for the start, too, where a job was cancelled before it began.
+        return past.state is not JobState.REMOVED or past.started != past.finished
 
     def past_record(self, attempt: str) -> JobRecord | None:
         """Return the record of an attempt whose job Slurm's controller has forgotten."""

@@ -90,6 +90,7 @@ def test_an_attempt_has_its_job_after_the_release_alone_and_after_a_restart(tmp_
     [
         ("7|FAILED|3:0|1100|1200|2|node[01-02]|/home/ann|1001", True),
         ("7|CANCELLED by 5|0:0|Unknown|1200|2|None assigned|/home/ann|1001", False),  # it never began
+        ("7|CANCELLED by 5|0:0|1200|1200|2|None assigned|/home/ann|1001", False),  # nor did it here
         ("7|FAILED|3:0|1100|1200|2|node[01-02]|/home/ann|900000", False),  # another job with this number
         ("7|RUNNING|0:0|1100|Unknown|2|node[01-02]|/home/ann|1001", False),
     ],
@@ -121,6 +122,17 @@ def test_a_forgotten_job_is_found_in_the_completion_file(tmp_path: Path) -> None
     assert jobs.ran_alone(_KEY)
     file.write_text(f"JobId=17 UserId=ann(5) {fields} \n")
     assert not jobs.ran_alone(_KEY)
+
+
+def test_a_job_cancelled_before_it_began_ran_for_nobody_whatever_the_completion_file_says(tmp_path: Path) -> None:
+    file = tmp_path / "completions"
+    at, later = (time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(each)) for each in (1001, 1100))
+    fields = f"JobState=CANCELLED SubmitTime={at} StartTime={later} EndTime={later} NodeCnt=1 ExitCode=0:0"
+    file.write_text(f"JobId=7 UserId=ann(5) {fields} \n")
+    queue = Queue()
+    queue.row |= {"job_state": "CANCELLED", "nodes": ""}
+    assert not AdoptedJobs(cast("SlurmCommands", queue), tmp_path, file).ran_alone(_KEY)
+    assert not AdoptedJobs(cast("SlurmCommands", Queue(job_id=8)), tmp_path, file).ran_alone(_KEY)
 
 
 def test_a_job_whose_release_was_cut_off_is_free_for_another_attempt(tmp_path: Path) -> None:
