@@ -23,11 +23,11 @@ from cosched.connector.contract.hosts import HostsContract
 from cosched.connector.contract.job_life import JobLifeContract
 from cosched.connector.contract.recovery import CrashContract, RestartContract
 from cosched.connector.contract.reports import EventsContract, LookupContract
-from cosched.connector.contract.shared_hosts import SharedHostsContract
+from cosched.connector.contract.shared_hosts import ForeignSharesContract, SharedDevicesContract, SharedHostsContract
 from cosched.connector.contract.submit_many import SubmitManyContract
 from cosched.connector.contract.verbatim import VerbatimContract
 
-__all__ = ["Bench", "ConnectorContract", "SharedHostsContract"]
+__all__ = ["Bench", "ConnectorContract", "ForeignSharesContract", "SharedDevicesContract", "SharedHostsContract"]
 
 
 class ConnectorContract(

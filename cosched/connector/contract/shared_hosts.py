@@ -1,6 +1,7 @@
 """Jobs share hosts: each has its part, and no host has more jobs than fit.
 
-For a manager whose hosts have at least eight cores each; inherit it beside `ConnectorContract`.
+For a manager whose hosts have at least eight cores each; inherit it beside `ConnectorContract`, with the parts for GPUs
+and foreign jobs where it has these.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from cosched.connector.contract.bench import Bench
     from cosched.connector.interface import Launch
 
-__all__ = ["SharedHostsContract"]
+__all__ = ["ForeignSharesContract", "SharedDevicesContract", "SharedHostsContract"]
 
 _DEVICES = 'echo "$CUDA_VISIBLE_DEVICES" > "$0.new"; mv "$0.new" "$0.devices"; '
 _STAY = 'while [ ! -e "$0" ]; do sleep 0.02; done'
@@ -31,11 +32,6 @@ _STAY = 'while [ ! -e "$0" ]; do sleep 0.02; done'
 
 class SharedHostsContract(ContractBase):
     """Jobs share hosts: each has its part, and no host has more jobs than fit."""
-
-    @pytest.fixture
-    def foreign_job(self) -> Callable[[str, HostShare], AbstractContextManager[None]]:
-        """Give a function that has a foreign job hold a share of a host while its context lasts."""
-        pytest.skip("the tests of this connector have no means to run a foreign job")
 
     def test_a_host_runs_as_many_as_fit_and_the_next_when_there_is_room(self, bench: Bench) -> None:
         """What does not fit beside others waits, does not pass for starting, and runs when there is room."""
@@ -85,11 +81,15 @@ class SharedHostsContract(ContractBase):
         kept[1].touch()
         bench.until(kept[0], JobState.COMPLETED)
 
+
+class SharedDevicesContract(ContractBase):
+    """Jobs share a host's GPUs; it has two at least."""
+
     def test_each_job_has_devices_of_its_own(self, bench: Bench) -> None:
         """Jobs of one host see different GPUs, and no more than they asked for."""
         (host,) = _hosts(bench, 1)
-        if not host.gpus or host.gpus < 2:
-            pytest.skip("needs a host with two GPUs")
+        assert host.gpus
+        assert host.gpus >= 2
         given = [host.gpus - 1, 1, 0]
         jobs = [_waiter(bench, HostShare(cores=1, gpus=gpus), host.name) for gpus in given]
         bench.submit_many([launch for launch, _ in jobs])
@@ -102,6 +102,15 @@ class SharedHostsContract(ContractBase):
             gate.touch()
         assert [len(devices) for devices in seen] == given
         assert not seen[0] & seen[1]
+
+
+class ForeignSharesContract(ContractBase):
+    """Jobs share hosts with foreign ones."""
+
+    @pytest.fixture
+    def foreign_job(self) -> Callable[[str, HostShare], AbstractContextManager[None]]:
+        """Give a function that has a foreign job hold a share of a host while its context lasts."""
+        raise NotImplementedError("tests of shares that foreign jobs hold must define the fixture 'foreign_job'")
 
     def test_what_foreign_jobs_hold_is_told_and_free_again(
         self, bench: Bench, foreign_job: Callable[[str, HostShare], AbstractContextManager[None]]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.contract import ConnectorContract, SharedHostsContract
+from cosched.connector.contract import ConnectorContract, SharedDevicesContract, SharedHostsContract
 from cosched_local import LocalConnector
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class TestContract(ConnectorContract):
         return lambda attempt: spool / "attempts" / attempt
 
 
-class TestSharedHosts(SharedHostsContract):
+class TestSharedHosts(SharedHostsContract, SharedDevicesContract):
     """Two slots of eight cores, whatever the machine has."""
 
     patience = 20.0

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import JobState
-from cosched.connector.contract import SharedHostsContract
+from cosched.connector.contract import ForeignSharesContract, SharedDevicesContract, SharedHostsContract
 from tests.connectors.real_condor.test_contract import OnThePool
 from tests.testbed.condor_pool import CondorPool
 from tests.testbed.node_size import NodeSize
@@ -33,7 +33,7 @@ def pool() -> Iterator[CondorPool]:
         yield pool
 
 
-class TestSharedHosts(OnThePool, SharedHostsContract):
+class TestSharedHosts(OnThePool, SharedHostsContract, SharedDevicesContract, ForeignSharesContract):
     @pytest.fixture
     def foreign_job(self, pool: CondorPool, shared: Path) -> Callable[[str, HostShare], AbstractContextManager[None]]:
         return lambda host, share: _foreign_job(pool, shared, host, share)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import HostShare, JobState
-from cosched.connector.contract import SharedHostsContract
+from cosched.connector.contract import ForeignSharesContract, SharedDevicesContract, SharedHostsContract
 from cosched.connector.userfiles import UserFileOrigin
 from cosched_slurm.userfile import read
 from tests.testbed.debian import PackageError
@@ -39,7 +39,7 @@ def cluster() -> Iterator[SlurmCluster]:
         yield cluster
 
 
-class TestSharedHosts(SharedHostsContract):
+class TestSharedHosts(SharedHostsContract, SharedDevicesContract, ForeignSharesContract):
     patience = 30.0
     quiet = 1.5
 
