@@ -194,6 +194,7 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
         here = occupied.get(host.name, [])
         shown = [_visible_task(principal, core, attempt.task) for attempt in here]
         task, known = shown[-1] if shown and (len(shown) == 1 or not core.domain.shared) else ("", None)
+        owners = {"" if each is None else each.owner for _, each in (shown if core.domain.shared else [(task, known)])}
         views.append(
             HostView(
                 name=host.name,
@@ -201,7 +202,7 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 up=host.up,
                 reason=host.reason,
                 task=task,
-                owner="" if known is None else known.owner,
+                owner=owners.pop() if len(owners) == 1 else "",
                 free_at=max((expected_end(attempt, time) for attempt in here), default=claims.get(host.name)),
                 reserved=reserved.get(host.name, ""),
                 memory=host.memory,

@@ -168,6 +168,20 @@ def test_hosts_say_what_occupies_them(core: Coscheduler) -> None:
     assert (down.up, down.reason, down.task, down.free_at) == (False, "drained", "", None)
 
 
+def test_a_host_that_tasks_share_says_who_has_it_and_what_is_left() -> None:
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0, share_hosts=True))
+    core.handle(HostsObserved(NOW, (Host("h1", memory=8000, cores=8, gpus=0),)))
+    for number in (1, 2, 3):
+        part = replace(PREDICTED_TASK.spec, cores=2)
+        core.handle(TaskSubmitted(NOW, replace(PREDICTED_TASK, id=str(number), number=number, spec=part)))
+    (shared,) = host_views(ME, core, NOW)
+    assert (shared.task, shared.tasks, shared.owner) == ("", ("1", "2", "3"), PREDICTED_TASK.owner)
+    assert shared.free is not None
+    assert shared.free.cores == 2
+    (others,) = host_views(YOU, core, NOW)
+    assert (others.tasks, others.owner, others.free) == ((), "", shared.free)
+
+
 def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
     plan = plan_view(ME, core, NOW + 4)
     running, waiting = plan.placements

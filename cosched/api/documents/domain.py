@@ -40,7 +40,7 @@ class HostView:
     Another user's task has no name here: what is not free has `free_at`. `reserved` says for what the host is kept now.
     `memory` (MiB), `cores` and `gpus` are what a job may have of it; null where the manager does not say.
     Where tasks share hosts, `tasks` are all that have names here, `free` is what is left, and `free_at` is when the
-    last of them ends; `task` is the one if there is only one. Else there are none, and `free` is null.
+    last of them ends; `task` is the one if there is only one, `owner` that of all. Else `tasks` is empty, `free` null.
     """
 
     name: str
