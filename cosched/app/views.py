@@ -208,11 +208,15 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 memory=host.memory,
                 cores=host.cores,
                 gpus=host.gpus,
-                tasks=tuple(name for name, _ in shown if name) if core.domain.shared else (),
+                tasks=tuple(sorted([name for name, _ in shown if name], key=_by_number)) if core.domain.shared else (),
                 free=_free_view(host, left[host.name], whole=host.name in core.domain.claims(time)) if left else None,
             )
         )
     return views
+
+
+def _by_number(task: str) -> tuple[int, str]:
+    return len(task), task
 
 
 def _free_view(host: Host, left: HostShare, *, whole: bool) -> FreeView:
