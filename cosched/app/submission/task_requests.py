@@ -56,7 +56,7 @@ def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> Task
         "profile": (task.profile.stated or task.profile.seconds) if own and task.profile is not None else None,
         "prepare": () if catalogued else task.prepare,
         "launch": LaunchMode(task.launch),
-        "begin": None,
+        "begin": task.begin if task.begin is not None and task.begin > now else None,
         "array_index": None,  # of its array it is no part
         "array_at_most": 0,
         "after": (),  # it waits for nothing that the first one waited for

@@ -38,6 +38,11 @@ def test_a_task_like_another_is_made_from_all_of_it() -> None:
     )
 
 
+@pytest.mark.parametrize(("begin", "kept"), [(NOW + 60, NOW + 60), (NOW - 60, None), (None, None)])
+def test_a_task_once_more_waits_for_a_begin_that_is_still_to_come(begin: float | None, kept: float | None) -> None:
+    assert request_like_task(detail(begin=begin), NOW, catalogued=False).begin == kept
+
+
 def test_a_task_is_submitted_once_more_with_other_values_once_under_a_key(tmp_path: Path) -> None:
     with daemon(tmp_path) as here:
         request = TaskRequest(application="halving", parameters={"work": 40.0}, deadline="now+1h", name="night")
