@@ -152,6 +152,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("predicted", format_duration(task.predicted)),
         ("actual", format_duration(task.actual)),
         ("exit code", "" if task.exit_code is None else str(task.exit_code)),
+        ("its errors", f"cosched task err {task.id}" if task.state == "failed" and task.started is not None else ""),
     ]
     lines = [f"{label + ':':13}{clean(text)}" for label, text in pairs if text]
     lines += [

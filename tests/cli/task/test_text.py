@@ -92,6 +92,12 @@ def test_a_task_leaves_out_what_is_not_known() -> None:
     assert "prediction:  40 s on 2 hosts, at best 10 s on 3 hosts (model, hw)" in text
 
 
+def test_a_task_that_failed_says_how_its_errors_are_read() -> None:
+    failed = replace(TASK, state="failed", started=1e9, finished=1e9 + 40, exit_code=3)
+    assert f"its errors:  cosched task err {TASK.id}" in task_lines(failed)
+    assert not any("its errors" in line for line in task_lines(replace(failed, started=None)))  # it never ran
+
+
 @pytest.mark.parametrize(("slack", "words"), [(75.0, "met with 1 min 15 s in hand"), (-75.0, "missed by 1 min 15 s")])
 def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -> None:
     hosts = tuple(f"h{number}" for number in range(8))
