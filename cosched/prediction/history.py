@@ -130,7 +130,8 @@ class History:
             raise ValueError("a history needs a run")
         self._classes = sorted({run.hardware for run in self.runs})
         self._programs = sorted({run.program for run in self.runs})
-        self._prior = _NOTHING_STATED if any(run.stated is None for run in self.runs) else _STATED
+        self._stated = all(run.stated is not None for run in self.runs)
+        self._prior = _STATED if self._stated else _NOTHING_STATED
         self._scales = [_Scale.of(column) for column in zip(*(run.numbers for run in self.runs), strict=True)]
         points = np.array([self._point(run.numbers, run.hosts, run.stated) for run in self.runs])
         self._centre = points.mean(axis=0)
@@ -142,7 +143,7 @@ class History:
         kinds = np.array([(*self._kind(run.hardware, run.program), 0) for run in self.runs])
         self._places = Places(points, kinds, np.arange(len(points), dtype=float))
         logs = np.log([run.seconds / (run.stated or 1.0) for run in self.runs]) - self._prior.hosts * points[:, -2]
-        self._level = float(np.median(logs)) if self._prior is _NOTHING_STATED else 0.0
+        self._level = 0.0 if self._stated else float(np.median(logs))
         self._logs = logs - self._level
         self.since_change = self._since_change()
         kinds[len(self.runs) - self.since_change :, 2] = 1
@@ -169,7 +170,7 @@ class History:
         """Return whether a run is like the others: as many numbers, above 0 where all were, and something stated."""
         numbers = zip(self._scales, run.numbers, strict=False)
         like = len(run.numbers) == len(self._scales) and all(scale.fits(number) for scale, number in numbers)
-        return like and (self._prior is _NOTHING_STATED or run.stated is not None)
+        return like and (not self._stated or run.stated is not None)
 
     def add(self, run: Run) -> None:
         """Take one more run in, for a small part of what learning anew costs.
@@ -182,7 +183,7 @@ class History:
         """
         if not self.fits(run):
             raise ValueError("the run is not like those before it")
-        stated = run.stated if self._prior is _STATED else None
+        stated = run.stated if self._stated else None
         point = np.array(self._point(run.numbers, run.hosts, stated))
         self.runs = (*self.runs, run)
         self._classes = [*self._classes, *({run.hardware} - {*self._classes})]
@@ -241,7 +242,7 @@ class History:
 
         Both are of the logarithm.
         """
-        stated = None if self._prior is _NOTHING_STATED else [run.stated or run.seconds]
+        stated = [run.stated or run.seconds] if self._stated else None
         median, slow = self.predict(run.numbers, [run.hosts], run.hardware, run.program, stated)
         deviation = math.log(float(slow[0] / median[0])) / t_quantile(len(self._logs) - 1)
         return math.log(run.seconds / float(median[0])), deviation

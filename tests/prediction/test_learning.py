@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
+
+import pytest
 
 from cosched.prediction.history import Run
 from cosched.prediction.learning import LearntRuns
@@ -41,3 +44,19 @@ def test_runs_with_and_without_something_stated_are_not_mixed_as_they_come() -> 
     assert both.history is not None
     assert len(both.history.runs) == 40
     assert both.room == 0
+
+
+@pytest.mark.parametrize("foretold", [None, 11.0])
+def test_what_another_process_learnt_takes_runs_in_as_if_learnt_here(foretold: float | None) -> None:
+    """It came back with another prior than this process knew: submissions failed where something was stated."""
+    runs = [replace(run, stated=foretold) for run in _runs(32)]
+    here = LearntRuns.of(runs[:30])
+    there = pickle.loads(pickle.dumps(here))
+    ours, theirs = here.with_runs(runs[30:]), there.with_runs(runs[30:])
+    assert ours is not None
+    assert ours.history is not None
+    assert theirs.history.off(runs[0]) == ours.history.off(runs[0])
+    assert (theirs.count, theirs.history.runs) == (ours.count, ours.history.runs)
+    if foretold is not None:
+        assert ours.stated is not None
+        assert theirs.stated.weights == ours.stated.weights
