@@ -8,25 +8,25 @@ clock, no I/O and no randomness, so the daemon, a simulation and the fault tests
     core = Coscheduler(settings)                                  # CoreSettings(instance=a UUID of this domain's own)
     agent = Agent(AgentSettings(name, instance), DomainView(core, hardware), knowledge, life=1)
     broker = Broker(core, agent)
-    broker.handle(PeersChanged(time, (Peer("b"), Peer("head", Role.UPPER))))     # once, and at every change
+    broker.handle(PeersChanged(time, (Peer("b"), Peer("head", PeerRole.UPPER))))     # once, and at every change
 
 After that every event goes to `broker.handle` and never to the core itself: the core's own events (`TaskSubmitted`,
-`HostsObserved`, `JobReported`, `ScheduleImproved`, …), and a `Tick` every `AgentSettings.look` seconds or so, for all
-the agent does by itself it does at ticks. The answer says, in this order:
+`HostsObserved`, `JobReported`, `ScheduleImproved`, …), and a `Tick` every `AgentSettings.poll_interval` seconds or so:
+what the agent does by itself, it does at ticks. The outcome says, in this order:
 
-1. what to write down in one piece, before anything is done: `tasks`, `attempts`, `handovers`, `guests`;
-2. `decisions` to carry out: those of the core (`Dispatch`, `Cancel`, `Locate`, `Replan`), and `Send(letter)`: bring
-   `letter` to the domain `letter.receiver` and have it handle `LetterReceived(time, letter, task, fault)`. A letter may
-   be lost, late, or come twice.
+1. `changes` to write down in one transaction, before anything is done;
+2. `decisions` to carry out: those of the core (`DispatchAttempt`, `CancelAttempt`, …), and `SendLetter(letter)`:
+   bring `letter` to the domain `letter.receiver` and have it handle `LetterReceived(time, letter, task, fault)`. A
+   letter may be lost, late, or come twice.
 
 For a `Request` and a `Commit` the transport evaluates `letter.body.document` for the receiver: `task` is a `Task`
 with its profile on the receiver's hardware and with `deadline = time + document.deadline`, without identifier; or
-`fault` says why the receiver will not run it. `knowledge` (see `Knowledge`) answers for the sender: how to describe a
-task, and how long it takes on another domain's hardware. `Coscheduler.next_number` numbers the domain's own tasks and
-those that are taken in; a task's identifier is its number.
+`fault` says why the receiver will not run it. `knowledge` (see `TaskKnowledge`) answers for the sender: how to
+describe a task, and how long it takes on another domain's hardware. `Coscheduler.next_number` numbers the domain's own
+tasks and those that are taken in; a task's identifier is its number.
 
-A task's state tells where it is: FORWARDED, with `Task.peer` the neighbour that has it; in that domain it is a task of
-its own, with `Task.origin` the neighbour that sent it. `Handover.why` says why it went there.
+A task's state tells where it is: FORWARDED, with `TaskStatus.peer` the neighbour that has it; in that domain it is a
+task of its own, with `Task.origin` the neighbour that sent it. `Handover.why` says why it went there.
 
 Start reading at `agent.py`, then `handover/outgoing.py` and `handover/incoming.py`.
 """
