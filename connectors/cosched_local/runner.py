@@ -132,9 +132,31 @@ class _Parts:
         return not self._slots
 
 
-def _resident(session: int, apart: tuple[int, ...]) -> int:
-    """Return the bytes of memory that the processes of a session have, some apart."""
-    total = 0
+def _memory(session: int, apart: tuple[int, ...], limit: int) -> int:
+    """Return the bytes of memory that the processes of a session have, some apart.
+
+    What they share counts once for each of them, which is quick to ask; above the limit each has its part of it alone.
+    """
+    processes = _resident(session, apart)
+    total = sum(processes.values())
+    return total if total <= limit else sum(_own_part(pid, had) for pid, had in processes.items())
+
+
+def _own_part(pid: int, resident: int) -> int:
+    """Return a process's bytes of memory, of what is shared its part; all that is resident where nobody tells."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", "rb") as file:
+            parts = [int(line.split()[1]) << 10 for line in file if line.startswith(b"Pss:")]
+    except FileNotFoundError:
+        return 0 if not os.path.exists(f"/proc/{pid}") else resident  # it has ended, or the system has no such file
+    except OSError:
+        return resident
+    return sum(parts)
+
+
+def _resident(session: int, apart: tuple[int, ...]) -> dict[int, int]:
+    """Return the resident bytes of each process of a session, some apart."""
+    found = {}
     for name in os.listdir("/proc"):
         if not name.isdigit() or int(name) in apart:
             continue
@@ -144,8 +166,8 @@ def _resident(session: int, apart: tuple[int, ...]) -> int:
         except OSError:
             continue  # it has ended
         if int(words[3]) == session:
-            total += int(words[21]) * os.sysconf("SC_PAGE_SIZE")
-    return total
+            found[int(name)] = int(words[21]) * os.sysconf("SC_PAGE_SIZE")
+    return found
 
 
 class _Processes:
@@ -167,7 +189,7 @@ class _Processes:
 
     def resident(self) -> int:
         """Return the bytes that they and their children have."""
-        return _resident(os.getsid(0), (os.getpid(), self._guard))
+        return _memory(os.getsid(0), (os.getpid(), self._guard), self.memory)
 
     @property
     def live(self) -> bool:

@@ -86,6 +86,15 @@ def test_a_job_that_takes_more_memory_than_it_asked_for_is_ended_and_says_so(
     assert shared.status([launch.attempt])[launch.attempt].exit_code == 137
 
 
+def test_memory_that_processes_share_counts_once(shared: LocalConnector) -> None:
+    forks = "for _ in range(3):\n    os.fork() or (time.sleep(1.5), os._exit(0))\nwhile True:\n    os.wait()"
+    program = f"block = b'x' * (60 << 20)\ntry:\n    exec({forks!r})\nexcept ChildProcessError:\n    print('all ended')"
+    launch = a_launch(1, program, cores=1, memory=100)  # each of the four processes has 60 MiB resident, and more
+    shared.submit(launch)
+    assert until(shared, launch, JobState.COMPLETED, JobState.FAILED) == ""
+    assert shared.status([launch.attempt])[launch.attempt].exit_code == 0
+
+
 def test_more_than_a_slot_has_is_refused(shared: LocalConnector) -> None:
     with pytest.raises(UserError, match="takes 5 cores, 0 MiB and 0 GPUs of each slot, which has 4, 1024 and 2"):
         shared.submit(a_launch(1, "", cores=5))
