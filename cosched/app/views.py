@@ -185,8 +185,8 @@ def _attempts_by_host(core: Coscheduler) -> dict[str, list[Attempt]]:
 def host_views(principal: Principal, core: Coscheduler, time: float) -> list[HostView]:
     """Return all hosts by name; occupied by other users' tasks, without their names."""
     occupied = _attempts_by_host(core)
-    claims = core.domain.claims(time)
-    claims |= {held.host: held.until for held in core.domain.held((), time)}
+    whole = core.domain.claims(time)
+    claims = whole | {held.host: held.until for held in core.domain.held((), time)}
     left = core.domain.left(core.attempts.values()) if core.domain.shared else {}
     reserved = {host: each.title for each in core.reservations.live(time) if each.begin <= time for host in each.hosts}
     views = []
@@ -209,7 +209,7 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 cores=host.cores,
                 gpus=host.gpus,
                 tasks=tuple(sorted([name for name, _ in shown if name], key=_by_number)) if core.domain.shared else (),
-                free=_free_view(host, left[host.name], whole=host.name in core.domain.claims(time)) if left else None,
+                free=_free_view(host, left[host.name], whole=host.name in whole) if left else None,
             )
         )
     return views

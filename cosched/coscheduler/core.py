@@ -4,9 +4,9 @@ It has no clock, I/O, threads or randomness: the daemon, the simulator and the f
 run can be replayed from its events.
 
 
-    TaskSubmitted ─► queue ─► Dispatch ─► AttemptSubmitted ─► JobReported(running) ─► JobReported(completed)
-                       ▲                     │ error, restart                            │ host lost
-                       └──── AttemptAbsent ◄─┴─ Locate ◄─────────────────────────────────┘ Cancel
+    TaskSubmitted ─► queue ─► DispatchAttempt ─► AttemptSubmitted ─► JobReported(running) ─► JobReported(completed)
+                       ▲             │ error, restart                            │ host lost: CancelAttempt
+                       └─────────────┴─ AttemptAbsent ◄─ LocateAttempt ◄─────────┘
 
 At most one attempt of a task is live at any time, and none is given up before the manager's word or a fence.
 """

@@ -200,7 +200,7 @@ class UnstartedAttempts:
         return {host: len(tasks) for host, tasks in self._accusers.items() if len(tasks) >= _SUSPICIOUS}
 
     def _on_free_hosts(self, pinned: Sequence[str], time: float) -> list[str]:
-        """Return those of these attempts whose hosts no other has for itself; the others wait anew.
+        """Return the attempts with no host that another attempt has whole; the others wait anew.
 
         The hosts of a job that was held went to others.
         """

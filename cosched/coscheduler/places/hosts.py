@@ -124,7 +124,7 @@ class DomainHosts:
         return dict(self._claimed)
 
     def load(self, hosts: Iterable[Host], claimed: Mapping[str, float]) -> None:
-        """Go on with these hosts, of which others have had theirs since then."""
+        """Restore hosts, and since when others have what they have of them, epoch seconds."""
         self.observe(hosts, math.inf)
         self._claimed = dict(claimed)
 

@@ -17,7 +17,7 @@ __all__ = ["lanes", "row_runs"]
 
 
 class LaneBlock(Protocol):
-    """A task on its hosts, from when until when, and on how many cores of each; 0 for the whole."""
+    """A task on its hosts; times are epoch seconds, `cores` those of each host, 0 for the whole."""
 
     @property
     def hosts(self) -> tuple[str, ...]: ...
