@@ -23,7 +23,8 @@ from uuid import UUID
 import numpy as np
 
 from benchmarks.kernels import DEADLINES, KERNELS
-from cosched.connector.interface import Host, JobReport, JobState
+from cosched.connector.hosts import Host
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings

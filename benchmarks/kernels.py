@@ -78,10 +78,10 @@ def kept(tasks: int, hosts: int, seed: int, *, apart: bool = False, deadlines: b
     problem = queue(tasks, hosts, seed, deadlines=deadlines)
     bound, away = lower_bound(problem), range(hosts // 4)
     begins = np.random.default_rng(seed).uniform(0.1, 0.9, len(away)) if apart else np.full(len(away), 0.3)
-    absences = [
+    unavailability = [
         Unavailability(host, begin * bound, (begin + 0.3) * bound) for host, begin in zip(away, begins, strict=True)
     ]
-    return replace(problem, absences=tuple(absences))
+    return replace(problem, unavailability=tuple(unavailability))
 
 
 def mixed(tasks: int, hosts: int, seed: int, slowdowns: Sequence[float]) -> Problem:

@@ -31,7 +31,7 @@ from cosched.evaluation import load, load_hardware
 from cosched.language import default_library
 from cosched.language.library import locate
 from cosched.modelling.block_costs import BlockCosts, fit_costs
-from cosched.modelling.derivation import Derivation, Request, derive
+from cosched.modelling.derivation import Derivation, DerivationRequest, derive
 from cosched.modelling.derivation.counting import Counter
 from cosched.modelling.derivation.sizes import draw_sizes, parse_sizes
 from cosched.modelling.points import TimedRun
@@ -134,7 +134,9 @@ def _gcov(program: _Program) -> str:
 
 
 def _derived(program: _Program, seed: int) -> Derivation:
-    return derive(Request([_HERE / program.file], program.toys, build=_build(program), gcov=_gcov(program), seed=seed))
+    return derive(
+        DerivationRequest([_HERE / program.file], program.toys, build=_build(program), gcov=_gcov(program), seed=seed)
+    )
 
 
 def _larger(program: _Program, found: Derivation, folder: Path, seed: int) -> tuple[int, float]:

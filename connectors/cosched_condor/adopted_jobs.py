@@ -1,7 +1,7 @@
 """Jobs that users submit to HTCondor themselves, behind the gate of etc/condor/50-cosched-adopt.conf.
 
 `CoschedAttempt` opens the gate for the machines in `CoschedMachine`; the end of `CoschedLease` opens it for all.
-Start at `AdoptedJobs.release`.
+Start at `CondorAdoptedJobs.release`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from cosched_condor import job_ads
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.connector.interface import Launch
+    from cosched.connector.jobs import Launch
     from cosched_condor.htcondor_client import CondorClient
 
-__all__ = ["AdoptedJobs"]
+__all__ = ["CondorAdoptedJobs"]
 
 _OPTIONS = (
     "Deadline",
@@ -57,7 +57,7 @@ _WAITING = "(JobStatus == 1 || JobStatus == 5)"
 _PARALLEL = 11  # the universe
 
 
-class AdoptedJobs:
+class CondorAdoptedJobs:
     """The users' own jobs of one scheduler; cosched is its queue super user.
 
     Args:

@@ -10,11 +10,12 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
-from cosched.connector.spool import SpoolPruner, spool_faults
+from cosched.connector.spool import spool_faults
+from cosched.connector.spool_pruning import SpoolPruner
+from cosched.connector.submission import SubmitOutcomes
 from cosched.errors import UserError
-from cosched_condor.adopted_jobs import AdoptedJobs
+from cosched_condor.adopted_jobs import CondorAdoptedJobs
 from cosched_condor.condor_settings import CondorSettings
 from cosched_condor.htcondor_client import PER_SUBMISSION, CondorClient
 from cosched_condor.job_events import JobEventSource, LogEvents, QueueEvents
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from cosched.connector.interface import AdoptableJob
+    from cosched.connector.interface import AdoptableJob, StartDiagnosis
 
 __all__ = ["CondorConnector"]
 
@@ -63,7 +64,7 @@ class CondorConnector:
         self._jobs = SchedulerJobs(
             self._client, self._attempts, self._owners, self._settings.timeout, self._output_fetcher
         )
-        self._adopted = AdoptedJobs(self._client)
+        self._adopted = CondorAdoptedJobs(self._client)
         self._job_events: JobEventSource = (
             LogEvents(self._event_client, self._attempts.logs, max(self._settings.keep_days, _KEEP_DAYS) * _DAY)
             if self._output_fetcher is None

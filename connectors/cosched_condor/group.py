@@ -42,7 +42,7 @@ _HANDSHAKE = 10.0  # seconds
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 _MEMORY_VARIABLES = ("OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory")  # Open MPI 4 and 5
 _LOOK = 0.2  # seconds
-_MOST_STRANGERS = 64  # connections that have not proved themselves
+_MOST_UNVERIFIED = 64  # connections that have not proved themselves
 _LONGEST = 1 << 20  # bytes of a frame
 _PART = 1 << 16  # bytes of a stream in one frame
 _NONCE, _MAC = 32, 32  # bytes
@@ -245,7 +245,7 @@ class _First:
         self._helpers: dict[int, GroupLink] = {}
         self._agents: dict[int, GroupLink] = {}  # by channel
         self._channels = 0
-        self._strangers = 0
+        self._unverified = 0
         self._complete = asyncio.Event()
         self._lost = asyncio.Event()
         self._told = asyncio.Event()  # to end, by a signal
@@ -298,14 +298,14 @@ class _First:
         return event.is_set()
 
     async def _met(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._strangers >= _MOST_STRANGERS:
+        if self._unverified >= _MOST_UNVERIFIED:
             writer.close()
             return
-        self._strangers += 1
+        self._unverified += 1
         try:
             known = await _accept(reader, writer, self._secret)
         finally:
-            self._strangers -= 1
+            self._unverified -= 1
         if known is None:
             writer.close()
             return

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, JobReport, JobState
 from cosched.connector.interface import StartDiagnosis, StartVerdict
-from cosched.connector.spool import with_preparation_failure
+from cosched.connector.script_lines import with_preparation_failure
 from cosched_condor import job_ads
 from cosched_condor.job_ads import with_exit_codes
 from cosched_condor.spool import FENCED

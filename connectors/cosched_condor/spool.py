@@ -8,15 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.connector.parallel import OPENMPI_HOST_FILE, launcher_environment
-from cosched.connector.spool import (
-    FENCED,
-    AttemptFolders,
-    export_lines,
-    host_file_lines,
-    prepared_command,
-    read_job_file,
-    read_output,
-)
+from cosched.connector.script_lines import export_lines, host_file_lines, prepared_command
+from cosched.connector.spool import FENCED, AttemptFolders, read_job_file, read_output
 from cosched_condor import group
 from cosched_condor.event_log import EventLogFiles
 

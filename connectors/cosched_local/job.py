@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cosched.connector import JobReport, JobState, Launch, LaunchMode
 from cosched.connector.launches import process_environment
 from cosched.connector.parallel import OPENMPI_HOST_FILE, launcher_environment, process_count
-from cosched.connector.spool import prepared_command
+from cosched.connector.script_lines import prepared_command
 from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched_local import runner
 from cosched_local.processes import has_ended, kill_all

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
 from cosched.connector.launches import launch_from_json, launch_to_json
-from cosched.connector.spool import offline_hosts, read_job_file, with_preparation_failure
+from cosched.connector.script_lines import with_preparation_failure
+from cosched.connector.spool import offline_hosts, read_job_file
 from cosched_local.processes import RunnerClaim
 from cosched_local.runner import claim, write_durably, write_end
 

@@ -16,9 +16,11 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.interface import HostShare, StartDiagnosis, SubmitOutcomes
+from cosched.connector.hosts import HostShare
+from cosched.connector.interface import StartDiagnosis
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.spool import AttemptFolders, cancelled_before_submission, offline_hosts, output_part
+from cosched.connector.submission import SubmitOutcomes
 from cosched.errors import UserError
 from cosched_simulated.database import PoolDatabase
 from cosched_simulated.pool import CANCELLED, advance, drawn_outcome, host_size, next_change, start_diagnosis

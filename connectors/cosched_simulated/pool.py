@@ -11,7 +11,8 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
-from cosched.connector.interface import HostShare, StartDiagnosis, StartVerdict
+from cosched.connector.hosts import HostShare
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """Jobs that users submit to Slurm themselves, which etc/slurm/job_submit.lua makes to wait.
 
 A job waits while its begin time is a lease: Slurm itself starts it afterwards. Letting it go is `StartTime=now` with
-its hosts; a mark in the spool, written before, says for which attempt. Start at `AdoptedJobs.release`.
+its hosts; a mark in the spool, written before, says for which attempt. Start at `SlurmAdoptedJobs.release`.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from cosched.connector.interface import JobReport, Launch
+    from cosched.connector.jobs import JobReport, Launch
     from cosched_slurm.commands import SlurmCommands
 
-__all__ = ["AdoptedJobs"]
+__all__ = ["SlurmAdoptedJobs"]
 
 # As etc/slurm/job_submit.lua writes it. Users cannot write it; what they ask stands last.
 _NOTE = re.compile(
@@ -82,7 +82,7 @@ class _Mark:
     restarts: int
 
 
-class AdoptedJobs:
+class SlurmAdoptedJobs:
     """The users' own jobs of one cluster; cosched is its operator.
 
     Args:

@@ -6,10 +6,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
-from cosched.connector.interface import StartDiagnosis, SubmitOutcomes
 from cosched.connector.launches import check_attempt, check_launch
-from cosched.connector.spool import SpoolPruner, spool_faults, with_preparation_failure
-from cosched_slurm.adopted_jobs import AdoptedJobs
+from cosched.connector.script_lines import with_preparation_failure
+from cosched.connector.spool import spool_faults
+from cosched.connector.spool_pruning import SpoolPruner
+from cosched.connector.submission import SubmitOutcomes
+from cosched_slurm.adopted_jobs import SlurmAdoptedJobs
 from cosched_slurm.commands import SlurmCommands
 from cosched_slurm.foreign_jobs import ForeignJobs
 from cosched_slurm.job_arrays import JobArrays, array_groups
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from cosched.connector.interface import AdoptableJob
+    from cosched.connector.interface import AdoptableJob, StartDiagnosis
     from cosched.errors import CoschedError
 
 __all__ = ["SlurmConnector"]
@@ -59,7 +61,7 @@ class SlurmConnector:
         self._slurm = PyslurmClient(self._settings) if self._settings.interface == "pyslurm" else self._commands
         self._largest = self._slurm.largest_array
         self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._unfinished)
-        self._adopted = AdoptedJobs(self._commands, self._settings.spool, self._settings.completions)
+        self._adopted = SlurmAdoptedJobs(self._commands, self._settings.spool, self._settings.completions)
         self._foreign_jobs = ForeignJobs(self._all_users_jobs, self._attempts.known, self._settings.poll)
         self._accounting = AccountingCache(self._commands.accounting, self._settings.poll)
         self._job_watch = JobWatch(self._attempts, self._records, self._report, self._settings.poll)

@@ -12,14 +12,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.connector.spool import (
-    FENCED,
-    AttemptFolders,
-    export_lines,
-    host_file_lines,
-    prepared_command,
-    read_job_file,
-)
+from cosched.connector.script_lines import export_lines, host_file_lines, prepared_command
+from cosched.connector.spool import FENCED, AttemptFolders, read_job_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

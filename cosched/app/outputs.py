@@ -12,7 +12,7 @@ from cosched.store.handovers import HandoverTable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cosched.connector.interface import Output
+    from cosched.connector.jobs import Output
     from cosched.coscheduler.handovers import Handover
     from cosched.store.store import Store
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cosched.app.outputs import TaskOutputs
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.validation import TaskValidator
-    from cosched.connector.interface import Output
+    from cosched.connector.jobs import Output
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.store.store import Store, TaskSelection

@@ -23,7 +23,7 @@ from cosched.api.documents import (
     TaskDetail,
     TaskView,
 )
-from cosched.connector.interface import HostShare
+from cosched.connector.hosts import HostShare
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.progress import doubtful_hosts, overrun
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cosched.access.principals import Principal
     from cosched.agents.agent import Agent
     from cosched.agents.transport.allow_list import PeerEntry
-    from cosched.connector.interface import Host
+    from cosched.connector.hosts import Host
     from cosched.coscheduler import explain
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.handovers import Handover

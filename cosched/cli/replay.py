@@ -150,7 +150,7 @@ class _Story:
         if quiet:
             return None
         if self._task:
-            explanations = self._news(each)
+            explanations = self._new_explanations(each)
             if self._task not in changes.tasks and not explanations:
                 return None
         else:
@@ -165,12 +165,12 @@ class _Story:
         }
         return _Shown(each.number, event.time, _words(each), changed, decided, explanations)
 
-    def _news(self, each: ReplayedEvent) -> tuple[ExplanationView, ...]:
+    def _new_explanations(self, each: ReplayedEvent) -> tuple[ExplanationView, ...]:
         """Return the explanation of the task asked for where its reasons are others than before."""
         found = tuple(_explanations(each.core, [self._task], each.recorded.event.time))
         said = tuple((one.state, one.planned_hosts, _without_figures(one.waits_for)) for one in found)
-        news, self._said = said != self._said, said
-        return found if news else ()
+        before, self._said = self._said, said
+        return found if said != before else ()
 
 
 def _explanations(core: Coscheduler, tasks: list[str] | tuple[str, ...], time: float) -> Iterator[ExplanationView]:

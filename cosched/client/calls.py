@@ -49,7 +49,7 @@ from cosched.api.documents import (
 )
 from cosched.api.documents.tasks import FINAL_STATES
 from cosched.client.http_caller import ApiCaller, LostAnswerError, decode_document, segment
-from cosched.connector.interface import Output
+from cosched.connector.jobs import Output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

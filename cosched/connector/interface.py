@@ -1,22 +1,24 @@
-"""A connector: seven verbs between cosched and a resource manager, and submission of several.
+"""A connector: seven verbs between cosched and a resource manager, and what some connectors can do besides.
 
 hosts, submit, status, cancel, find, events, output: see `Connector`. It blocks and keeps no state that a crash could
-lose: the attempt's UUID travels in the native job. All times are seconds since the epoch.
+lose: the attempt's UUID travels in the native job. `hosts` and `jobs` hold the values; times are epoch seconds.
 """
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from cosched.errors import CoschedError, SystemFault
+from cosched.connector.hosts import HostShare
+from cosched.errors import SystemFault
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from cosched.connector.values import NativeDescription
+    from cosched.connector.hosts import Host
+    from cosched.connector.jobs import JobReport, Launch, Output
+    from cosched.errors import CoschedError
 
 __all__ = [
     "AdoptableJob",
@@ -25,18 +27,9 @@ __all__ = [
     "Connector",
     "ConnectorError",
     "DiagnosesStarts",
-    "Host",
-    "HostShare",
-    "JobReport",
-    "JobState",
-    "Launch",
-    "LaunchMode",
-    "Output",
     "StartDiagnosis",
     "StartVerdict",
-    "SubmitOutcomes",
     "SubmitsMany",
-    "submit_many",
 ]
 
 
@@ -53,206 +46,6 @@ class ConnectorError(SystemFault):
         super().__init__(message)
         self.transient = transient
         self.refused = refused
-
-
-@dataclass(frozen=True, slots=True)
-class HostShare:
-    """Part of a host: memory in MiB, cores, GPUs."""
-
-    memory: int = 0
-    cores: int = 0
-    gpus: int = 0
-
-    def __add__(self, other: HostShare) -> HostShare:
-        return HostShare(self.memory + other.memory, self.cores + other.cores, self.gpus + other.gpus)
-
-    def __sub__(self, other: HostShare) -> HostShare:
-        return HostShare(self.memory - other.memory, self.cores - other.cores, self.gpus - other.gpus)
-
-    def within(self, other: HostShare) -> bool:
-        """Return whether another share has as much of each."""
-        return self.memory <= other.memory and self.cores <= other.cores and self.gpus <= other.gpus
-
-
-@dataclass(frozen=True, slots=True)
-class Host:
-    """One place in a domain: a machine, a static slot.
-
-    Attributes:
-        name: the manager's own name for it, unique in the domain.
-        host_class: name of its resource model (HMCL); empty where the manager does not say, then configuration decides.
-        up: False while it is down, draining, off-line or absent.
-        reason: why it is not up, or the job that has it, for people.
-        claimed: True while a foreign job has it; nothing is pinned to it then. Where hosts are shared it only counts if
-            `others` is empty.
-        free_at: when the manager expects it to be free of that; None where it does not say.
-        memory: MiB that a job may have of it; None where the manager does not say, as for cores and GPUs.
-        cores: that a job may have of it.
-        gpus: that a job may have of it.
-        others: what foreign jobs hold of these; in a domain that shares its hosts the rest may be pinned. Said beside
-            `claimed`, which counts where hosts are not shared.
-    """
-
-    name: str
-    host_class: str = ""
-    up: bool = True
-    reason: str = ""
-    claimed: bool = False
-    free_at: float | None = None
-    memory: int | None = None
-    cores: int | None = None
-    gpus: int | None = None
-    others: HostShare = HostShare()
-
-    def offers(self, memory: int, cores: int, gpus: int) -> bool:
-        """Return whether a job may have so much of it, as far as is known."""
-        known = ((self.memory, memory), (self.cores, cores), (self.gpus, gpus))
-        return all(there is None or wanted <= there for there, wanted in known)
-
-
-class LaunchMode(StrEnum):
-    """How a task's command is launched on its hosts."""
-
-    EACH = "each"  # once on each host
-    ONCE = "once"  # on the first host; it finds the others
-    OPENMPI = "openmpi"  # by Open MPI's mpirun on the first host, which starts ranks on all
-    MPICH = "mpich"  # by MPICH's
-    INTEL = "intel"  # by Intel MPI's
-
-    @property
-    def once(self) -> bool:
-        """Return whether one process is started, on the first host."""
-        return self is not LaunchMode.EACH
-
-    def ranks(self, processes_per_host: int) -> int:
-        """Return how many ranks each host gets; 0 where no launcher of MPI says it, as programs start their own."""
-        return processes_per_host if self in (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL) else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """One attempt at a task with all that a connector needs to run it.
-
-    The command runs as `launch` says. Beside `environment` every process sees COSCHED_TASK, COSCHED_ATTEMPT,
-    COSCHED_RANK (0 … count-1), COSCHED_HOST_COUNT, COSCHED_HOSTS (names in rank order, joined by commas),
-    COSCHED_HOST_FILE (a file with these names, one in each line), COSCHED_HOST_CLASSES (one for each host, empty where
-    not known) and COSCHED_PARAMETER_<name>.
-
-    Attributes:
-        attempt: UUID, written durably before submission; travels in the native job.
-        task: identifier of the task.
-        name: a name for people; printable, checked by `cosched.connector.values`.
-        command: argument vector; passed to the operating system as it is, never through a shell.
-        hosts: the pinned hosts, in rank order; empty for a task that passes through and lets the manager choose.
-        count: number of processes; `len(hosts)` when pinned.
-        environment: additions to the job's environment.
-        directory: working directory of the job; empty for the attempt's own spool directory.
-        predicted: expected run time in seconds, where known. Never a kill time.
-        time_limit: seconds after which the manager may end the job; None for no limit.
-        prepare: argument vector that runs on each host before the command, in its directory and environment; where it
-            ends with another code than 0, the process ends with that code and the command does not run. Empty for none.
-        classes: classes of the hosts, in rank order; empty where not known.
-        parameters: parameters of the application.
-        owner: user whose task it is; empty where the daemon does not tell users apart.
-        native: the job in the manager's own words; its settings win over the connector's, and its script or program
-            runs in place of `command`. None for a task that cosched describes.
-        deadline: deadline of the task as it is submitted, epoch seconds, for the manager's own tools to show; None for
-            none.
-        application: its name, for the same.
-        launch: on each host, or once; `prepare` runs where the command does.
-        processes_per_host: ranks of a parallel program on each host.
-        stdin: file that the command reads as its standard input, absolute; empty for none.
-        memory: MiB that it needs on each host; 0: what the connector's settings say, as for cores and GPUs.
-        cores: that it needs on each host.
-        gpus: that it needs on each host.
-        shared: False: the job has its hosts for itself. True: it takes only `cores`, `memory` and `gpus` of each, which
-            say all that it may use, and other jobs run beside it. Cores are at least 1.
-        adopted: key of the job to let go, which a user submitted to the manager (`AdoptsJobs`); empty for others.
-    """
-
-    attempt: str
-    task: str
-    name: str
-    command: tuple[str, ...]
-    hosts: tuple[str, ...] = ()
-    count: int = 1
-    environment: Mapping[str, str] = field(default_factory=dict)
-    directory: str = ""
-    predicted: float | None = None
-    time_limit: float | None = None
-    prepare: tuple[str, ...] = ()
-    classes: tuple[str, ...] = ()
-    parameters: Mapping[str, float | str] = field(default_factory=dict)
-    owner: str = ""
-    native: NativeDescription | None = None
-    deadline: float | None = None
-    application: str = ""
-    launch: LaunchMode = LaunchMode.EACH
-    processes_per_host: int = 1
-    stdin: str = ""
-    memory: int = 0
-    cores: int = 0
-    gpus: int = 0
-    shared: bool = False
-    adopted: str = ""
-
-
-class JobState(StrEnum):
-    """State of an attempt's native job, in the manager's view."""
-
-    UNKNOWN = "unknown"  # absent, unreadable or a state we have no word for: never to be taken for done
-    QUEUED = "queued"
-    RUNNING = "running"  # all of its processes have started
-    HELD = "held"
-    COMPLETED = "completed"  # every process ended with exit code 0
-    FAILED = "failed"  # ended by itself with another code or a signal
-    REMOVED = "removed"  # cancelled, by us or by anybody: it does not run and never will
-    EVICTED = "evicted"  # its host was lost under it; the manager may or may not try again by itself
-
-    @property
-    def final(self) -> bool:
-        """True when the job does not run and never will again."""
-        return self in (JobState.COMPLETED, JobState.FAILED, JobState.REMOVED)
-
-
-@dataclass(frozen=True, slots=True)
-class JobReport:
-    """Report on an attempt's job at one moment; a later report replaces an earlier one.
-
-    Attributes:
-        attempt: the UUID.
-        state: see `JobState`.
-        job: native identifier, for people ("12.0", "4711"); empty where unknown.
-        started: when the last of its processes started; None before that.
-        finished: when the last of its processes ended; None before that.
-        exit_code: the first code that is not 0 in rank order, 128 + n for signal n; None before the end.
-        reason: the manager's words for hold, removal, eviction or failure.
-        hosts: the hosts that the manager chose, if it names them; empty for a pinned job.
-    """
-
-    attempt: str
-    state: JobState
-    job: str = ""
-    started: float | None = None
-    finished: float | None = None
-    exit_code: int | None = None
-    reason: str = ""
-    hosts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Part of a process's output.
-
-    Attributes:
-        data: the bytes.
-        offset: place of the first of them in the output.
-        size: size of the whole output up to now, bytes.
-    """
-
-    data: bytes
-    offset: int
-    size: int
 
 
 class Connector(Protocol):
@@ -502,51 +295,3 @@ class AdoptsJobs(Protocol):
     def remove(self, key: str, reason: str) -> None:
         """Remove a job from the queue, for a reason that its user is told."""
         ...
-
-
-class SubmitOutcomes(dict[str, "str | CoschedError"]):
-    """Answers by attempt's UUID: the job's identifier, or the error in its place."""
-
-    @contextmanager
-    def settle(self, attempts: Iterable[str]) -> Iterator[None]:
-        """Record an error raised meanwhile as the outcome of these attempts."""
-        try:
-            yield
-        except CoschedError as error:
-            self.update(dict.fromkeys(attempts, error))
-
-    def refused(self, attempt: str) -> bool:
-        """Return whether the manager refused the attempt for now, because it has too many jobs."""
-        outcome = self.get(attempt)
-        return isinstance(outcome, ConnectorError) and outcome.refused
-
-    def doubt_refusals(self, attempts: Iterable[str]) -> None:
-        """Make refusals of these attempts transient errors.
-
-        An earlier submission of them may still arrive.
-        """
-        for attempt in attempts:
-            if self.refused(attempt):
-                self[attempt] = ConnectorError(str(self[attempt]), transient=True)
-
-    def job(self, attempt: str) -> str:
-        """Return an attempt's job.
-
-        Raises:
-            CoschedError: it got none.
-        """
-        outcome = self[attempt]
-        if isinstance(outcome, CoschedError):
-            raise outcome
-        return outcome
-
-
-def submit_many(connector: Connector, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
-    """Hand launches over, together where the connector can; see `SubmitsMany.submit_many`."""
-    if isinstance(connector, SubmitsMany):
-        return connector.submit_many(launches)
-    outcomes = SubmitOutcomes()
-    for launch in launches:
-        with outcomes.settle([launch.attempt]):
-            outcomes[launch.attempt] = connector.submit(launch)
-    return outcomes

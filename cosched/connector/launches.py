@@ -9,7 +9,7 @@ import uuid
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector.interface import Launch, LaunchMode
+from cosched.connector.jobs import Launch, LaunchMode
 from cosched.connector.values import NativeDescription, SafeValue, check_native_description, safe
 from cosched.errors import UserError
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.errors import UserError
 from cosched.measurement.programs.watching import SHIM_VARIABLE, STARTED_LINE, watched_command
 
 if TYPE_CHECKING:
-    from cosched.connector.interface import Launch
+    from cosched.connector.jobs import Launch
 
 __all__ = ["OPENMPI_HOST_FILE", "command_lines", "launcher_environment", "process_count"]
 

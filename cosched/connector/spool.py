@@ -1,7 +1,7 @@
 """A connector's spool has folders for attempts, and fences for cancelled ones.
 
-A fence is believed where no job can write. Start at `AttemptFolders`; `prepared_command` writes what a process runs;
-`SpoolPruner` deletes old folders; `offline_hosts` reads which hosts an administrator took off.
+A fence is believed where no job can write. Start at `AttemptFolders`; `offline_hosts` reads which hosts an
+administrator took off.
 """
 
 from __future__ import annotations
@@ -9,61 +9,37 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shlex
 import shutil
 import stat
 import tempfile
-import time
 import uuid
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.connector.interface import ConnectorError, JobReport, JobState, Output
-from cosched.connector.launches import process_environment
-from cosched.connector.parallel import command_lines
+from cosched.connector.interface import ConnectorError
+from cosched.connector.jobs import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Iterator
 
-    from cosched.connector.interface import Launch
 
 __all__ = [
     "FENCED",
+    "FENCES",
     "AttemptFolders",
-    "SpoolPruner",
     "cancelled_before_submission",
-    "export_lines",
-    "host_file_lines",
+    "is_attempt_folder",
     "offline_hosts",
     "output_part",
-    "prepared_command",
-    "prune_spool",
     "read_job_file",
     "read_output",
     "spool_faults",
-    "with_preparation_failure",
     "write_durably",
 ]
 
 FENCED = 143  # exit code of a program that ends at SIGTERM
-_PREPARATION_FAILED = "unprepared"  # name of the mark that a failed preparation leaves, before its rank
-_PREPARED_COMMAND = """\
-{prepare}
-prepared=$?
-if [ "$prepared" -ne 0 ]; then
-    echo "cosched: the preparation ended with exit code $prepared" >&2
-    (echo "$prepared" > {mark}"$COSCHED_RANK") 2> /dev/null
-    exit "$prepared"
-fi
-{command}"""
-_HOST_FILE_LINES = """\
-export COSCHED_HOST_FILE={folder}/hosts."$COSCHED_RANK"
-(IFS=,; set -f; printf '%s\\n' $COSCHED_HOSTS > "$COSCHED_HOST_FILE")"""
-_FENCES = "fences"  # folder of the fences in the spool
+FENCES = "fences"  # folder of the fences in the spool
 _FORMER = "former"  # file in it: the attempts whose scripts look for a fence in their own folders
-_DAY = 86400.0
-_PRUNING_PERIOD = 3600.0  # seconds between two looks
 
 
 @contextlib.contextmanager
@@ -213,14 +189,14 @@ class AttemptFolders:
         if not self._is_ours(self.fence_file(attempt)):
             _write_file(self.fence_file(attempt), "", 0o644)
             os.utime(self.folder(attempt), follow_symlinks=False)  # who watches the folder looks again
-        _sync_folder(self.root / _FENCES)
+        _sync_folder(self.root / FENCES)
         if self._is_former(attempt) and not self._former_fence(attempt).exists():  # its script looks there
             _write_file(self._former_fence(attempt), "", 0o644)
             _sync_folder(self.folder(attempt))
 
     def fence_file(self, attempt: str) -> Path:
         """Return the file that exists once the attempt is cancelled; its script looks for it."""
-        return self.root / _FENCES / attempt
+        return self.root / FENCES / attempt
 
     def fenced(self, attempt: str) -> bool:
         """Return whether the attempt was cancelled."""
@@ -256,7 +232,7 @@ class AttemptFolders:
         """
         if self._formers is None:
             try:
-                self._formers = frozenset((self.root / _FENCES / _FORMER).read_text().split())
+                self._formers = frozenset((self.root / FENCES / _FORMER).read_text().split())
             except FileNotFoundError:  # nothing has been begun or fenced since
                 return True
         return attempt in self._formers
@@ -269,10 +245,10 @@ class AttemptFolders:
         Raises:
             ConnectorError: another user has put something there.
         """
-        fences = self.root / _FENCES
+        fences = self.root / FENCES
         if not os.path.lexists(fences):
             new = Path(tempfile.mkdtemp(prefix=".fences-", dir=self.root))
-            former = [entry.name for entry in self.root.iterdir() if _is_attempt_folder(entry.name)]
+            former = [entry.name for entry in self.root.iterdir() if is_attempt_folder(entry.name)]
             _write_file(new / _FORMER, "".join(f"{name}\n" for name in former), 0o644)
             new.chmod(stat.S_IMODE(self.root.stat().st_mode) & 0o711)
             with contextlib.suppress(OSError):  # another process has just made it
@@ -291,61 +267,6 @@ class AttemptFolders:
         except FileNotFoundError:
             return False
         return owner in (os.geteuid(), self.root.stat().st_uid)  # a file server may know our root by another name
-
-
-def prepared_command(launch: Launch, folder: str) -> str:
-    """Return the shell lines that run the launch's preparation, if any, then its command.
-
-    Args:
-        launch: the attempt.
-        folder: place for the mark of a preparation that fails, as a word of the shell's (quoted).
-
-    Raises:
-        UserError: the program's name begins with a dash.
-    """
-    if not launch.prepare:
-        return command_lines(launch)
-    return _PREPARED_COMMAND.format(
-        prepare=shlex.join(launch.prepare), command=command_lines(launch), mark=f"{folder}/{_PREPARATION_FAILED}."
-    )
-
-
-def with_preparation_failure(report: JobReport, folder: Path) -> JobReport:
-    """Return a failed attempt's report with the failed preparation as reason, where it was that.
-
-    Args:
-        report: report of the attempt.
-        folder: folder of the attempt; the mark is in it or in a folder of the process's own.
-    """
-    if report.state is not JobState.FAILED:
-        return report
-    marks = sorted([*folder.glob(f"{_PREPARATION_FAILED}.*"), *folder.glob(f"*/{_PREPARATION_FAILED}.*")])
-    if not marks:
-        return report
-    rank = marks[0].name.rpartition(".")[2]
-    return replace(report, reason=f"the preparation on rank {rank} ended with exit code {report.exit_code}")
-
-
-def export_lines(launch: Launch) -> str:
-    """Return the shell lines that set the launch's variables.
-
-    Without the rank of a process, and without hosts that the manager is still to choose.
-    """
-    left_out = ("COSCHED_RANK",) if launch.hosts else ("COSCHED_RANK", "COSCHED_HOSTS")
-    return "\n".join(
-        f"export {name}={shlex.quote(value)}"
-        for name, value in process_environment(launch).items()
-        if name not in left_out
-    )
-
-
-def host_file_lines(folder: str) -> str:
-    """Return the shell lines that write COSCHED_HOST_FILE from COSCHED_HOSTS, for the process of COSCHED_RANK.
-
-    Args:
-        folder: place for the file, as a word of the shell's (quoted).
-    """
-    return _HOST_FILE_LINES.format(folder=folder)
 
 
 def _write_file(file: Path, text: str, mode: int) -> None:
@@ -387,63 +308,6 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def prune_spool(spool: Path, before: float, live: Collection[str]) -> int:
-    """Delete the folders of attempts that have not changed for long; return their number.
-
-    Args:
-        spool: the folder of the attempts; a folder whose name is no UUID stays.
-        before: epoch seconds; a folder that changed later stays.
-        live: attempts that stay in any case.
-    """
-    deleted = 0
-    for folder in spool.iterdir():
-        if folder.name in live or not _is_attempt_folder(folder.name) or not folder.is_dir():
-            continue
-        if folder.stat().st_mtime < before:
-            shutil.rmtree(folder, ignore_errors=True)
-            deleted += 1
-    for fence in (spool / _FENCES).glob("*-*"):
-        if fence.name not in live and not (spool / fence.name).exists() and fence.lstat().st_mtime < before:
-            fence.unlink(missing_ok=True)
-    return deleted
-
-
-class SpoolPruner:
-    """Prunes a spool, once in a period.
-
-    Args:
-        spool: the folder of the attempts.
-        keep_days: days after its last change for which a folder is kept.
-        live: returns the attempts that still wait or run.
-    """
-
-    def __init__(self, spool: Path, keep_days: float, live: Callable[[], Collection[str]]) -> None:
-        self._spool = spool
-        self._keep = keep_days * _DAY
-        self._live = live
-        self._next = 0.0
-
-    def look(self) -> bool:
-        """Prune if it is time; return whether it was.
-
-        Raises:
-            ConnectorError: the manager does not answer.
-            OSError: the spool cannot be read.
-        """
-        if time.monotonic() < self._next or not self._spool.is_dir():
-            return False
-        self._next = time.monotonic() + _PRUNING_PERIOD
-        prune_spool(self._spool, time.time() - self._keep, self._live())
-        return True
-
-
-def _is_attempt_folder(name: str) -> bool:
-    try:
-        return str(uuid.UUID(name)) == name
-    except ValueError:
-        return False
-
-
 def offline_hosts(folder: Path) -> dict[str, str]:
     """Return the hosts that an administrator took off, with reasons.
 
@@ -459,3 +323,11 @@ def offline_hosts(folder: Path) -> dict[str, str]:
             text = marker.read_text(errors="replace").partition("\n")[0].strip()
         off[marker.name] = text or f"taken off: remove {marker} to give it back"
     return off
+
+
+def is_attempt_folder(name: str) -> bool:
+    """Return whether a name is a UUID, as the folders of attempts are named."""
+    try:
+        return str(uuid.UUID(name)) == name
+    except ValueError:
+        return False

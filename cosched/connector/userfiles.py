@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
-from cosched.connector.interface import HostShare
+from cosched.connector.hosts import HostShare
 from cosched.connector.registry import GROUP
 from cosched.errors import UserError
 

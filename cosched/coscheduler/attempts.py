@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
-from cosched.connector.interface import HostShare, JobReport, JobState
+from cosched.connector.hosts import HostShare
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
 from cosched.coscheduler.events import (
     AttemptAbsent,

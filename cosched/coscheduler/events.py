@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.connector.interface import Host, JobReport, StartDiagnosis
+    from cosched.connector.hosts import Host
+    from cosched.connector.interface import StartDiagnosis
+    from cosched.connector.jobs import JobReport
     from cosched.coscheduler.edits import TaskEdit
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.planning.task_plan import TaskPlan

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.task import TaskSpec, shared_values
 
@@ -144,7 +144,7 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
     Fields that are not named here are taken over as they are, where documents have them.
     """
     job = spec.native
-    travelling: dict[str, Any] = {
+    values: dict[str, Any] = {
         "owner": owner,
         "deadline": math.inf if spec.deadline is None else spec.deadline,
         "least": least,
@@ -160,7 +160,7 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
         "exclusive": spec.exclusive or None,
         **{name: getattr(spec, name) or None for name in _LATER_COUNTS},
     }
-    return TaskDocument(**(shared_values(spec, TaskDocument) | travelling))
+    return TaskDocument(**(shared_values(spec, TaskDocument) | values))
 
 
 def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:

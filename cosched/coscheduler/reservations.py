@@ -106,8 +106,8 @@ class Reservations:
                 first.setdefault(host, max(each.begin - time, 0.0))
         return first
 
-    def absences(self, hosts: Sequence[str], time: float) -> list[Unavailability]:
-        """Return the live reservations as absences of these hosts, in seconds from `time`.
+    def unavailability(self, hosts: Sequence[str], time: float) -> list[Unavailability]:
+        """Return the live reservations as unavailability of these hosts, in seconds from `time`.
 
         Overlapping ones are not merged yet.
         """
@@ -127,22 +127,22 @@ class Reservations:
 
 def with_reservations(problem: Problem, reservations: Reservations, time: float) -> Problem:
     """Return a problem with the origin `time` and the reservations to plan around."""
-    absences = reservations.absences(problem.hosts, time)
-    if not absences:
+    unavailability = reservations.unavailability(problem.hosts, time)
+    if not unavailability:
         return problem
-    free, later = normalised_availability(problem.free, absences)
-    return replace(problem, free=free, absences=later)
+    free, later = normalised_availability(problem.free, unavailability)
+    return replace(problem, free=free, unavailability=later)
 
 
 def without_distant_reservations(problem: Problem, *plans: Plan) -> Problem:
-    """Return the problem without absences where they all begin when these plans have ended.
+    """Return the problem without unavailability where all of it begins when these plans have ended.
 
-    Most reservations are far ahead, and what has no absences is decoded ten times quicker.
+    Most reservations are far ahead, and a problem whose hosts stay is decoded ten times quicker.
     """
-    if not problem.absences:
+    if not problem.unavailability:
         return problem
-    without = replace(problem, absences=())
-    first = min(absence.begin for absence in problem.absences)
+    without = replace(problem, unavailability=())
+    first = min(period.begin for period in problem.unavailability)
     for plan in plans:
         ends = spans(without, plan)[1]
         if max((ends[task] for task in plan.order.tolist()), default=0.0) > first:

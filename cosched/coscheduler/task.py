@@ -10,7 +10,8 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from cosched.connector.interface import HostShare, LaunchMode
+from cosched.connector.hosts import HostShare
+from cosched.connector.jobs import LaunchMode
 from cosched.prediction.run_features import command_features
 
 if TYPE_CHECKING:

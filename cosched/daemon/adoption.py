@@ -18,7 +18,7 @@ from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
 from cosched.api.runtimes import parse_runtime
 from cosched.api.times import parse_duration
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.connector.spool import write_durably
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.edits import TaskEdit
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from cosched.app.core_access import CoreClient
     from cosched.app.submission.submissions import SubmissionService
-    from cosched.connector.interface import AdoptableJob, AdoptsJobs, JobReport
+    from cosched.connector.interface import AdoptableJob, AdoptsJobs
+    from cosched.connector.jobs import JobReport
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Attempt, Task
 

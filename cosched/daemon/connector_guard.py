@@ -8,20 +8,16 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.connector.interface import (
-    AdoptsJobs,
-    CallsBack,
-    ConnectorError,
-    DiagnosesStarts,
-    StartDiagnosis,
-    submit_many,
-)
+from cosched.connector.interface import AdoptsJobs, CallsBack, ConnectorError, DiagnosesStarts, StartDiagnosis
+from cosched.connector.submission import submit_many
 from cosched.errors import CoschedError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cosched.connector.interface import Connector, Host, JobReport, Launch, Output
+    from cosched.connector.hosts import Host
+    from cosched.connector.interface import Connector
+    from cosched.connector.jobs import JobReport, Launch, Output
 
 __all__ = ["GuardedConnector"]
 

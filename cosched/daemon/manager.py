@@ -7,8 +7,6 @@ Where many attempts are looked for, one question asks for all.
 from __future__ import annotations
 
 import contextlib
-import heapq
-import itertools
 import threading
 import time
 from collections import deque
@@ -18,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from cosched.connector.interface import ConnectorError, JobState, Launch
+from cosched.connector.interface import ConnectorError
+from cosched.connector.jobs import JobState, Launch
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptBegun,
@@ -31,17 +30,21 @@ from cosched.coscheduler.events import (
     SubmitFailed,
 )
 from cosched.coscheduler.task import shared_values
+from cosched.daemon.action_queue import ActionQueue
+from cosched.daemon.attempt_lookups import AttemptLookups
 from cosched.daemon.connector_guard import GuardedConnector
 from cosched.errors import CoschedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cosched.connector.interface import AdoptsJobs, Connector, Host, JobReport, Output
+    from cosched.connector.hosts import Host
+    from cosched.connector.interface import AdoptsJobs, Connector
+    from cosched.connector.jobs import Output
     from cosched.coscheduler.task import Attempt, Task
     from cosched.daemon.clock import Clock
 
-__all__ = ["ActionQueue", "AttemptLookups", "ManagerTimes", "ResourceManager"]
+__all__ = ["ManagerTimes", "ResourceManager"]
 
 _log = structlog.get_logger("cosched.manager")
 
@@ -50,53 +53,6 @@ _UNREACHABLE_AGAIN = 2.0  # seconds between tries where the manager does not ans
 _SPARED = 10.0  # seconds within which the core has taken the answer that an attempt has begun
 _AT_ONCE = 200  # attempts that are submitted together at most: nothing else can be done meanwhile
 _LISTEN = 1.0  # seconds that one call for events may wait
-_BULK_FROM = 10  # attempts from which on all are asked for together
-_ANSWER_HOLDS = 5.0  # seconds for which an answer holds
-
-
-class AttemptLookups:
-    """Finds attempts, many by one question; used by one thread.
-
-    A manager with ten thousand jobs takes as long to list one of them as to list all.
-
-    Args:
-        connector: the domain's resource manager.
-        pending: returns the UUIDs of all attempts that are looked for now.
-    """
-
-    def __init__(self, connector: GuardedConnector, pending: Callable[[], Sequence[str]]) -> None:
-        self._connector = connector
-        self._pending = pending
-        self._known: dict[str, JobReport | None] = {}  # of the last question for all, those not yet told
-        self._until = 0.0
-
-    def find(self, uuid: str) -> JobReport | None:
-        """Return a report on an attempt; None where the manager does not know it.
-
-        Raises:
-            CoschedError: the manager does not answer.
-        """
-        if uuid not in self._known or time.monotonic() > self._until:
-            self._ask()
-        # What `status` does not know may be absent, or in a state without a meaning: `find` tells these apart.
-        return self._known.pop(uuid, None) or self._connector.find(uuid)
-
-    def forget(self, uuid: str) -> None:
-        """Forget an attempt's reports: a command for it has just been sent."""
-        if uuid in self._known:
-            self._known[uuid] = None
-
-    def _ask(self) -> None:
-        self._known = {}
-        pending = self._pending()
-        if len(pending) < _BULK_FROM:
-            return
-        reports = {report.attempt: report for report in self._connector.status(pending)}
-        self._known = {
-            uuid: report if (report := reports.get(uuid)) and report.state is not JobState.UNKNOWN else None
-            for uuid in pending
-        }
-        self._until = time.monotonic() + _ANSWER_HOLDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,59 +364,6 @@ class ResourceManager:
         if self._warned.get(verb) != str(error):
             self._warned[verb] = str(error)
             _log.warning(verb, fault=str(error))
-
-
-class ActionQueue:
-    """Callables run one after the other on one thread, some of them later."""
-
-    def __init__(self) -> None:
-        self._due: list[tuple[float, int, Callable[[], None]]] = []
-        self._turn = itertools.count()
-        self._changed = threading.Condition()
-        self._stopped = False
-
-    def put(self, action: Callable[[], None], delay: float = 0.0) -> None:
-        """Add an action, to be run after `delay` seconds at the earliest."""
-        with self._changed:
-            heapq.heappush(self._due, (time.monotonic() + delay if delay else 0.0, next(self._turn), action))
-            self._changed.notify()
-
-    def stop(self) -> None:
-        """Run no further action."""
-        with self._changed:
-            self._stopped = True
-            self._changed.notify()
-
-    def run(self) -> None:
-        """Run actions as they fall due, until `stop`."""
-        while (action := self._next()) is not None:
-            try:
-                action()
-            except Exception:  # the next actions are others'
-                _log.exception("cosched made a mistake with an action and goes on")
-
-    def due(self) -> bool:
-        """Return whether an action could run now."""
-        with self._changed:
-            return bool(self._due) and self._due[0][0] <= time.monotonic()
-
-    def run_next(self) -> None:
-        """Wait for one action and run it.
-
-        A caller without threads of its own runs the steps singly.
-        """
-        action = self._next()
-        if action is not None:
-            action()
-
-    def _next(self) -> Callable[[], None] | None:
-        with self._changed:
-            while not self._stopped:
-                wait = self._due[0][0] - time.monotonic() if self._due else None
-                if wait is not None and wait <= 0:
-                    return heapq.heappop(self._due)[2]
-                self._changed.wait(wait)
-            return None
 
 
 def _launch(attempt: Attempt, task: Task, classes: Mapping[str, str]) -> Launch:

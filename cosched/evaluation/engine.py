@@ -11,7 +11,7 @@ import numpy as np
 from cosched.errors import UserError
 from cosched.evaluation.application import checked_parameters
 from cosched.evaluation.budget import DEFAULT_STEPS, Budget, CountError, LanesDifferError, TooManyStepsError
-from cosched.evaluation.clocks.breakdown import account
+from cosched.evaluation.clocks.breakdown import evaluation_of
 from cosched.evaluation.clocks.breakdown import trace as trace_of
 from cosched.evaluation.clocks.clocks import Clocks, timed_segments
 from cosched.evaluation.clocks.deadlock import deadlock
@@ -107,14 +107,14 @@ def _side_by_side(
         if not group:
             continue
         try:
-            ready, course = _together(application, hardware, [hosts[index] for index in group], given, Budget(steps))
+            ready, clocks = _together(application, hardware, [hosts[index] for index in group], given, Budget(steps))
         except TooManyStepsError:
             halves = group[: len(group) // 2], group[len(group) // 2 :]
             waiting += halves if len(group) > 1 else ()
         except (LanesDifferError, UnmatchedError):
             break
         else:
-            times = zip(ready, (course.latest / 1e6).tolist(), strict=True)
+            times = zip(ready, (clocks.latest / 1e6).tolist(), strict=True)
             done.update((group[place], value) for place, value in times if math.isfinite(value))
     return done
 
@@ -131,7 +131,7 @@ def _together(
     """Evaluate the application on many host counts at once, with loop turns side by side.
 
     Returns:
-        Which of the numbers of hosts these are, by index, and the course of all of them.
+        Which of the numbers of hosts these are, by index, and the clocks of all of them.
 
     Raises:
         LanesDifferError: it is not for that, or covers none of the numbers for all that is known before `init`.
@@ -179,25 +179,25 @@ def _alone(
             one_by_one(application, compiled_application(application, kind), int(whole.processors[0]), given, budget)
             for kind in whole.classes
         ]
-        course = _carried_out(application, whole, merge_classes(programs, whole.kind), budget, remember=remember)
+        clocks = _carried_out(application, whole, merge_classes(programs, whole.kind), budget, remember=remember)
     except UnmatchedError as unmatched:
         raise on_hosts(deadlock(unmatched.steps, sites(application.root).all), count) from None
     except ModelError as fault:
         raise on_hosts(fault, count) from None
-    if not math.isfinite(course.latest[0]):
+    if not math.isfinite(clocks.latest[0]):
         raise UserError(f"the predicted time with hosts = {count} is not finite: some time in the model is too large")
-    return course
+    return clocks
 
 
 def _carried_out(
     application: Application, where: Layout, segments: Sequence[Steps], budget: Budget, *, remember: bool = False
 ) -> Clocks:
     places_ = sites(application.root).all
-    course = Clocks(where.processors, budget, places_, remember=remember)
+    clocks = Clocks(where.processors, budget, places_, remember=remember)
     with np.errstate(all="ignore"):  # what is not finite is looked for
         for plan in timed_segments(segments, Prices(where, places_), int(where.processors.sum())):
-            course.go(plan)
-    return course
+            clocks.go(plan)
+    return clocks
 
 
 def evaluate(
@@ -226,11 +226,11 @@ def evaluate(
     given, budget, known = checked_parameters(application, parameters or {}), Budget(steps), sites(application.root).all
     hardware = application.on_its_processors(hardware)
     try:
-        _, course = _together(application, hardware, [hosts], given, budget, remember=True)
-        together = math.isfinite(course.latest[0])
+        _, clocks = _together(application, hardware, [hosts], given, budget, remember=True)
+        together = math.isfinite(clocks.latest[0])
     except (LanesDifferError, UnmatchedError):
         together = False
     if not together:
-        course = _alone(application, hardware, hosts, given, budget, remember=True)
-    events = trace_of(course, known, budget) if trace else ()
-    return account(course, Prices(layout(hardware, [hosts]), known), known, events)
+        clocks = _alone(application, hardware, hosts, given, budget, remember=True)
+    events = trace_of(clocks, known, budget) if trace else ()
+    return evaluation_of(clocks, Prices(layout(hardware, [hosts]), known), known, events)

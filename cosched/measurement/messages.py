@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cosched.measurement.samples import Samples
-    from cosched.measurement.segments import Line
+    from cosched.measurement.segments import CostLine
 
 __all__ = ["MESSAGE_SIZES", "MessageCosts", "message_costs"]
 
@@ -38,7 +38,7 @@ class MessageCosts:
         receive: the receiver's.
     """
 
-    parts: dict[str, tuple[Line, Line]]
+    parts: dict[str, tuple[CostLine, CostLine]]
     worst: float
     sizes: int
     points: tuple[tuple[int, float], ...]
@@ -78,10 +78,10 @@ def message_costs(samples: Samples, kind: str) -> MessageCosts:
     )
 
 
-def _pair(lines: Sequence[Line]) -> tuple[Line, Line]:
+def _pair(lines: Sequence[CostLine]) -> tuple[CostLine, CostLine]:
     return lines[0], lines[-1]
 
 
-def _cost(lines: tuple[Line, Line], size: float) -> float:
+def _cost(lines: tuple[CostLine, CostLine], size: float) -> float:
     line = lines[0] if size <= lines[0].upto else lines[1]
     return line.base + line.a_byte * size

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Fit = Callable[[int, int], tuple[float, float]]
 
-__all__ = ["Line", "chosen_points", "fitted_lines", "flat_steps"]
+__all__ = ["CostLine", "chosen_points", "fitted_lines", "flat_steps"]
 
 _FEWEST = 3  # points of a line
 _CLOSE, _MOST_POINTS = 0.03, 16  # of lines between points: how far off at most, and how many
@@ -26,7 +26,7 @@ _GAIN = 0.8  # another step must leave at most so much of the error
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CostLine:
     """Costs of the sizes up to one, the last line's without end.
 
     Attributes:
@@ -40,7 +40,7 @@ class Line:
     a_byte: float
 
 
-def fitted_lines(sizes: Sequence[float], costs: Sequence[float], scale: Sequence[float], count: int) -> list[Line]:
+def fitted_lines(sizes: Sequence[float], costs: Sequence[float], scale: Sequence[float], count: int) -> list[CostLine]:
     """Return `count` lines through costs, or fewer where there are too few points.
 
     No line falls with the size, and none is less than nothing.
@@ -65,7 +65,7 @@ def fitted_lines(sizes: Sequence[float], costs: Sequence[float], scale: Sequence
     ends = _best_ends(len(x), min(count, max(len(x) // _FEWEST, 1)), _FEWEST, error)
     begins = [0, *ends[:-1]]
     lines = [(float(x[end - 1]), *fit(begin, end)) for begin, end in zip(begins, ends, strict=True)]
-    return [Line(*line) for line in lines]
+    return [CostLine(*line) for line in lines]
 
 
 def flat_steps(values: Sequence[float], most: int) -> list[tuple[int, float]]:

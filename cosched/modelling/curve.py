@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Curve", "correction_curve"]
+__all__ = ["CorrectionCurve", "correction_curve"]
 
 MOST_KNOTS = 12
 _MOST_RUNS = 24  # evenly from all; more teach so few knots little
@@ -26,7 +26,7 @@ _SHORTEST = 1e-300  # microseconds; of nothing there is no logarithm
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class CorrectionCurve:
     """The logarithm of a factor, linear between knots and level beyond them.
 
     Attributes:
@@ -55,7 +55,7 @@ class Curve:
         return f"exp({number(self.start)}{''.join(bends)})"
 
 
-def correction_curve(stated: Floats, measured: Floats) -> Curve | None:
+def correction_curve(stated: Floats, measured: Floats) -> CorrectionCurve | None:
     """Return the curve that a history of runs has learnt; None for fewer than 4 different times.
 
     Args:
@@ -78,4 +78,4 @@ def correction_curve(stated: Floats, measured: Floats) -> Curve | None:
         factors.append(float(np.log(median[0] / seconds)))
     rises = np.diff(factors) / np.diff(logs)
     slopes = [float(number(value)) for value in np.diff([0.0, *rises.tolist(), 0.0]).tolist()]
-    return Curve(tuple(float(number(log)) for log in logs.tolist()), float(number(factors[0])), tuple(slopes))
+    return CorrectionCurve(tuple(float(number(log)) for log in logs.tolist()), float(number(factors[0])), tuple(slopes))

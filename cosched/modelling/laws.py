@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.modelling.curve import Curve, correction_curve
+from cosched.modelling.curve import CorrectionCurve, correction_curve
 from cosched.modelling.formula_search import (
     MOST_TERMS,
     best_formulas,
@@ -47,7 +47,7 @@ class Law:
     """A formula of the run time in seconds, and a curve that corrects it."""
 
     formula: Formula
-    curve: Curve | None = None
+    curve: CorrectionCurve | None = None
 
     def at(self, points: Points) -> Floats:
         """Return seconds at points."""

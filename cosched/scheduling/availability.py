@@ -30,19 +30,19 @@ class Unavailability(NamedTuple):
 
 
 def normalised_availability(
-    free: NDArray[np.float64], absences: Iterable[Unavailability]
+    free: NDArray[np.float64], unavailability: Iterable[Unavailability]
 ) -> tuple[NDArray[np.float64], tuple[Unavailability, ...]]:
-    """Return when each host becomes free, and its later absences.
+    """Return when each host becomes free, and its later unavailability.
 
-    Absences that overlap or touch become one; those that begin before a host is free put that off.
+    Periods that overlap or touch become one; those that begin before a host is free put that off.
 
     Args:
         free: (N,) when each host's running task ends.
-        absences: absences in any order.
+        unavailability: periods in any order.
     """
     later = free.copy()
     kept: list[Unavailability] = []
-    for host, begin, end in sorted(absences):
+    for host, begin, end in sorted(unavailability):
         if begin <= later[host]:
             later[host] = max(later[host], end)
         elif kept and kept[-1].host == host and begin <= kept[-1].end:
@@ -54,7 +54,7 @@ def normalised_availability(
 
 def time_to_offer(
     free: NDArray[np.float64],
-    absences: Iterable[Unavailability],
+    unavailability: Iterable[Unavailability],
     area: float,
     prices: NDArray[np.float64] | None = None,
 ) -> float:
@@ -62,17 +62,17 @@ def time_to_offer(
 
     Args:
         free: (N,) when each host becomes free.
-        absences: after that, as of `normalised_availability`.
+        unavailability: after that, as of `normalised_availability`.
         area: work in host-seconds.
         prices: (N,) what a second of each host counts, above 0; 1 unless given.
     """
-    absences, prices = tuple(absences), np.ones(len(free)) if prices is None else prices
-    if not absences:
+    unavailability, prices = tuple(unavailability), np.ones(len(free)) if prices is None else prices
+    if not unavailability:
         ascending = np.argsort(free)
         missing = np.cumsum(prices[ascending] * free[ascending])
         return float(((area + missing) / np.cumsum(prices[ascending])).min())
     changes = [(time, price) for time, price in zip(free.tolist(), prices.tolist(), strict=True)]
-    for host, begin, end in absences:
+    for host, begin, end in unavailability:
         changes += [(begin, -float(prices[host])), (end, float(prices[host]))]
     nothing = 1e-9 * float(prices.min())  # what is left of prices that were added and taken away again
     offered, rate, before = 0.0, 0.0, 0.0

@@ -94,7 +94,7 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
         cheapest = areas.min(axis=2).T
         prices = machine_prices(cheapest / sizes)[0] / sizes
         cost = float((cheapest * prices).min(axis=1).sum())
-        return max(lower, time_to_offer(problem.free, problem.absences, cost, prices[host_class]))
+        return max(lower, time_to_offer(problem.free, problem.unavailability, cost, prices[host_class]))
     ends = _earliest_end(problem, _ready(problem, best), np.maximum(seconds, best))
     alone = np.where(np.arange(seconds.shape[2]) < sizes[:, None, None], areas, np.inf)
     bound = lower
@@ -205,7 +205,9 @@ def _area(
 
     def fill(index: int) -> float:
         cheapest = np.where(earliest_end <= steps[index], areas, np.inf).min(axis=1)
-        return max(float(steps[index]), time_to_offer(problem.free, problem.absences, float(cheapest.sum()), prices))
+        return max(
+            float(steps[index]), time_to_offer(problem.free, problem.unavailability, float(cheapest.sum()), prices)
+        )
 
     # Needed area falls and offered area grows with w, so "w is enough" flips once: bisect for the first step that is.
     low, high = 0, len(steps) - 1
@@ -223,6 +225,6 @@ def _late_area(problem: Problem, cheapest: NDArray[np.float64], prices: NDArray[
     best = 0.0
     for release in np.unique(problem.release[problem.release > 0]):
         late = float(cheapest[problem.release >= release].sum())
-        free, absences = normalised_availability(np.maximum(problem.free, release), problem.absences)
-        best = max(best, time_to_offer(free, absences, late, prices))
+        free, unavailability = normalised_availability(np.maximum(problem.free, release), problem.unavailability)
+        best = max(best, time_to_offer(free, unavailability, late, prices))
     return best

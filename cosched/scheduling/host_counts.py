@@ -109,7 +109,7 @@ def best_seconds(problem: Problem) -> NDArray[np.float64]:
 def staying_hosts(problem: Problem) -> NDArray[np.bool_]:
     """Return (N,): which hosts stay or come back."""
     staying = np.isfinite(problem.free)
-    staying[[absence.host for absence in problem.absences if absence.end == np.inf]] = False
+    staying[[period.host for period in problem.unavailability if period.end == np.inf]] = False
     return staying
 
 
@@ -176,14 +176,14 @@ def class_base(problem: Problem) -> int:
 
 
 def encoded_choices(problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the widths that are worth using for each task.
+    """Return the choices that are worth using for each task.
 
-    A width is a host count; on several classes it may name the class whose hosts alone are taken, as count +
+    A choice is a host count; on several classes it may name the class whose hosts alone are taken, as count +
     `class_base` * (class + 1). Of these the counts stay that are faster than every smaller one in their class.
 
     Returns:
-        The widths of all tasks, and (m+1,) where each task's begin: those of j are widths[first[j]:first[j+1]],
-        ascending.
+        The choices of all tasks, and (m+1,) where each task's begin: those of j are
+        choices[first[j]:first[j+1]], ascending.
     """
     problem, base = narrowed(problem), class_base(problem)
     tables = [useful_counts(problem)]

@@ -66,11 +66,11 @@ def _portions(problem: Problem, packing: Packing, resource: int) -> tuple[Proble
         portions.append((host, max(until, float(problem.free[host])), float(taken[resource])))
     portions += [(host, float(problem.free[host]), had) for host, had in enumerate(left.tolist())]
     portions = [portion for portion in portions if portion[2] > 0]
-    absences = [
-        Unavailability(number, absence.begin, absence.end)
+    unavailability = [
+        Unavailability(number, period.begin, period.end)
         for number, (host, _, _) in enumerate(portions)
-        for absence in problem.absences
-        if absence.host == host
+        for period in problem.unavailability
+        if period.host == host
     ]
-    free, away = normalised_availability(np.array([portion[1] for portion in portions]), absences)
-    return replace(problem, free=free, absences=away), np.array([portion[2] for portion in portions])
+    free, away = normalised_availability(np.array([portion[1] for portion in portions]), unavailability)
+    return replace(problem, free=free, unavailability=away), np.array([portion[2] for portion in portions])

@@ -49,7 +49,7 @@ class Problem:
         release: (m,) float64, earliest start; 0 for none.
         deadline: (m,) float64; infinite for none.
         depends_on: for each task the indices of the tasks that must end before it starts; may be empty where none must.
-        absences: when hosts are not there, after they have become free: ascending by host, then time, without overlap
+        unavailability: when hosts are away after they have become free: ascending by host, then time, no overlap
             (see `availability.normalised_availability`). Only counts are used that the hosts which stay or come back
             suffice for.
         weight: (m,) float64 above 0, how much lateness and a missed deadline count; None: 1 for each task.
@@ -67,7 +67,7 @@ class Problem:
     release: NDArray[np.float64]
     deadline: NDArray[np.float64]
     depends_on: tuple[tuple[int, ...], ...] = ()
-    absences: tuple[Unavailability, ...] = ()
+    unavailability: tuple[Unavailability, ...] = ()
     weight: NDArray[np.float64] | None = None
     turns: Turns | None = None
     packing: Packing | None = None

@@ -69,17 +69,17 @@ def check_schedule(problem: Problem, schedule: Schedule) -> list[str]:
         return faults
     by_task = {item.task: item for item in schedule.assignments}
     away: dict[int, list[Unavailability]] = defaultdict(list)
-    for absence in problem.absences:
-        away[absence.host].append(absence)
+    for period in problem.unavailability:
+        away[period.host].append(period)
     for index, task in enumerate(problem.tasks):
         item = by_task[task]
         taken = [hosts[name] for name in item.hosts]
         faults += [*_time_faults(problem, index, item, taken), *_start_faults(problem, index, by_task, taken)]
         faults += [
-            f"{task} runs on {problem.hosts[host]}, which is not there from {absence.begin} to {absence.end} s"
+            f"{task} runs on {problem.hosts[host]}, which is not there from {period.begin} to {period.end} s"
             for host in taken
-            for absence in away.get(host, ())
-            if item.start < absence.end and absence.begin < item.end
+            for period in away.get(host, ())
+            if item.start < period.end and period.begin < item.end
         ]
     packing = problem.packing
     return faults + (_overlaps(schedule) if packing is None else _overfilled(problem, packing, schedule))

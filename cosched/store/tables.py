@@ -23,7 +23,7 @@ from sqlalchemy import (
     true,
 )
 
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.handovers import GuestState, HandoverState
 from cosched.coscheduler.sharing.shares import ShareKind
 from cosched.coscheduler.task import AttemptState, TaskState

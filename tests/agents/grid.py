@@ -26,7 +26,8 @@ from cosched.agents import (
 )
 from cosched.agents.events import LetterFailed
 from cosched.agents.protocol.letters import Commit, Request
-from cosched.connector.interface import Host, JobReport, JobState
+from cosched.connector.hosts import Host
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, Changes, DispatchAttempt, LocateAttempt, Outcome
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.transport import tls
 from cosched.agents.transport.allow_list import PeerEntry
-from cosched.connector.interface import Output
+from cosched.connector.jobs import Output
 from cosched.errors import UserError
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from cosched.agents.agent_settings import AdvertisingSettings
 from cosched.agents.letter_sequence import LetterSequence
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
 from cosched.agents.protocol.letters import Advertisement, Inquiry
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings

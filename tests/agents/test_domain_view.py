@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from cosched.agents.domain_view import DomainView
 from cosched.agents.protocol.advertisement import AvailabilityStep
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted

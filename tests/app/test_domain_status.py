@@ -11,7 +11,8 @@ import pytest
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
 from cosched.app.domain_status import TaskCounts
-from cosched.connector.interface import Host, JobReport, JobState
+from cosched.connector.hosts import Host
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported
 from cosched.coscheduler.task import TaskState
 from cosched.store.database import StoreFault

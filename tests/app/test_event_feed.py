@@ -7,7 +7,7 @@ import pytest
 
 from cosched.api.problems import QuotaError
 from cosched.app.event_feed import EventFeed, FeedEvent, feed_events
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved, Tick
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation

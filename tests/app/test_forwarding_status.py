@@ -7,7 +7,7 @@ import pytest
 
 from cosched.agents import Agent, AgentSettings, Broker, DomainView, Peer, PeersChanged, UserFiguresKnowledge
 from cosched.app.forwarding_status import explain_forwarding, forwarding_obstacle
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings

@@ -12,7 +12,7 @@ from cosched import resources
 from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge, model_digest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.validation import TaskValidator
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.handovers import DocumentParameter, ModelBundle, ModelBundleFile, TaskDocument
 from cosched.errors import UserError

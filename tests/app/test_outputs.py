@@ -7,7 +7,7 @@ import pytest
 from cosched.agents.transport.remote_output import OutputQuery
 from cosched.api.problems import NotFoundError
 from cosched.app.outputs import TaskOutputs
-from cosched.connector.interface import Output
+from cosched.connector.jobs import Output
 from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverState, TaskDocument
 from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.store import Store

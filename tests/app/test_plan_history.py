@@ -6,7 +6,7 @@ import pytest
 
 from cosched.app import plan_history
 from cosched.app.plan_history import PlanHistory
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, Restored, SavedState, ScheduleImproved, TaskSubmitted, Tick

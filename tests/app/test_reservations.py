@@ -9,7 +9,7 @@ from cosched.access.principals import ForbiddenError
 from cosched.api.documents import ReservationRequest, TaskRequest
 from cosched.api.problems import NotFoundError
 from cosched.app.reservations import MOST_RESERVATIONS, new_reservation
-from cosched.connector.interface import JobReport, JobState
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, JobReported
 from cosched.errors import UserError
 from tests.daemon.makers import daemon

@@ -23,7 +23,8 @@ from cosched.app.views import (
     task_detail,
     task_view,
 )
-from cosched.connector.interface import Host, JobReport, JobState
+from cosched.connector.hosts import Host
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings

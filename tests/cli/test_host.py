@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.cli.main import run
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.events import HostsObserved
 from tests.daemon.makers import serving
 

@@ -17,7 +17,7 @@ from cosched.api.documents import (
     TokenRequest,
 )
 from cosched.client import Client
-from cosched.connector.interface import JobReport, JobState
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, JobReported
 from cosched.errors import SystemFault, UserError
 from tests.daemon.makers import Daemon, serving

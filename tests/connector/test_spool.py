@@ -12,15 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosched.connector import ConnectorError, Output
-from cosched.connector.spool import (
-    AttemptFolders,
-    SpoolPruner,
-    offline_hosts,
-    output_part,
-    prune_spool,
-    read_job_file,
-    read_output,
-)
+from cosched.connector.spool import AttemptFolders, offline_hosts, output_part, read_job_file, read_output
+from cosched.connector.spool_pruning import prune_spool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,29 +161,3 @@ def test_a_link_a_pipe_or_nothing_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("soft", "hard", "pipe", "absent"):
         assert read_output(tmp_path / name, 0, 10) is None
-
-
-def test_only_old_folders_of_attempts_that_do_not_live_go(tmp_path: Path) -> None:
-    old, young, live = (str(uuid.uuid4()) for _ in range(3))
-    for name in (old, young, live, "work"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "out.0").write_text("x")
-    (tmp_path / "events.log").touch()
-    for name in (old, live, "work", "events.log"):
-        os.utime(tmp_path / name, (1000.0, 1000.0))
-    assert prune_spool(tmp_path, 2000.0, {live}) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([young, live, "work", "events.log"])
-
-
-def test_the_manager_is_asked_only_when_it_is_time(tmp_path: Path) -> None:
-    asked = []
-
-    def live() -> set[str]:
-        asked.append(1)
-        return set()
-
-    assert not SpoolPruner(tmp_path / "none", 1.0, live).look()
-    pruning = SpoolPruner(tmp_path, 1.0, live)
-    assert pruning.look()
-    assert not pruning.look()
-    assert len(asked) == 1

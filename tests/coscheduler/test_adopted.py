@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import CancelAttempt, LocateAttempt
 from cosched.coscheduler.events import (
     AdoptedJobGone,

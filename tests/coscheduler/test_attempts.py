@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import AttemptMissing, HostsObserved, Restored, SavedState, SubmitFailed
 from cosched.coscheduler.task import AttemptState, TaskState
 from tests.coscheduler.makers import a_core, a_task, cancelled, dispatched, hosts, located, report, start, submit

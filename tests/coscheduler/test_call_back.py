@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import CancelAttempt, LocateAttempt
 from cosched.coscheduler.events import AttemptBegun, AttemptSubmitted, CancelRequested, HostsObserved, Tick
 from cosched.coscheduler.task import TaskState

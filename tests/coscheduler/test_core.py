@@ -14,7 +14,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cosched.connector.interface import Host, JobReport, JobState, StartDiagnosis, StartVerdict
+from cosched.connector.hosts import Host
+from cosched.connector.interface import StartDiagnosis, StartVerdict
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DiagnoseAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
@@ -664,7 +666,7 @@ def test_a_reservation_is_written_down_once_and_searched_around() -> None:
     submit(core, a_task(1, [10.0]))
     snapshot = core.planning_view.snapshot(0.0)
     assert snapshot is not None
-    assert [tuple(absence) for absence in snapshot[0].absences] == [(0, 5.0, 20.0)]
+    assert [tuple(period) for period in snapshot[0].unavailability] == [(0, 5.0, 20.0)]
 
 
 def test_a_task_that_runs_into_a_reservation_is_left_to_run_and_its_host_is_kept_after_it() -> None:
@@ -691,12 +693,12 @@ def test_a_reservation_far_ahead_does_not_make_planning_slow() -> None:
     reserve(core, 1, 50.0, 60.0)
     snapshot = core.planning_view.snapshot(0.0)
     assert snapshot is not None
-    assert snapshot[0].absences == ()
+    assert snapshot[0].unavailability == ()
     submit(core, a_task(2, [45.0]))
     submit(core, a_task(3, [45.0]))
     snapshot = core.planning_view.snapshot(0.0)
     assert snapshot is not None
-    assert len(snapshot[0].absences) == 1
+    assert len(snapshot[0].unavailability) == 1
 
 
 def test_attempts_of_another_database_have_other_names() -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import CancelRequested, HostsObserved, TaskForwarded, Tick
 from cosched.coscheduler.explain import explain

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import HostsReserved, ScheduleImproved, SubmitFailed
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.planning.task_plan import TaskPlan

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.handovers import DocumentParameter, document_of, spec_of
 from cosched.coscheduler.task import TaskSpec

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from cosched.connector.interface import Host, JobReport, JobState
+from cosched.connector.hosts import Host
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import Changes, LogEntry
 from cosched.coscheduler.events import (
     AttemptAbsent,

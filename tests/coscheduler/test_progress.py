@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.connector.interface import JobState, StartDiagnosis, StartVerdict
+from cosched.connector.interface import StartDiagnosis, StartVerdict
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, Tick
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.progress import progress

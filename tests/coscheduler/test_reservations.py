@@ -51,7 +51,7 @@ def test_what_is_over_is_forgotten() -> None:
 
 
 def test_those_of_hosts_that_are_not_up_are_no_absences() -> None:
-    assert reserved(("ab", 3.0, 5.0)).absences(["b", "c"], 1.0) == [(0, 2.0, 4.0)]
+    assert reserved(("ab", 3.0, 5.0)).unavailability(["b", "c"], 1.0) == [(0, 2.0, 4.0)]
 
 
 def test_the_reservations_on_some_hosts_between_two_times() -> None:
@@ -70,7 +70,7 @@ def test_what_begins_when_all_plans_have_ended_is_left_out() -> None:
     problem = replace(a_problem([[5.0], [5.0]], hosts=1), hosts=("a",))
     late, early = (with_reservations(problem, reserved(("a", begin, 30.0)), 0.0) for begin in (10.0, 9.0))
     plan = a_plan([0, 1], [1, 1])
-    assert without_distant_reservations(late, plan, plan).absences == ()
+    assert without_distant_reservations(late, plan, plan).unavailability == ()
     assert without_distant_reservations(early, plan) is early
     assert decode(without_distant_reservations(early, plan), plan).makespan == 35.0
 
@@ -79,4 +79,4 @@ def test_one_in_force_puts_off_when_its_host_is_free() -> None:
     problem = replace(a_problem([[5.0]], hosts=2, free=[0.0, 7.0]), hosts=("a", "b"))
     found = with_reservations(problem, reserved(("ab", 0.0, 6.0), ("b", 7.0, 8.0)), 1.0)
     assert found.free.tolist() == [5.0, 7.0]
-    assert np.all(np.diff([absence.begin for absence in found.absences]) > 0)
+    assert np.all(np.diff([period.begin for period in found.unavailability]) > 0)

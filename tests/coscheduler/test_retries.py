@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import CancelRequested, HostsObserved, Tick
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.task import AttemptState, TaskState

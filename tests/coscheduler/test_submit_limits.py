@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import AttemptSubmitted, CancelRequested, SubmitFailed, Tick
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.submit_limits import SubmitLimits

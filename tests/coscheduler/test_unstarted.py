@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.interface import JobState, StartDiagnosis, StartVerdict
+from cosched.connector.interface import StartDiagnosis, StartVerdict
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import DiagnoseAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick

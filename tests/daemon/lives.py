@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import event
 
-from cosched.connector.interface import ConnectorError, Host, JobReport, JobState
+from cosched.connector.hosts import Host
+from cosched.connector.interface import ConnectorError
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     import pytest
     from sqlalchemy import Engine as SqlEngine
 
-    from cosched.connector.interface import Launch
+    from cosched.connector.jobs import Launch
     from cosched.coscheduler.changes import Changes
     from cosched.coscheduler.task import Task
     from cosched.daemon.clock import Clock
@@ -102,10 +104,10 @@ class World:
 
     @contextmanager
     def in_force(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-        """Let engine and manager live in this world's time."""
+        """Let the engine and the manager live in this world's time."""
         with monkeypatch.context() as patch:
             fake = SimpleNamespace(monotonic=self.monotonic, sleep=self.sleep)
-            for module in ("engine", "manager"):
+            for module in ("engine", "manager", "action_queue", "attempt_lookups"):
                 patch.setattr(f"cosched.daemon.{module}.time", fake)
             patch.setattr("cosched.store.store.open_engine", _opened)
             yield self

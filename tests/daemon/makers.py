@@ -29,7 +29,8 @@ from cosched.app.submission.run_history import RunHistory
 from cosched.app.submission.submissions import SubmissionService, submission_state
 from cosched.app.submission.validation import TaskValidator
 from cosched.app.task_service import EditChecks, TaskService
-from cosched.connector.interface import Host, Output
+from cosched.connector.hosts import Host
+from cosched.connector.jobs import Output
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, SharesChanged

@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from cosched.connector.interface import ConnectorError, Host, JobReport, JobState, Launch, SubmitOutcomes
+from cosched.connector.hosts import Host
+from cosched.connector.interface import ConnectorError
+from cosched.connector.jobs import JobReport, JobState, Launch
+from cosched.connector.submission import SubmitOutcomes
 from cosched.daemon.connector_guard import GuardedConnector
 from cosched.errors import UserError
 

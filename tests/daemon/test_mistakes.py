@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from cosched.app.core_access import MistakeError
-from cosched.connector.interface import JobReport, JobState
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import (

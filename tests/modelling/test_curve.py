@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cosched.modelling.curve import MOST_KNOTS, Curve, correction_curve
+from cosched.modelling.curve import MOST_KNOTS, CorrectionCurve, correction_curve
 
 
 def test_a_curve_mends_a_formula() -> None:
@@ -22,5 +22,5 @@ def test_few_times_make_no_curve() -> None:
 
 def test_a_curve_goes_on_below_a_millionth_of_a_microsecond() -> None:
     """It was level there, unlike the model in PSL that was written of it."""
-    curve = Curve((-16.0, -14.0), 0.0, (1.0, -1.0))
+    curve = CorrectionCurve((-16.0, -14.0), 0.0, (1.0, -1.0))
     assert np.log(curve.at(np.exp([-17.0, -15.0, -13.0]) / 1e6)).tolist() == pytest.approx([0.0, 1.0, 2.0])

@@ -31,7 +31,7 @@ def a_packed_problem(
     deadline: Sequence[float] | None = None,
     release: Sequence[float] | None = None,
     depends_on: tuple[tuple[int, ...], ...] = (),
-    absences: Sequence[Unavailability] = (),
+    unavailability: Sequence[Unavailability] = (),
 ) -> Problem:
     """Return a problem whose tasks are a, b, c …, hosts h0, h1, … with cores, memory, GPUs."""
     every = [shape for of_task in shapes for shape in of_task]
@@ -45,7 +45,9 @@ def a_packed_problem(
         tuple(held),
     )
     classes = len(every[0][2])
-    begins, away = normalised_availability(np.array(free if free is not None else [0.0] * len(capacity)), absences)
+    begins, away = normalised_availability(
+        np.array(free if free is not None else [0.0] * len(capacity)), unavailability
+    )
     return Problem(
         tasks=tuple("abcdefghijklmnopqrstuvwxyz"[: len(shapes)]),
         hosts=tuple(f"h{host}" for host in range(len(capacity))),
@@ -56,13 +58,13 @@ def a_packed_problem(
         release=np.array(release if release is not None else [0.0] * len(shapes), dtype=np.float64),
         deadline=np.array(deadline if deadline is not None else [math.inf] * len(shapes), dtype=np.float64),
         depends_on=depends_on,
-        absences=away,
+        unavailability=away,
         packing=packing,
     )
 
 
 @st.composite
-def packed_problems(draw: st.DrawFn, *, tasks: int = 8, hosts: int = 4, absences: bool = False) -> Problem:
+def packed_problems(draw: st.DrawFn, *, tasks: int = 8, hosts: int = 4, unavailability: bool = False) -> Problem:
     """Draw a problem with cores, perhaps memory of many units and GPUs; the first host can run every shape's part."""
     n, m, k = draw(st.integers(1, hosts)), draw(st.integers(1, tasks)), draw(st.integers(1, 2))
     resources = draw(st.integers(1, 3))
@@ -99,7 +101,7 @@ def packed_problems(draw: st.DrawFn, *, tasks: int = 8, hosts: int = 4, absences
         deadline=[draw(times | st.just(math.inf)) for _ in range(m)],
         release=[draw(later) for _ in range(m)],
         depends_on=tuple(tuple(sorted(others)) for others in before) if draw(st.booleans()) else (),
-        absences=draw(st.lists(spots, max_size=3)) if absences else (),
+        unavailability=draw(st.lists(spots, max_size=3)) if unavailability else (),
     )
 
 

@@ -85,11 +85,17 @@ def _absence(host: int, begin: float, length: float) -> Unavailability:
 
 @st.composite
 def problems(
-    draw: st.DrawFn, *, tasks: int = 8, hosts: int = 6, classes: int = 3, whole: bool = False, absences: bool = False
+    draw: st.DrawFn,
+    *,
+    tasks: int = 8,
+    hosts: int = 6,
+    classes: int = 3,
+    whole: bool = False,
+    unavailability: bool = False,
 ) -> Problem:
     """Draw a problem: profiles in any shape, impossible counts, busy hosts, releases, deadlines, dependencies.
 
-    `whole` keeps every time a small whole number; with `absences` hosts come and go, one of them at most for good.
+    `whole` keeps every time a small whole number; with `unavailability` hosts come and go, at most one for good.
     """
     m, n, k = draw(st.integers(1, tasks)), draw(st.integers(1, hosts)), draw(st.integers(1, classes))
     times = st.integers(1, 4).map(float) if whole else st.one_of(st.integers(1, 9).map(float), st.floats(0.1, 99.0))
@@ -103,13 +109,13 @@ def problems(
     before = [draw(st.sets(st.integers(0, task - 1), max_size=2)) if task else set() for task in range(m)]
     free = np.array(draw(st.lists(later, min_size=n, max_size=n)))
     away: tuple[Unavailability, ...] = ()
-    if absences:
+    if unavailability:
         spots = st.builds(_absence, st.integers(0, n - 1), later, times)
         may_go = n > 1 and host_class[n - 1] == host_class[0] and draw(st.booleans())
         gone = [Unavailability(n - 1, draw(later), math.inf)] if may_go else []
         free, away = normalised_availability(free, [*draw(st.lists(spots, max_size=4)), *gone])
     return Problem(
-        absences=away,
+        unavailability=away,
         tasks=tuple(f"t{task}" for task in range(m)),
         hosts=tuple(f"h{host}" for host in range(n)),
         classes=tuple(f"c{number}" for number in range(k)),
@@ -146,7 +152,7 @@ def plans(draw: st.DrawFn, problem: Problem) -> Plan:
 def able(problem: Problem, task: int, count: int) -> list[int]:
     """Return the classes whose hosts alone can run a task on so many hosts, and -1."""
     stay = np.isfinite(problem.free)
-    stay[[absence.host for absence in problem.absences if math.isinf(absence.end)]] = False
+    stay[[period.host for period in problem.unavailability if math.isinf(period.end)]] = False
     sizes = np.bincount(problem.host_class[stay], minlength=len(problem.classes))
     possible = (sizes >= count) & np.isfinite(problem.seconds[:, task, count - 1])
     return [-1, *np.flatnonzero(possible).tolist()]

@@ -22,31 +22,31 @@ ABSENCES = st.lists(
 )
 
 
-def there(free: np.ndarray[tuple[int], np.dtype[np.float64]], absences: object, host: int, time: float) -> bool:
+def there(free: np.ndarray[tuple[int], np.dtype[np.float64]], unavailability: object, host: int, time: float) -> bool:
     return time >= free[host] and not any(
-        absence.host == host and absence.begin <= time < absence.end
-        for absence in absences  # type: ignore[attr-defined]
+        period.host == host and period.begin <= time < period.end
+        for period in unavailability  # type: ignore[attr-defined]
     )
 
 
 @given(st.lists(TIMES, min_size=3, max_size=3).map(np.array), ABSENCES)
 def test_settled_absences_say_the_same_in_order_and_apart(
-    free: np.ndarray[tuple[int], np.dtype[np.float64]], absences: list[Unavailability]
+    free: np.ndarray[tuple[int], np.dtype[np.float64]], unavailability: list[Unavailability]
 ) -> None:
-    later, kept = normalised_availability(free, absences)
+    later, kept = normalised_availability(free, unavailability)
     for host in range(3):
-        mine = [absence for absence in kept if absence.host == host]
+        mine = [period for period in kept if period.host == host]
         assert all(one.end < other.begin for one, other in pairwise(mine))
-        assert all(absence.begin > later[host] for absence in mine)
+        assert all(period.begin > later[host] for period in mine)
         for time in np.arange(0.5, 30.0):
-            assert there(free, absences, host, time) == there(later, kept, host, time)
+            assert there(free, unavailability, host, time) == there(later, kept, host, time)
 
 
 @given(st.lists(TIMES, min_size=3, max_size=3).map(np.array), ABSENCES, st.integers(1, 40))
 def test_hosts_have_offered_the_area_just_then(
-    free: np.ndarray[tuple[int], np.dtype[np.float64]], absences: list[Unavailability], area: int
+    free: np.ndarray[tuple[int], np.dtype[np.float64]], unavailability: list[Unavailability], area: int
 ) -> None:
-    later, kept = normalised_availability(free, absences)
+    later, kept = normalised_availability(free, unavailability)
     when = time_to_offer(later, kept, float(area))
     steps = [sum(there(later, kept, host, time) for host in range(3)) for time in np.arange(0.5, 80.0)]
     if math.isinf(when):

@@ -67,7 +67,7 @@ def test_tasks_on_several_hosts_of_several_classes_are_bounded_by_prices(
         classes=("fast", "slow"),
         host_class=np.array([0, 0, 1, 1]),
         seconds=np.concatenate([alike.seconds, 2 * alike.seconds]),
-        absences=away,
+        unavailability=away,
     )
     assert lower_bound(problem) < bound - 1
     assert tight_bound(problem) == pytest.approx(bound, rel=1e-3)
@@ -88,13 +88,13 @@ def test_many_classes_are_bounded_by_prices() -> None:
 
 @given(st.data())
 def test_no_plan_ends_before_the_bound_where_hosts_come_and_go(data: st.DataObject) -> None:
-    problem = data.draw(problems(absences=True))
+    problem = data.draw(problems(unavailability=True))
     assert decode(problem, data.draw(plans(problem))).makespan >= tight_bound(problem) * (1 - 1e-12)
 
 
 @given(st.data())
 def test_no_plan_misses_fewer_deadlines_than_the_bound(data: st.DataObject) -> None:
-    problem = data.draw(problems(absences=True))
+    problem = data.draw(problems(unavailability=True))
     metrics = measure(problem, decode(problem, data.draw(plans(problem))))
     assert fewest_missed(problem) <= metrics.with_deadline - metrics.on_time
 

@@ -65,7 +65,7 @@ def test_choices_are_all_that_is_faster_than_fewer_hosts_of_the_same_kind(proble
 
 @given(st.data())
 def test_a_task_can_run_on_so_many_hosts_where_there_is_a_best_time_on_them(data: st.DataObject) -> None:
-    problem = data.draw(problems(absences=True))
+    problem = data.draw(problems(unavailability=True))
     tasks, hosts = len(problem.tasks), len(problem.hosts)
     counts = np.array(data.draw(st.lists(st.integers(0, hosts + 1), min_size=tasks, max_size=tasks)))
     best = best_seconds(problem)

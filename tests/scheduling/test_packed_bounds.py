@@ -13,7 +13,7 @@ from tests.scheduling.packed import a_packed_problem, packed_plans, packed_probl
 
 @given(st.data())
 def test_no_plan_undercuts_the_bound(data: st.DataObject) -> None:
-    problem = data.draw(packed_problems(absences=data.draw(st.booleans())))
+    problem = data.draw(packed_problems(unavailability=data.draw(st.booleans())))
     plan = data.draw(packed_plans(problem))
     assert max(spans(problem, plan)[1]) >= tight_bound(problem) * (1 - 1e-9)
 

@@ -44,7 +44,7 @@ def test_every_policy_gives_a_feasible_schedule_no_better_than_the_bound(policy:
 
 
 @pytest.mark.parametrize("policy", sorted(set(PolicyName) - INDEPENDENT - {PolicyName.TITAN_CLASSIC}))
-@given(problem=problems(absences=True))
+@given(problem=problems(unavailability=True))
 def test_every_policy_plans_around_hosts_that_come_and_go(policy: PolicyName, problem: Problem) -> None:
     schedule, statistics = plan(problem, policy, Limit(0.001))
     assert check_schedule(problem, schedule) == []
@@ -53,13 +53,13 @@ def test_every_policy_plans_around_hosts_that_come_and_go(policy: PolicyName, pr
 
 @pytest.mark.parametrize("policy", sorted({*INDEPENDENT, PolicyName.TITAN_CLASSIC}))
 def test_policies_that_cannot_do_that_say_so(policy: PolicyName) -> None:
-    problem = replace(a_matrix(np.array([[1.0, 2.0]])), absences=(Unavailability(1, 3.0, 4.0),))
+    problem = replace(a_matrix(np.array([[1.0, 2.0]])), unavailability=(Unavailability(1, 3.0, 4.0),))
     with pytest.raises(UserError, match="h1"):
         plan(problem, policy, Limit(0.001))
 
 
 def test_titans_search_refuses_a_host_that_is_never_there() -> None:
-    """Absent from the start, it had no absence, only a free time without end: a traceback."""
+    """Absent from the start, it was not away, only a free time without end: a traceback."""
     with pytest.raises(UserError, match="h1 does: choose another policy"):
         plan(a_problem([[1.0, 1.0]], free=[0.0, math.inf]), PolicyName.TITAN_CLASSIC, Limit(0.001))
 

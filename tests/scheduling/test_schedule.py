@@ -54,7 +54,7 @@ def test_a_task_left_out_or_scheduled_twice_is_a_fault() -> None:
 
 
 def test_a_task_on_a_host_that_is_not_there_is_a_fault() -> None:
-    problem = replace(a_problem([[4.0]], hosts=1), absences=(Unavailability(0, 3.0, 5.0),))
+    problem = replace(a_problem([[4.0]], hosts=1), unavailability=(Unavailability(0, 3.0, 5.0),))
     assert check_schedule(problem, Schedule((Assignment("a", ("h0",), 5.0, 9.0),))) == []
     [fault] = check_schedule(problem, Schedule((Assignment("a", ("h0",), 0.0, 4.0),)))
     assert fault == "a runs on h0, which is not there from 3.0 to 5.0 s"

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.events import CancelRequested, TaskSubmitted
 from cosched.scheduling.policies import POLICIES
 from cosched.simulation.simulated_domain import Calendar, SimulatedDomain, SimulatedPlanner

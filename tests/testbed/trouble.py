@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, JobReport, JobState
-from cosched.connector.interface import CallsBack, DiagnosesStarts, submit_many
+from cosched.connector.interface import CallsBack, DiagnosesStarts
+from cosched.connector.submission import submit_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.agents.transport.remote_output import OutputQuery
     from cosched.agents.transport.tls import CertificateFiles
-    from cosched.connector.interface import Output
+    from cosched.connector.jobs import Output
 
 __all__ = ["PeerServer"]
 

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from cosched.connector.interface import Output
+from cosched.connector.jobs import Output
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:

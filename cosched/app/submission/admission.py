@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cosched.access.principals import Principal
-    from cosched.connector.interface import Host
+    from cosched.connector.hosts import Host
     from cosched.coscheduler.task import Task
     from cosched.prediction.calibration import Correction
 

@@ -245,7 +245,7 @@ class SubmissionService:
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
         profile = corrected_profile(task, state.corrections)
-        task, placement = self._core.ask(lambda core, time: _foreseen(core, task, time))
+        task, placement = self._core.ask(lambda core, time: _with_placement(core, task, time))
         meets = None if placement is None or task.spec.deadline is None else placement.end <= task.spec.deadline
         offered = meets is False and state.accepts_late and not forwarding_obstacle(task)
         return Forecast(
@@ -270,7 +270,7 @@ def _count(placement: PredictedPlacement | None, profile: Profile) -> int:
     return profile.best_count if placement is None else len(placement.hosts)
 
 
-def _foreseen(core: Coscheduler, task: Task, time: float) -> tuple[Task, PredictedPlacement | None]:
+def _with_placement(core: Coscheduler, task: Task, time: float) -> tuple[Task, PredictedPlacement | None]:
     """Return a new task with its claim, and where it would run."""
     task = core.with_granted_claim(task, time)
     return task, predict_placement(core, task, time)

@@ -25,7 +25,7 @@ from cosched.app.submission.field_checks import (
     checked_time_limit,
     observed_parameters,
 )
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.task import Task, TaskSpec, shared_values
 from cosched.errors import SystemFault, UserError
 from cosched.measurement.programs.watching import SHIM_VARIABLE

@@ -11,7 +11,7 @@ import typer
 from cosched.api.times import parse_duration
 from cosched.cli.output import JsonOption, clean, emit_json, print_table, write_text
 from cosched.errors import UserError
-from cosched.modelling.derivation import TOOL, Derivation, Request, SolvedBlock
+from cosched.modelling.derivation import TOOL, Derivation, DerivationRequest, SolvedBlock
 from cosched.modelling.derivation import derive as derived
 
 __all__ = ["derive"]
@@ -44,7 +44,7 @@ def derive(
     "source", "formula", "exact", "error", "share", "calls", "note", "like", "stated"}]}.
     """
     found = derived(
-        Request(sources, sizes, application, build, run, gcov, runs, parse_duration(limit), seed),
+        DerivationRequest(sources, sizes, application, build, run, gcov, runs, parse_duration(limit), seed),
         _say_nothing if json else _say,
     )
     file = out or Path(f"{found.application}.psl")

@@ -241,7 +241,7 @@ def _bars(
     """Return the bars of tasks on the rows that they have, and of hosts that are not there."""
     due = dict(zip(problem.tasks, problem.deadline.tolist(), strict=True))
     last = schedule.makespan
-    away = [(problem.hosts[absence.host], absence.begin, min(absence.end, last)) for absence in problem.absences]
+    away = [(problem.hosts[period.host], period.begin, min(period.end, last)) for period in problem.unavailability]
     away += [(host, 0.0, min(free, last)) for host, free in zip(problem.hosts, problem.free.tolist(), strict=True)]
     of_host = defaultdict(list)
     for row in rows:

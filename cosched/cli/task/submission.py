@@ -16,7 +16,7 @@ from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
 from cosched.api.runtimes import parse_runtime
 from cosched.api.times import parse_duration
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.connector.userfiles import (
     UserFileOrigin,
     array_places,

@@ -7,11 +7,12 @@ import uuid
 from typing import TYPE_CHECKING
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import CallsBack, ConnectorError, DiagnosesStarts, JobState
+from cosched.connector.interface import CallsBack, ConnectorError, DiagnosesStarts
+from cosched.connector.jobs import JobState
 
 if TYPE_CHECKING:
     from cosched.connector.contract.bench import Bench
-    from cosched.connector.interface import Launch
+    from cosched.connector.jobs import Launch
 
 __all__ = ["AtMostOnceContract"]
 

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from cosched.connector.interface import DiagnosesStarts, JobReport, JobState, Launch, StartVerdict, submit_many
+from cosched.connector.interface import DiagnosesStarts, StartVerdict
+from cosched.connector.jobs import JobReport, JobState, Launch
+from cosched.connector.submission import submit_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from cosched.connector.interface import Connector, Output
+    from cosched.connector.interface import Connector
+    from cosched.connector.jobs import Output
     from cosched.errors import CoschedError
 
 __all__ = ["Bench", "ContractBase"]

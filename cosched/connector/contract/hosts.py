@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import JobState, Output
+from cosched.connector.jobs import JobState, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from cosched.connector.contract.bench import Bench
-    from cosched.connector.interface import Connector, Launch
+    from cosched.connector.interface import Connector
+    from cosched.connector.jobs import Launch
 
 __all__ = ["CrashContract", "RestartContract"]
 

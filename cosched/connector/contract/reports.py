@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import JobReport, JobState
+from cosched.connector.jobs import JobReport, JobState
 
 if TYPE_CHECKING:
     from cosched.connector.contract.bench import Bench

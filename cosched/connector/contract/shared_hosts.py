@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import Host, HostShare, JobState
+from cosched.connector.hosts import Host, HostShare
+from cosched.connector.jobs import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cosched.connector.contract.bench import Bench
-    from cosched.connector.interface import Launch
+    from cosched.connector.jobs import Launch
 
 __all__ = ["ForeignSharesContract", "SharedDevicesContract", "SharedHostsContract"]
 

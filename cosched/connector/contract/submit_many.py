@@ -7,14 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import ConnectorError, JobState
+from cosched.connector.interface import ConnectorError
+from cosched.connector.jobs import JobState
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cosched.connector.contract.bench import Bench
-    from cosched.connector.interface import Launch
+    from cosched.connector.jobs import Launch
 
 __all__ = ["SubmitManyContract"]
 

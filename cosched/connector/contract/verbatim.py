@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import ConnectorError, JobState
+from cosched.connector.interface import ConnectorError
+from cosched.connector.jobs import JobState
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from cosched.connector.contract.bench import Bench
-    from cosched.connector.interface import Launch
+    from cosched.connector.jobs import Launch
 
 __all__ = ["VerbatimContract"]
 

@@ -83,7 +83,7 @@ class _Departures:
         if packing.held:
             np.subtract.at(self._free, [each.host for each in packing.held], [each.taken for each in packing.held])
         self._capacity = packing.capacity.tolist()
-        self._gone = {absence.host: absence.begin for absence in reversed(problem.absences)}
+        self._gone = {period.host: period.begin for period in reversed(problem.unavailability)}
         self._kinds = _Kinds(able, hosts, demand)
         self._waiting: list[tuple[int, float]] = []  # tasks that are placed later, with their planned ends
         self._unplaced: list[int] = []

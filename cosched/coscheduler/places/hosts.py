@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from cosched.connector.interface import Host, HostShare
+from cosched.connector.hosts import Host, HostShare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.connector.interface import HostShare
+from cosched.connector.hosts import HostShare
 from cosched.scheduling.packing import Held, Packing
 
 if TYPE_CHECKING:

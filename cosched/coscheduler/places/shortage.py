@@ -12,7 +12,7 @@ from cosched.sizes import format_memory
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.connector.interface import HostShare
+    from cosched.connector.hosts import HostShare
     from cosched.coscheduler.places.hosts import DomainHosts
     from cosched.coscheduler.task import TaskSpec
 

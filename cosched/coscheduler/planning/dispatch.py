@@ -98,7 +98,7 @@ def first_on_idle_hosts(
     if not able.any():
         return [], []
     only = single_class(problem)
-    if only is None or problem.absences:
+    if only is None or problem.unavailability:
         return decode(problem, plan).assignments, []
     order, ahead = np.array(dependency_order(problem, plan.order.tolist()), dtype=np.int64), _FIRST
     while True:

@@ -30,7 +30,7 @@ from cosched.scheduling.policies import ImmediatePolicy, find_policy
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cosched.connector.interface import Host
+    from cosched.connector.hosts import Host
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.planning.task_plan import TaskPlan

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cosched.connector.interface import Host
+    from cosched.connector.hosts import Host
     from cosched.coscheduler.task import Task
 
     _Reckoned = tuple[Mapping[str, Correction], float, Mapping[str, Host], int | None]

@@ -114,10 +114,10 @@ def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time:
     for name in before:
         end = planned.get(name)
         if end is None:
-            foreseen = core.planning_view.expected_end(name, time)
-            if foreseen is None:
+            expected = core.planning_view.expected_end(name, time)
+            if expected is None:
                 return None
-            end = foreseen - time
+            end = expected - time
         latest = max(latest, end)
     return latest
 

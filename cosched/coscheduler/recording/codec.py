@@ -13,7 +13,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
-from cosched.connector import interface, values
+from cosched.connector import hosts, interface, jobs, values
 from cosched.coscheduler import (
     changes,
     core_settings,
@@ -39,7 +39,9 @@ __all__ = ["Codec", "Omitted", "RecordError", "type_hints"]
 # The modules whose classes are recorded. Their type hints are resolved among all their names: under TYPE_CHECKING a
 # module has not imported what it names.
 _MODULES = (
+    hosts,
     interface,
+    jobs,
     values,
     calibration,
     profile,

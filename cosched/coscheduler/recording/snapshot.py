@@ -14,7 +14,7 @@ from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.connector.interface import Host
+    from cosched.connector.hosts import Host
     from cosched.coscheduler.events import NeighboursChanged, ScheduleImproved
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.submit_limits import OwnerLimit

@@ -1,6 +1,6 @@
 """Show where a program's time went: busy and idle processors, critical path, trace.
 
-`account` makes the `Evaluation` of a run; `critical_path` goes from the last step back to the first.
+`evaluation_of` makes the `Evaluation` of a run; `critical_path` goes from the last step back to the first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     _Path = dict[tuple[int, int], "NDArray[np.float64]"]
 
-__all__ = ["account", "critical_path", "trace"]
+__all__ = ["critical_path", "evaluation_of", "trace"]
 
 
 _LEAST_WAIT = 1e-6  # microseconds; what is less is rounding
@@ -106,30 +106,32 @@ class _Walk:
 _EVENT_STEPS = 10  # steps of the budget, which bounds memory as well
 
 
-def account(course: Clocks, prices: Prices, places: Sequence[Site], events: Sequence[TraceEvent] = ()) -> Evaluation:
+def evaluation_of(
+    clocks: Clocks, prices: Prices, places: Sequence[Site], events: Sequence[TraceEvent] = ()
+) -> Evaluation:
     """Return the results of a program on one number of hosts.
 
     Args:
-        course: clocks at the end of the program, with its passages.
+        clocks: at the end of the program, with its passages.
         prices: the costs of the steps.
         places: places of the application's steps.
         events: the trace, where it is wanted.
     """
-    count = len(course.ahead)
+    count = len(clocks.ahead)
     busy = np.zeros((2, count))  # compute, communication
     messages = unreceived = 0
     size = 0.0
-    turns = Counter(id(passage.plan) for passage in course.passages)
-    plans = {id(passage.plan): passage.plan for passage in course.passages}
+    turns = Counter(id(passage.plan) for passage in clocks.passages)
+    plans = {id(passage.plan): passage.plan for passage in clocks.passages}
     for key, times in turns.items():
         plan, steps = plans[key], plans[key].steps
-        for talks, row in enumerate(busy):
-            of_kind = (steps.kind != COMPUTE) == bool(talks)
+        for communicates, row in enumerate(busy):
+            of_kind = (steps.kind != COMPUTE) == bool(communicates)
             row += times * np.bincount(steps.processor[of_kind], plan.cost[of_kind], minlength=count)
         sends = steps.kind == SEND
         messages, size = messages + times * int(sends.sum()), size + times * float(steps.amount[sends].sum())
         unreceived += times * plan.unreceived
-    end = float(course.latest[0])
+    end = float(clocks.latest[0])
     idle = np.maximum(end - busy.sum(axis=0), 0.0)
     return Evaluation(
         seconds=end / 1e6,
@@ -137,16 +139,16 @@ def account(course: Clocks, prices: Prices, places: Sequence[Site], events: Sequ
         bytes_sent=size,
         messages=messages,
         unreceived=unreceived,
-        path=critical_path(course.passages, int(np.argmax(course.ahead)), prices, places),
+        path=critical_path(clocks.passages, int(np.argmax(clocks.ahead)), prices, places),
         events=tuple(events),
     )
 
 
-def trace(course: Clocks, places: Sequence[Site], budget: Budget) -> list[TraceEvent]:
+def trace(clocks: Clocks, places: Sequence[Site], budget: Budget) -> list[TraceEvent]:
     """Return every step of every processor, by the time that it began."""
     events: list[TraceEvent] = []
     messages = 0
-    for passage in course.passages:
+    for passage in clocks.passages:
         place = places[passage.plan.steps.place[0]]
         budget.spend(_EVENT_STEPS * len(passage.plan.steps), place.source, place.at)
         events.extend(_events(passage, places, messages))
@@ -170,16 +172,16 @@ def _events(passage: ExecutedSegment, places: Sequence[Site], messages: int) -> 
         strict=True,
     )
     for processor, kind, start, ready, end, peer, message, amount, at in rows:
-        talks, place = kind != COMPUTE, places[at]
+        communicates, place = kind != COMPUTE, places[at]
         yield TraceEvent(
             processor + 1,
             kind,
             start,
             ready,
             end,
-            peer + 1 if talks else None,
+            peer + 1 if communicates else None,
             message or None,
-            amount if talks else 0.0,
+            amount if communicates else 0.0,
             place.source.file,
             place.at.line,
         )

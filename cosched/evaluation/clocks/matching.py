@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int64]
 
-__all__ = ["Level", "Topology", "UnmatchedError", "topology"]
+__all__ = ["RunLevel", "Topology", "UnmatchedError", "topology"]
 
 _MOST_PADDING = (
     2  # times the edges of a level: rows of a table are compared twenty times as quickly as short runs of edges
@@ -36,7 +36,7 @@ class UnmatchedError(Exception):
         self.steps = steps
 
 
-class Level(NamedTuple):
+class RunLevel(NamedTuple):
     """Runs that do not wait for one another.
 
     Attributes:
@@ -125,7 +125,7 @@ class Topology:
         last = np.flatnonzero(np.append(owner[1:] != owner[:-1], True))
         self.owners, self.last, self.final = owner[last], last, self.node[last]
 
-    def _connect(self, order: Indices, bounds: Indices, found: _Edges) -> list[Level]:
+    def _connect(self, order: Indices, bounds: Indices, found: _Edges) -> list[RunLevel]:
         """Set the edges and return the levels; `bounds` says where each begins in `order`.
 
         The first edge into a run is from the processor's run before it, or from its clock; the others are messages.
@@ -166,9 +166,9 @@ class Topology:
         ]
 
     @staticmethod
-    def _level(source: Indices, edges: slice, starts: Indices | None, nodes: slice) -> Level:
+    def _level(source: Indices, edges: slice, starts: Indices | None, nodes: slice) -> RunLevel:
         own = source[edges]
-        return Level(edges, own.reshape(-1, nodes.stop - nodes.start) if starts is None else own, starts, nodes)
+        return RunLevel(edges, own.reshape(-1, nodes.stop - nodes.start) if starts is None else own, starts, nodes)
 
 
 _known: WeakKeyDictionary[StepShape, dict[int, Topology]] = WeakKeyDictionary()

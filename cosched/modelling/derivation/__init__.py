@@ -3,7 +3,16 @@
 Start at `derive.py`.
 """
 
-from cosched.modelling.derivation.derive import Request, derive
+from cosched.modelling.derivation.derive import DerivationRequest, derive
 from cosched.modelling.derivation.skeleton import GUESSED_COSTS, GUESSED_ERROR, START, TOOL, Derivation, SolvedBlock
 
-__all__ = ["GUESSED_COSTS", "GUESSED_ERROR", "START", "TOOL", "Derivation", "Request", "SolvedBlock", "derive"]
+__all__ = [
+    "GUESSED_COSTS",
+    "GUESSED_ERROR",
+    "START",
+    "TOOL",
+    "Derivation",
+    "DerivationRequest",
+    "SolvedBlock",
+    "derive",
+]

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from cosched.modelling.derivation.counting import Counts, Place
 
-__all__ = ["Block", "blocks_of"]
+__all__ = ["SourceBlock", "blocks_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class SourceBlock:
     """Lines of a program that are executed together.
 
     Attributes:
@@ -50,7 +50,7 @@ class Block:
         )
 
 
-def blocks_of(runs: Sequence[Counts], taken: Iterable[str] = ()) -> list[Block]:
+def blocks_of(runs: Sequence[Counts], taken: Iterable[str] = ()) -> list[SourceBlock]:
     """Return the blocks, those executed most first.
 
     Args:
@@ -66,7 +66,7 @@ def blocks_of(runs: Sequence[Counts], taken: Iterable[str] = ()) -> list[Block]:
     names = set(taken)
     found = []
     for vector, places in ordered:
-        found.append(Block(_name(places, names), tuple(places), vector))
+        found.append(SourceBlock(_name(places, names), tuple(places), vector))
     return found
 
 

@@ -26,7 +26,7 @@ from cosched.modelling.derivation.patterns import (
     matched_moves,
 )
 from cosched.modelling.derivation.programs import source_lines
-from cosched.modelling.derivation.symbolic import Formula, Solver, Term, added
+from cosched.modelling.derivation.symbolic import CountFormula, CountTerm, Solver, added
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -140,8 +140,8 @@ class _Flow:
     site: Site
     move: Move
     counts: Sequence[int]
-    turns: Formula
-    size: Formula
+    turns: CountFormula
+    size: CountFormula
 
 
 def communication_of(runs: Sequence[WatchedRun], bounds: Sequence[str]) -> Communication:
@@ -171,7 +171,7 @@ class _Watched:
         self._runs = runs
         self._bounds = bounds
         self._solvers: dict[tuple[tuple[bool, ...], bool], Solver] = {}
-        self._known: list[Formula] = []
+        self._known: list[CountFormula] = []
         self._names: set[str] = set()
         self._lines: dict[Site, str] = {}
 
@@ -300,12 +300,12 @@ class _Watched:
             all(flow.turns.exact and flow.size.exact for flow in group),
         )
 
-    def _formula(self, values: Sequence[int], *, grid: bool) -> Formula:
+    def _formula(self, values: Sequence[int], *, grid: bool) -> CountFormula:
         """Return the formula of numbers of each run; 0 says that a run has none."""
         there = tuple(value > 0 for value in values)
         wanted = [value for value in values if value > 0]
         if not wanted:
-            return Formula((), exact=True)
+            return CountFormula((), exact=True)
         runs = [run for run, known in zip(self._runs, there, strict=True) if known]
         sizes = [{**run.size, **(grid_sides(len(run.traces)) if grid else {})} for run in runs]
         for known in self._known:  # what holds in more runs
@@ -318,13 +318,13 @@ class _Watched:
             self._known.append(found)
         return found
 
-    def _solved(self, solver: Solver, sizes: Sequence[Mapping[str, int]], wanted: Sequence[int]) -> Formula:
+    def _solved(self, solver: Solver, sizes: Sequence[Mapping[str, int]], wanted: Sequence[int]) -> CountFormula:
         """Return a formula; one that is approximate may have the number of processes as a divisor."""
         found = solver.solve(wanted)
         for power in (1, 2):
             if found.exact:
                 break
-            each = Term(Fraction(1), ((PROCESSORS, power),))
+            each = CountTerm(Fraction(1), ((PROCESSORS, power),))
             whole = solver.solve([value * size[PROCESSORS] ** power for size, value in zip(sizes, wanted, strict=True)])
             if whole.exact or whole.error < found.error:
                 found = replace(whole, terms=tuple(term.over(each) for term in whole.terms))
@@ -356,7 +356,7 @@ class _Watched:
         return [self._called(site) for site in dict.fromkeys(flow.site for flow in group)]
 
 
-def _value(formula: Formula, size: Mapping[str, int]) -> float:
+def _value(formula: CountFormula, size: Mapping[str, int]) -> float:
     """Return the value of a formula at a size; NaN where it has none."""
     try:
         return float(formula.value(size))
@@ -385,7 +385,7 @@ def _as_often(one: _Flow, other: _Flow) -> bool:
     return all(count == same for count, same in both) if both else one.turns.text() == other.turns.text()
 
 
-def _calls_of(sweeps: Formula, blocks: Formula) -> tuple[str, dict[str, str]]:
+def _calls_of(sweeps: CountFormula, blocks: CountFormula) -> tuple[str, dict[str, str]]:
     """Return how often a wavefront is called, with the sweeps and blocks of a call: few, so that it is quick.
 
     The direction turns with each sweep. Where it never does, a call is for one block.
@@ -396,10 +396,10 @@ def _calls_of(sweeps: Formula, blocks: Formula) -> tuple[str, dict[str, str]]:
         return "1", {"sweeps": sweeps.text(), "blocks": f"({blocks.text()}) / ({sweeps.text()})"}
     (term,) = sweeps.terms
     even = isinstance(term.coefficient, Fraction) and term.coefficient.denominator == 1 and not term.coefficient % 2
-    repeated = Term(Fraction(term.coefficient) if even else Fraction(1), ())
-    return Formula((term.over(repeated),), exact=True).text() if even else "1", {
-        "sweeps": Formula((repeated,), exact=True).text() if even else sweeps.text(),
-        "blocks": Formula(tuple(each.over(term) for each in blocks.terms), exact=True).text(),
+    repeated = CountTerm(Fraction(term.coefficient) if even else Fraction(1), ())
+    return CountFormula((term.over(repeated),), exact=True).text() if even else "1", {
+        "sweeps": CountFormula((repeated,), exact=True).text() if even else sweeps.text(),
+        "blocks": CountFormula(tuple(each.over(term) for each in blocks.terms), exact=True).text(),
     }
 
 

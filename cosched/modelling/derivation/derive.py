@@ -28,11 +28,11 @@ from cosched.modelling.derivation.symbolic import Solver
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cosched.modelling.derivation.blocks import Block
+    from cosched.modelling.derivation.blocks import SourceBlock
     from cosched.modelling.derivation.counting import CountedRun, Counts, Place
     from cosched.modelling.derivation.sizes import Parameter
 
-__all__ = ["Request", "derive"]
+__all__ = ["DerivationRequest", "derive"]
 
 _MOST_RUNS = 100
 _AT_ONCE = 4  # runs; those of MPI mostly wait
@@ -53,7 +53,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DerivationRequest:
     """A program to model, and how to build and run it.
 
     Attributes:
@@ -79,7 +79,7 @@ class Request:
     seed: int = 1
 
 
-def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> Derivation:
+def derive(request: DerivationRequest, tell: Callable[[str], None] = lambda _: None) -> Derivation:
     """Return a program's blocks with the formulas of their counts.
 
     Args:
@@ -142,7 +142,7 @@ def derive(request: Request, tell: Callable[[str], None] = lambda _: None) -> De
     )
 
 
-def _application(request: Request, counter: Counter) -> str:
+def _application(request: DerivationRequest, counter: Counter) -> str:
     name = request.application or re.sub(r"\W", "_", counter.sources[0].stem, flags=re.ASCII)
     if not _NAME.fullmatch(name) or name in {*KEYWORDS, *FUNCTION_ARITIES, PROCESSORS, HARDWARE_OBJECT, *TEMPLATES}:
         raise UserError(f"{name[:80]!r} cannot name a model: give another name with --application")
@@ -171,7 +171,7 @@ class _Solving:
         self.bounds = [*source_bounds(everything, [each.name for each in parameters])]
         self._solver = Solver(sizes, self.bounds)
 
-    def solved(self, blocks: Sequence[Block]) -> list[SolvedBlock]:
+    def solved(self, blocks: Sequence[SourceBlock]) -> list[SolvedBlock]:
         """Return the blocks that depend on the size, with formulas."""
         totals = [sum(several) for several in zip(*(each.counts for each in blocks), strict=True)]
         largest = totals.index(max(totals))
@@ -186,7 +186,7 @@ class _Solving:
                     alike.append(replace(one, like=alike[0].block.name))
         return [solved for group in groups for solved in _with_head(group)]
 
-    def _one(self, block: Block, share: float) -> SolvedBlock:
+    def _one(self, block: SourceBlock, share: float) -> SolvedBlock:
         calls = self._calls(block)
         if self._unsteady & set(block.numbers()):
             return SolvedBlock(
@@ -206,7 +206,7 @@ class _Solving:
             return False
         return 0 < max(ratios) <= _ALIKE * min(ratios)
 
-    def _calls(self, block: Block) -> list[str]:
+    def _calls(self, block: SourceBlock) -> list[str]:
         """Return the functions of others that its lines name."""
         lines = [_TEXT_OR_COMMENT.sub("", self._texts[file][line - 1]) for file, line in block.numbers()]
         names = {name for line in lines for name in self._call.findall(line)}

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cosched.modelling.derivation.blocks import Block
+    from cosched.modelling.derivation.blocks import SourceBlock
     from cosched.modelling.derivation.communication import Communication, Exchange
     from cosched.modelling.derivation.sizes import Parameter
-    from cosched.modelling.derivation.symbolic import Formula
+    from cosched.modelling.derivation.symbolic import CountFormula
 
 __all__ = ["GUESSED_COSTS", "GUESSED_ERROR", "START", "TOOL", "Derivation", "SolvedBlock"]
 
@@ -49,8 +49,8 @@ class SolvedBlock:
         like: the block that it grows alike, whose cost holds its own; empty for none.
     """
 
-    block: Block
-    formula: Formula
+    block: SourceBlock
+    formula: CountFormula
     share: float
     calls: Sequence[str]
     note: str = ""
@@ -88,7 +88,7 @@ class Derivation:
     communication: Communication
     seconds: float
 
-    def lines(self, block: Block) -> str:
+    def lines(self, block: SourceBlock) -> str:
         """Return where a block is, as `heat.c:31-33`."""
         return block.lines([path.name for path in self.sources])
 
@@ -101,7 +101,7 @@ class Derivation:
             found.append(f"{each.name} = {low}" + (f" to {high}" if high > low else ""))
         return ", ".join(found)
 
-    def quoted(self, block: Block) -> str:
+    def quoted(self, block: SourceBlock) -> str:
         """Return the longest line of a block, as its source has it."""
         lines = [self.texts[file][line - 1].strip() for file, line in block.numbers()]
         return max(lines, key=len, default="")[:_QUOTED].strip()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Formula", "Solver", "Term", "added"]
+__all__ = ["CountFormula", "CountTerm", "Solver", "added"]
 
 _MOST_TERMS = 4
 _BEAM = 40
@@ -42,7 +42,7 @@ _SHIFTS = ("-2", "-1", "+1", "+2")
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class CountTerm:
     """A coefficient times factors, each an expression of PSL with its power."""
 
     coefficient: Fraction | float
@@ -66,17 +66,17 @@ class Term:
             number, divisor = f"{size:.6g}", ""
         return " * ".join([*([] if number == "1" and factors else [number]), *factors]) + divisors + divisor
 
-    def over(self, other: Term) -> Term:
+    def over(self, other: CountTerm) -> CountTerm:
         """Return it divided by another one."""
         powers = dict(self.factors)
         for text, power in other.factors:
             powers[text] = powers.get(text, 0) - power
         left = tuple((text, power) for text, power in powers.items() if power)
-        return Term(self.coefficient / other.coefficient, left)
+        return CountTerm(self.coefficient / other.coefficient, left)
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
+class CountFormula:
     """A count as a function of the parameters.
 
     Attributes:
@@ -85,7 +85,7 @@ class Formula:
         error: of an approximate one: the greatest relative error at a size left out.
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[CountTerm, ...]
     exact: bool
     error: float = 0.0
 
@@ -110,14 +110,14 @@ class Formula:
         return found
 
 
-def added(formulas: Iterable[Formula]) -> Formula:
+def added(formulas: Iterable[CountFormula]) -> CountFormula:
     """Return the sum of formulas."""
     several = list(formulas)
     terms: dict[tuple[tuple[str, int], ...], Fraction | float] = {}
     for term in (term for formula in several for term in formula.terms):
         terms[term.factors] = terms.get(term.factors, Fraction(0)) + term.coefficient
-    return Formula(
-        tuple(Term(coefficient, factors) for factors, coefficient in terms.items() if coefficient),
+    return CountFormula(
+        tuple(CountTerm(coefficient, factors) for factors, coefficient in terms.items() if coefficient),
         all(formula.exact for formula in several),
         max((formula.error for formula in several), default=0.0),
     )
@@ -158,14 +158,14 @@ class Solver:
         ]
         self._smooth = self._pool([*plain, *_logarithms(names)])
 
-    def solve(self, counts: Sequence[int]) -> Formula:
+    def solve(self, counts: Sequence[int]) -> CountFormula:
         """Return the simplest formula that meets all counts, else the best approximation."""
         target = np.array(counts, dtype=float)
         if not target.any():
-            return Formula((), exact=True)
+            return CountFormula((), exact=True)
         if len(set(counts)) == 1:
-            return Formula((Term(Fraction(counts[0]), ()),), exact=True)
-        best: Formula | None = None
+            return CountFormula((CountTerm(Fraction(counts[0]), ()),), exact=True)
+        best: CountFormula | None = None
         most = min(_MOST_TERMS, len(counts) - _SPARE, max(len(set(counts)) - _SPARE, 1))
         for pool in self._pools:
             best = self._exact(pool, counts, target, most) or best
@@ -173,7 +173,7 @@ class Solver:
                 most = min(len(best.terms) - 1, 2)  # a longer form is no simpler
         return best or self._approximate(target)
 
-    def approximate(self, counts: Sequence[float]) -> Formula:
+    def approximate(self, counts: Sequence[float]) -> CountFormula:
         """Return the best approximation of counts that are not the same in every run."""
         return self._approximate(np.array(counts, dtype=float))
 
@@ -202,7 +202,7 @@ class Solver:
             found = found * column**power
         return found
 
-    def _exact(self, pool: _Pool, counts: Sequence[int], target: NDArray[np.float64], most: int) -> Formula | None:
+    def _exact(self, pool: _Pool, counts: Sequence[int], target: NDArray[np.float64], most: int) -> CountFormula | None:
         for found in _pursued(pool, target, most):
             met = [
                 (cost, formula)
@@ -213,7 +213,7 @@ class Solver:
                 return min(met, key=lambda pair: pair[0] + _cost(pair[1]))[1]
         return None
 
-    def _snapped(self, pool: _Pool, chosen: Sequence[int], target: NDArray[np.float64]) -> Formula | None:
+    def _snapped(self, pool: _Pool, chosen: Sequence[int], target: NDArray[np.float64]) -> CountFormula | None:
         """Return the sum of chosen monomials with rational coefficients; None where they are not."""
         terms = []
         for place, number in zip(chosen, _coefficients(pool.columns[list(chosen)], target), strict=True):
@@ -221,33 +221,35 @@ class Solver:
             if near == 0 or abs(near - number) > 1e-5 * max(1.0, abs(number)):
                 return None
             terms.append(
-                (float(abs(near) * np.abs(pool.columns[place]).mean()), Term(near, pool.monomials[place].factors))
+                (float(abs(near) * np.abs(pool.columns[place]).mean()), CountTerm(near, pool.monomials[place].factors))
             )
-        return Formula(tuple(term for _size, term in sorted(terms, key=lambda pair: -pair[0])), exact=True)
+        return CountFormula(tuple(term for _size, term in sorted(terms, key=lambda pair: -pair[0])), exact=True)
 
-    def _meets(self, formula: Formula, counts: Sequence[int]) -> bool:
+    def _meets(self, formula: CountFormula, counts: Sequence[int]) -> bool:
         return all(
             abs(float(formula.value(size) - count)) <= _EXACT * max(1, count)
             for size, count in zip(self._sizes, counts, strict=True)
         )
 
-    def _approximate(self, target: NDArray[np.float64]) -> Formula:
+    def _approximate(self, target: NDArray[np.float64]) -> CountFormula:
         """Return the slowest growing form of those with nearly the least error."""
         pool = self._smooth
-        forms: list[Formula] = []
+        forms: list[CountFormula] = []
         for found in _pursued(pool, target, min(_MOST_SMOOTH, len(target) - _SPARE)):
             for _cost, chosen in found[:_TRIED]:
                 numbers: list[Value] = [float(number) for number in _coefficients(pool.columns[list(chosen)], target)]
                 error = self._left_out(pool, chosen, target)
-                forms.append(Formula(_terms(pool, chosen, numbers), exact=False, error=error))
+                forms.append(CountFormula(_terms(pool, chosen, numbers), exact=False, error=error))
         forms = [form for form in forms if self._positive(form)]
         if not forms:
-            return Formula((Term(float(target.mean()), ()),), exact=False, error=float(np.ptp(target) / target.mean()))
+            return CountFormula(
+                (CountTerm(float(target.mean()), ()),), exact=False, error=float(np.ptp(target) / target.mean())
+            )
         bound = _NEARLY * min(form.error for form in forms) + _NEGLIGIBLE
         near = (form for form in forms if form.error <= bound)
         return min(near, key=lambda form: (self._growth(form), form.error * len(form.terms) ** _BREVITY))
 
-    def _positive(self, form: Formula) -> bool:
+    def _positive(self, form: CountFormula) -> bool:
         """Return whether a form stays positive far above the sizes and somewhat below."""
         if all(term.coefficient >= 0 for term in form.terms):
             return True
@@ -257,7 +259,7 @@ class Solver:
             for factor in _FACTORS
         )
 
-    def _growth(self, form: Formula) -> int:
+    def _growth(self, form: CountFormula) -> int:
         """Return the logarithm of a form's values far above the sizes, rounded."""
         far = [{name: value * _FAR for name, value in size.items()} for size in self._sizes]
         return round(sum(math.log(float(form.value(size))) for size in far) / len(far))
@@ -281,11 +283,11 @@ class _Pool:
     columns: NDArray[np.float64]  # a row for each monomial
 
 
-def _terms(pool: _Pool, chosen: Sequence[int], numbers: Sequence[Value]) -> tuple[Term, ...]:
+def _terms(pool: _Pool, chosen: Sequence[int], numbers: Sequence[Value]) -> tuple[CountTerm, ...]:
     """Return the sum of chosen monomials, the greatest first."""
     found = [(place, number) for place, number in zip(chosen, numbers, strict=True) if number]
     found.sort(key=lambda pair: -abs(float(pair[1])) * float(np.abs(pool.columns[pair[0]]).mean()))
-    return tuple(Term(number, pool.monomials[place].factors) for place, number in found)
+    return tuple(CountTerm(number, pool.monomials[place].factors) for place, number in found)
 
 
 def _pursued(pool: _Pool, target: NDArray[np.float64], most: int) -> Iterator[list[tuple[float, tuple[int, ...]]]]:
@@ -379,7 +381,7 @@ def _degree(monomial: _Monomial) -> int:
     return sum(power for _text, power in monomial.factors)
 
 
-def _cost(formula: Formula) -> float:
+def _cost(formula: CountFormula) -> float:
     numbers = [Fraction(term.coefficient) for term in formula.terms]
     return sum(math.log2(abs(number.numerator) * number.denominator**2) / 4 for number in numbers)
 

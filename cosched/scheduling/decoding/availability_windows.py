@@ -127,9 +127,9 @@ def window_pools(problem: Problem) -> list[WindowPool]:
 def _windows(problem: Problem) -> Iterator[tuple[int, float, float]]:
     """Yield host, begin and end of each time in which a host is there."""
     begins = problem.free.tolist()
-    for absence in problem.absences:  # ascending
-        yield absence.host, begins[absence.host], absence.begin
-        begins[absence.host] = absence.end
+    for period in problem.unavailability:  # ascending
+        yield period.host, begins[period.host], period.begin
+        begins[period.host] = period.end
     for host, begin in enumerate(begins):
         yield host, begin, _INF
 

@@ -47,10 +47,10 @@ class PlanDecoder(Protocol):
 
 
 def _decoder_of(problem: Problem) -> PlanDecoder:
-    """Return the decoder for shared hosts, identical ones, several classes, or hosts with absences."""
+    """Return the decoder for shared hosts, identical ones, several classes, or hosts that are away at times."""
     if problem.packing is not None:
         return PackedDecoder(problem)
-    if problem.absences:
+    if problem.unavailability:
         return WindowDecoder(problem)
     return _ClassDecoder(problem) if single_class(problem) is None else _IdenticalDecoder(problem)
 

@@ -81,7 +81,7 @@ class FreeHostsByClass:
 
     @classmethod
     def of(cls, problem: Problem) -> FreeHostsByClass:
-        """Return the times of a problem without absences; one class where all hosts are alike."""
+        """Return the times of a problem whose hosts stay; one class where all hosts are alike."""
         if single_class(problem) is not None:
             return cls([sorted(problem.free.tolist())])
         return cls([sorted(problem.free[problem.host_class == kind].tolist()) for kind in range(len(problem.classes))])
@@ -153,7 +153,7 @@ _LAST = float("inf")
 
 
 class NamedFreeHosts:
-    """The hosts of a problem without absences, each with its free time."""
+    """The hosts of a problem whose hosts stay, each with its free time."""
 
     __slots__ = ("_rows",)
 

@@ -129,9 +129,9 @@ def rooms_of(problem: Problem, packing: Packing) -> list[Room]:
         return Room(host, int(problem.host_class[host]), end, stairs, share)
 
     rooms = []
-    for absence in problem.absences:  # ascending
-        rooms.append(room(absence.host, absence.begin))
-        begins[absence.host] = absence.end
+    for period in problem.unavailability:  # ascending
+        rooms.append(room(period.host, period.begin))
+        begins[period.host] = period.end
     rooms += [room(host, _INF) for host, begin in enumerate(begins) if begin < _INF]
     return sorted(rooms, key=lambda room: (room.until, room.host))
 
@@ -203,7 +203,7 @@ class PackedDecoder:
         problem, packing = self._problem, self._packing
         shapes, release = plan.counts.tolist(), problem.release.tolist()
         rows = np.clip(plan.counts, 0, max(len(packing.hosts) - 1, 0))
-        seconds, demand, width = (each[rows].tolist() for each in (packing.seconds, packing.demand, packing.hosts))
+        seconds, demand, counts = (each[rows].tolist() for each in (packing.seconds, packing.demand, packing.hosts))
         before = problem.depends_on or ((),) * len(problem.tasks)
         starts = [float("nan")] * len(problem.tasks)
         ends = list(starts)
@@ -214,7 +214,7 @@ class PackedDecoder:
             if not packing.first[task] <= shape < packing.first[task + 1]:
                 raise ValueError(f"task {problem.tasks[task]} has no shape {shape}")
             ready = max([release[task], latest, *[ends[other] for other in before[task]]])
-            start, end, chosen = first_to_end(rooms, seconds[task], demand[task], width[task], ready)
+            start, end, chosen = first_to_end(rooms, seconds[task], demand[task], counts[task], ready)
             if not chosen:
                 raise ValueError(f"task {problem.tasks[task]} cannot run in its shape {shape}: no hosts have room")
             for room in chosen:

@@ -55,7 +55,7 @@ class HostElements:
         names: names of the N hosts.
         classes: names of the classes.
         host_class: (N,) index of each host's class.
-        absences: times between the windows in which hosts are available, in no order.
+        unavailability: times between the windows in which hosts are available, in no order.
         capacity: (N, 3) what hosts that tasks share have, see `shapes_file.RESOURCES`; None where each task has its
             hosts for itself.
     """
@@ -63,7 +63,7 @@ class HostElements:
     names: tuple[str, ...]
     classes: tuple[str, ...]
     host_class: NDArray[np.int64]
-    absences: tuple[Unavailability, ...] = ()
+    unavailability: tuple[Unavailability, ...] = ()
     capacity: NDArray[np.int64] | None = None
 
 
@@ -83,7 +83,7 @@ def read_hosts(value: object) -> HostElements:
         raise UserError("hosts: give a number of hosts or a list of {name, class}")
     seen: dict[str, int] = {}
     classes: dict[str, int] = {}
-    absences: list[Unavailability] = []
+    unavailability: list[Unavailability] = []
     for number, item in enumerate(read_list(value, "hosts", 1, MOST_HOSTS)):
         where = f"hosts[{number}]"
         host = read_object(item, where, {"name", "class", "available", *RESOURCES}, {"name", "class"})
@@ -92,20 +92,20 @@ def read_hosts(value: object) -> HostElements:
             raise UserError(f"{where}.name: {name!r} is there twice: give each host a name of its own")
         seen[name] = classes.setdefault(read_name(host["class"], f"{where}.class"), len(classes))
         if "available" in host:
-            absences += _outside(number, host["available"], f"{where}.available")
+            unavailability += _outside(number, host["available"], f"{where}.available")
     return HostElements(
         tuple(seen),
         tuple(classes),
         np.array(list(seen.values()), dtype=np.int64),
-        tuple(absences),
+        tuple(unavailability),
         read_capacity(value),
     )
 
 
 def read_reservations(value: object, names: Sequence[str]) -> list[Unavailability]:
-    """Return the absences of an element `reservations`; raises as `read_hosts`."""
+    """Return the unavailability of an element `reservations`; raises as `read_hosts`."""
     index = {name: host for host, name in enumerate(names)}
-    absences = []
+    unavailability = []
     for number, item in enumerate(read_list(value, "reservations", 0, _MOST_WINDOWS)):
         where = f"reservations[{number}]"
         found = read_object(item, where, {"hosts", "from", "until", "name"}, {"hosts"})
@@ -115,13 +115,13 @@ def read_reservations(value: object, names: Sequence[str]) -> list[Unavailabilit
         for place, name in enumerate(read_list(found["hosts"], f"{where}.hosts", 1, MOST_HOSTS)):
             if not isinstance(name, str) or name not in index:
                 raise UserError(f"{where}.hosts[{place}]: {quoted(name)} is not the name of a host")
-            absences.append(Unavailability(index[name], begin, end))
-    return absences
+            unavailability.append(Unavailability(index[name], begin, end))
+    return unavailability
 
 
 def _outside(host: int, value: object, where: str) -> list[Unavailability]:
     """Return the times between the windows in which a host is there."""
-    absences = []
+    unavailability = []
     left = 0.0
     for number, item in enumerate(read_list(value, where, 1, _MOST_WINDOWS)):
         here = f"{where}[{number}]"
@@ -132,9 +132,9 @@ def _outside(host: int, value: object, where: str) -> list[Unavailability]:
                 "give windows in order, each after the one before"
             )
         if begin > left:
-            absences.append(Unavailability(host, left, begin))
+            unavailability.append(Unavailability(host, left, begin))
         left = end
-    return absences if math.isinf(left) else [*absences, Unavailability(host, left, math.inf)]
+    return unavailability if math.isinf(left) else [*unavailability, Unavailability(host, left, math.inf)]
 
 
 def _window(item: dict[str, Any], where: str) -> tuple[float, float]:
@@ -172,8 +172,8 @@ def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
             f"keep the product below {_MOST_CELLS}"
         )
     reserved = read_reservations(document.get("reservations", []), names)
-    free, absences = normalised_availability(np.zeros(len(names)), [*hosts.absences, *reserved])
-    problem = replace(_problem(items, hosts, quantile), free=free, absences=absences)
+    free, unavailability = normalised_availability(np.zeros(len(names)), [*hosts.unavailability, *reserved])
+    problem = replace(_problem(items, hosts, quantile), free=free, unavailability=unavailability)
     if hosts.capacity is not None:
         return with_packing(problem, hosts.capacity, items)
     _refuse_impossible(problem)

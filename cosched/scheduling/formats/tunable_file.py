@@ -42,8 +42,10 @@ def tunable_from_document(value: object) -> TunableQueue:
     names = hosts.names
     if len(hosts.classes) > 1:
         raise UserError(f"hosts: tunable tasks need hosts of one class, there are {len(hosts.classes)}")
-    if hosts.absences:
-        raise UserError(f"hosts[{hosts.absences[0].host}].available: tunable tasks need hosts that stay: leave it out")
+    if hosts.unavailability:
+        raise UserError(
+            f"hosts[{hosts.unavailability[0].host}].available: tunable tasks need hosts that stay: leave it out"
+        )
     seen: dict[str, int] = {}
     tasks = []
     for number, item in enumerate(read_list(document["tasks"], "tasks", 1, MOST_TASKS)):

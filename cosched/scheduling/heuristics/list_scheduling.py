@@ -120,7 +120,7 @@ class _ByRank:
 
     def leave(self, _now: float, idle: int, _working: Sequence[Completion]) -> Iterator[int]:
         """Let go the first of the list that fits, as long as one does."""
-        while fitting := [heap[0] for width, heap in self._ready.items() if width <= idle and heap]:
+        while fitting := [heap[0] for count, heap in self._ready.items() if count <= idle and heap]:
             _, task = min(fitting)
             heappop(self._ready[self._counts[task]])
             idle -= self._counts[task]

@@ -65,7 +65,7 @@ def two_phase(problem: Problem) -> Plan:
 def threshold_plans(problem: Problem, most: int = _MOST_THRESHOLDS, lister: _Lister = list_order) -> Iterator[Plan]:
     """Yield the plans of the two-phase method (Turek, Wolf, Yu: SPAA 1992), the likeliest first.
 
-    First the widths: for a threshold D each task takes the count with the least host-seconds that runs it within D (its
+    First the counts: for a threshold D each task takes the count with the least host-seconds that runs it within D (its
     fastest where none does). Then a list, scheduled after Graham: by run time, area and width descending, and by
     deadline where there are any.
 
@@ -82,7 +82,7 @@ def _promising_plans(problem: Problem, most: int, lister: _Lister = list_order) 
     seconds = useful_count_seconds(problem)
     areas = seconds * np.arange(1, seconds.shape[1] + 1)
     tasks = np.arange(len(problem.tasks))
-    for promise, column in _settled_widths(seconds, areas, len(problem.hosts), most):
+    for promise, column in _settled_counts(seconds, areas, len(problem.hosts), most):
         length, area, counts = seconds[tasks, column], areas[tasks, column], column.astype(np.int64) + 1
         keys = [(-area, -length), (-length, -area), (-area, -counts)]
         if np.isfinite(problem.deadline).any():
@@ -92,7 +92,7 @@ def _promising_plans(problem: Problem, most: int, lister: _Lister = list_order) 
             yield promise, Plan(np.array(order, dtype=np.int64), counts)
 
 
-def _settled_widths(
+def _settled_counts(
     seconds: NDArray[np.float64], areas: NDArray[np.float64], hosts: int, most: int
 ) -> list[tuple[float, NDArray[np.intp]]]:
     """Return (promise, column of each task) for the most promising thresholds, without repetition."""
@@ -133,7 +133,7 @@ def late_last(problem: Problem) -> Plan:
 
     Unavoidably late tasks make room for the others (in the spirit of Moore, Management Science 15(1), 1968).
     """
-    widths = _Widths.table(problem)
+    useful = _HostCounts.table(problem)
     free = IdenticalFreeHosts(problem.free.tolist())
     ends: dict[int, float] = {}
     late: list[int] = []
@@ -142,7 +142,7 @@ def late_last(problem: Problem) -> Plan:
         if not ends.keys() >= set(before):  # behind one that is late
             late.append(task)
             continue
-        options = _options(widths[task], free, problem.ready(task, ends))
+        options = _options(useful[task], free, problem.ready(task, ends))
         chosen = _cheapest_on_time(options, float(problem.deadline[task]))
         if chosen.end > problem.deadline[task]:
             late.append(task)
@@ -166,14 +166,14 @@ class _Option(NamedTuple):
     area: float
 
 
-class _Widths(NamedTuple):
+class _HostCounts(NamedTuple):
     """The useful host counts of one task and the run time on each."""
 
     counts: tuple[int, ...]
     seconds: tuple[float, ...]
 
     @classmethod
-    def table(cls, problem: Problem) -> list[_Widths]:
+    def table(cls, problem: Problem) -> list[_HostCounts]:
         narrow = narrowed(problem)
         kept, seconds = useful_counts(narrow), best_seconds(narrow)
         columns = [np.flatnonzero(row) for row in kept]
@@ -183,23 +183,23 @@ class _Widths(NamedTuple):
         ]
 
 
-def _options(widths: _Widths, free: IdenticalFreeHosts, ready: float) -> list[_Option]:
+def _options(useful: _HostCounts, free: IdenticalFreeHosts, ready: float) -> list[_Option]:
     return [
         _Option(count, max(free.earliest(count), ready) + seconds, count * seconds)
-        for count, seconds in zip(widths.counts, widths.seconds, strict=True)
+        for count, seconds in zip(useful.counts, useful.seconds, strict=True)
     ]
 
 
 def _greedy(problem: Problem, order: Sequence[int], choose: Callable[[list[_Option], float], _Option]) -> Plan:
     """Place tasks one by one, each on the count that `choose` picks from (options, deadline)."""
-    widths = _Widths.table(problem)
+    useful = _HostCounts.table(problem)
     free = IdenticalFreeHosts(problem.free.tolist())
     ends: dict[int, float] = {}
     counts = np.ones(len(problem.tasks), dtype=np.int64)
     final = dependency_order(problem, order)
     for task in final:
         ready = problem.ready(task, ends)
-        chosen = choose(_options(widths[task], free, ready), float(problem.deadline[task]))
+        chosen = choose(_options(useful[task], free, ready), float(problem.deadline[task]))
         counts[task] = chosen.hosts
         ends[task] = chosen.end
         free.take(chosen.hosts, chosen.end)

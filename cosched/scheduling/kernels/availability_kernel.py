@@ -1,9 +1,7 @@
 """Place tasks on hosts that come and go, in machine code.
 
-Results are those of `availability_windows`, bit for bit. Pools and runs are arrays of records, as passing a dozen
-arrays to a function takes longer than its work.
-
-Pools and runs are arrays of records: a call that hands on a dozen arrays takes longer than all that it does here.
+Results are those of `availability_windows`, bit for bit. Pools and runs are arrays of records: to pass a dozen arrays
+to a function takes longer than its work.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _POOL = np.dtype(
         ("next", np.int64),  # the first run of those that are not free then
     ]
 )
-_RUN = np.dtype([("when", np.float64), ("width", np.int64)])  # so many hosts become free then
+_RUN = np.dtype([("when", np.float64), ("hosts", np.int64)])  # so many hosts become free then
 
 
 class WindowTables(NamedTuple):
@@ -53,13 +51,13 @@ class WindowTables(NamedTuple):
 
 def tabulate_windows(problem: Problem) -> WindowTables:
     """Return the windows of a problem as tables; empty ones where all hosts stay."""
-    found = window_pools(problem) if problem.absences else []
+    found = window_pools(problem) if problem.unavailability else []
     tails = np.cumsum([0, *[len(pool.free) + 1 for pool in found]])
     records, runs = np.zeros(len(found), dtype=_POOL), np.zeros(tails[-1], dtype=_RUN)
     for record, pool, tail in zip(records, found, tails[1:].tolist(), strict=True):
-        times, widths = np.unique([free for free, _ in pool.free], return_counts=True)
+        times, numbers = np.unique([free for free, _ in pool.free], return_counts=True)
         head = tail - len(times)
-        runs["when"][head:tail], runs["width"][head:tail] = times, widths
+        runs["when"][head:tail], runs["hosts"][head:tail] = times, numbers
         record["until"], record["host_class"], record["head"], record["tail"] = *pool.key, head, tail
     return WindowTables(records, runs)
 
@@ -116,8 +114,8 @@ def _first_start(pools: NDArray[Any], runs: NDArray[Any], threshold: float, coun
                 pool.free, pool.next = 0, pool.tail
                 continue
             while pool.next < pool.tail and runs[pool.next].when <= start:
-                pool.free += runs[pool.next].width
-                total += runs[pool.next].width
+                pool.free += runs[pool.next].hosts
+                total += runs[pool.next].hosts
                 pool.next += 1
             if pool.next < pool.tail:
                 soonest = min(soonest, runs[pool.next].when)
@@ -135,24 +133,24 @@ def _occupy(pool: Any, runs: NDArray[Any], count: int, end: float) -> None:
     begin, left = above, count
     while left > 0:
         begin -= 1
-        if runs[begin].width > left:
-            runs[begin].width -= left
+        if runs[begin].hosts > left:
+            runs[begin].hosts -= left
             begin += 1
             break
-        left -= runs[begin].width
+        left -= runs[begin].hosts
     place = tail
     while place > above and runs[place - 1].when >= end:
         place -= 1
     gap = above - begin  # runs that are no more
     if place < tail and runs[place].when == end:
-        runs[place].width += count
+        runs[place].hosts += count
     else:
         gap -= 1
         for run in range(head, begin if gap < 0 else head):
             runs[run - 1] = runs[run]
         for run in range(above, place):
             runs[run - 1] = runs[run]
-        runs[place - 1].when, runs[place - 1].width = end, count
+        runs[place - 1].when, runs[place - 1].hosts = end, count
     for run in range(begin - 1, head - 1 if gap > 0 else begin - 1, -1):
         runs[run + gap] = runs[run]
     pool.head += gap

@@ -62,7 +62,7 @@ _FEW = 320  # hosts up to which a row is quicker than runs
 def population_spans(
     problem: ProblemTables,
     orders: NDArray[np.int64],
-    widths: NDArray[np.int64],
+    choices: NDArray[np.int64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
@@ -71,18 +71,18 @@ def population_spans(
     Args:
         problem: see `objective_kernel.tabulate`.
         orders: (P, m) permutations in which every task is behind its predecessors.
-        widths: (P, m) by task, each usable.
+        choices: (P, m) by task, each usable.
         starts: (P, m) by task, filled in.
         ends: (P, m) by task, filled in.
     """
-    if problem.absences.shape[0] > 0:
-        _around(problem, orders, widths, starts, ends)
+    if problem.unavailability.shape[0] > 0:
+        _around(problem, orders, choices, starts, ends)
     elif problem.seconds.shape[0] > 1:
-        _on_classes(problem, orders, widths, starts, ends)
+        _on_classes(problem, orders, choices, starts, ends)
     elif problem.free.shape[0] <= _FEW:
-        _on_few(problem, orders, widths, starts, ends)
+        _on_few(problem, orders, choices, starts, ends)
     else:
-        _on_many(problem, orders, widths, starts, ends)
+        _on_many(problem, orders, choices, starts, ends)
 
 
 @compiled
@@ -141,10 +141,10 @@ def _on_many(
     hosts, tasks = problem.free.shape[0], orders.shape[1]
     # Every task takes at least part of one run and inserts one: with `tasks` cells to spare in front of the hosts' runs
     # an insertion can always shift what is before it by one to the left.
-    when, width = np.empty(tasks + hosts), np.empty(tasks + hosts, dtype=np.int64)
+    when, freed = np.empty(tasks + hosts), np.empty(tasks + hosts, dtype=np.int64)
     for plan in range(orders.shape[0]):
         when[tasks:] = problem.free
-        width[tasks:] = 1
+        freed[tasks:] = 1
         head, tail = tasks, tasks + hosts
         for position in range(tasks):
             task = orders[plan, position]
@@ -152,10 +152,10 @@ def _on_many(
             needed, start = count, float(when[head])
             while needed > 0:
                 start = float(when[head])
-                if width[head] > needed:
-                    width[head] -= needed
+                if freed[head] > needed:
+                    freed[head] -= needed
                     break
-                needed -= width[head]
+                needed -= freed[head]
                 head += 1
             if waits:
                 start = max(start, _ready(release, before, first, task, ends[plan]))
@@ -165,20 +165,20 @@ def _on_many(
             while place >= head and when[place] > end:
                 place -= 1
             if place >= head and when[place] == end:
-                width[place] += count
+                freed[place] += count
                 continue
             for behind in range(head, place + 1):
                 when[behind - 1] = when[behind]
-                width[behind - 1] = width[behind]
+                freed[behind - 1] = freed[behind]
             head -= 1
-            when[place], width[place] = end, count
+            when[place], freed[place] = end, count
 
 
 @compiled
 def _on_classes(
     problem: ProblemTables,
     orders: NDArray[np.int64],
-    widths: NDArray[np.int64],
+    choices: NDArray[np.int64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
@@ -192,9 +192,9 @@ def _on_classes(
         free[:] = begin
         for position in range(orders.shape[1]):
             task = orders[plan, position]
-            width = widths[plan, task]
-            wanted = width // base - 1
-            count = width - (wanted + 1) * base
+            choice = choices[plan, task]
+            wanted = choice // base - 1
+            count = choice - (wanted + 1) * base
             ready = _ready(release, before, first, task, ends[plan]) if waits else 0.0
             for klass in range(classes):
                 possible = wanted < 0 or klass == wanted
@@ -314,7 +314,7 @@ def _first_free(
 def _around(
     problem: ProblemTables,
     orders: NDArray[np.int64],
-    widths: NDArray[np.int64],
+    choices: NDArray[np.int64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
@@ -325,7 +325,7 @@ def _around(
         pools[:], runs[:] = windows.pools, windows.runs
         for position in range(orders.shape[1]):
             task = orders[plan, position]
-            count, wanted = widths[plan, task], -1
+            count, wanted = choices[plan, task], -1
             if table.shape[0] > 1:
                 count, wanted = count % base, count // base - 1
             for pool in pools:

@@ -81,7 +81,7 @@ def crossover(
 @compiled
 def mutate(
     state: NDArray[np.uint64],
-    widths: NDArray[np.int64],
+    choices: NDArray[np.int64],
     first: NDArray[np.int64],
     orders: NDArray[np.int64],
     counts: NDArray[np.int64],
@@ -92,8 +92,8 @@ def mutate(
 
     Args:
         state: state of the random numbers.
-        widths: useful host counts of all tasks, ascending by task: those of j are widths[first[j]:first[j+1]].
-        first: see `widths`.
+        choices: useful host counts of all tasks, ascending by task: those of j are choices[first[j]:first[j+1]].
+        first: see `choices`.
         orders: changed in place.
         counts: changed in place.
     """
@@ -106,7 +106,7 @@ def mutate(
             elif kind < 0.55:
                 _swap(state, orders[individual])
             else:
-                _resize(state, widths, first, counts[individual])
+                _resize(state, choices, first, counts[individual])
             again = random_unit(state) < 0.35
 
 
@@ -128,19 +128,19 @@ def _swap(state: NDArray[np.uint64], order: NDArray[np.int64]) -> None:
 
 @compiled
 def _resize(
-    state: NDArray[np.uint64], widths: NDArray[np.int64], first: NDArray[np.int64], counts: NDArray[np.int64]
+    state: NDArray[np.uint64], choices: NDArray[np.int64], first: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> None:
     """Give a task the next smaller or larger useful count, or now and then any."""
     task = int(random_unit(state) * counts.shape[0])
     least, above = first[task], first[task + 1]
     if random_unit(state) < 0.3:
-        counts[task] = widths[least + int(random_unit(state) * (above - least))]
+        counts[task] = choices[least + int(random_unit(state) * (above - least))]
         return
     place = least
-    while widths[place] < counts[task] and place + 1 < above:
+    while choices[place] < counts[task] and place + 1 < above:
         place += 1
     place += 1 if random_unit(state) < 0.5 else -1
-    counts[task] = widths[min(max(place, least), above - 1)]
+    counts[task] = choices[min(max(place, least), above - 1)]
 
 
 @compiled

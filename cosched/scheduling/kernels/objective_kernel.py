@@ -42,7 +42,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
         before=np.array([other for others in before for other in others], dtype=np.int64),
         first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
         base=class_base(problem),
-        absences=_plain(np.array(problem.absences, dtype=np.float64).reshape(-1, 3)),
+        unavailability=_plain(np.array(problem.unavailability, dtype=np.float64).reshape(-1, 3)),
         windows=tabulate_windows(problem),
         weight=_plain(np.ones(len(problem.tasks)) if problem.weight is None else problem.weight),
         waits=any(problem.depends_on) or bool(problem.release.any()),
@@ -65,7 +65,7 @@ def evaluate_population(
     Args:
         problem: see `tabulate`.
         orders: (P, m) permutations in which every task is behind its predecessors.
-        counts: (P, m) widths by task, each usable.
+        counts: (P, m) choices by task, each usable.
     """
     starts, ends = np.empty(orders.shape), np.empty(orders.shape)
     population_spans(problem, orders, counts, starts, ends)
@@ -145,7 +145,7 @@ def take_turns(user: NDArray[np.int64], sequence: NDArray[np.int64], orders: NDA
 
 @compiled
 def _objectives(
-    problem: ProblemTables, widths: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
+    problem: ProblemTables, choices: NDArray[np.int64], starts: NDArray[np.float64], ends: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the objective of each plan; `objective.objective` has the formulas and explains the idle one."""
     weights, weight, deadline, due = problem.weights, problem.weight, problem.deadline, problem.due
@@ -160,7 +160,7 @@ def _objectives(
                 missed += weight[task]
                 late += weight[task] * (ends[plan, task] - deadline[task])
         if weights[1] > 0.0:
-            idle = _front_idle(problem, widths[plan], starts[plan], ends[plan], makespan)
+            idle = _front_idle(problem, choices[plan], starts[plan], ends[plan], makespan)
         costs[plan] = weights[3] * missed + (weights[0] * makespan + weights[1] * idle + weights[2] * late)
     return costs
 
@@ -168,19 +168,19 @@ def _objectives(
 @compiled
 def _front_idle(
     problem: ProblemTables,
-    widths: NDArray[np.int64],
+    choices: NDArray[np.int64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
     makespan: float,
 ) -> float:
     """Return Titan's φ; `objective.objective` explains it."""
     used, available = 0.0, 0.0
-    counts = widths if problem.seconds.shape[0] == 1 else widths % problem.base
-    for task in range(widths.shape[0]):
+    counts = choices if problem.seconds.shape[0] == 1 else choices % problem.base
+    for task in range(choices.shape[0]):
         used += counts[task] * ((makespan - starts[task]) ** 2 - (makespan - ends[task]) ** 2)
     for host in range(problem.free.shape[0]):
         available += (makespan - min(float(problem.free[host]), makespan)) ** 2
-    for index in range(problem.absences.shape[0]):
-        available -= (makespan - min(float(problem.absences[index, 1]), makespan)) ** 2
-        available += (makespan - min(float(problem.absences[index, 2]), makespan)) ** 2
+    for index in range(problem.unavailability.shape[0]):
+        available -= (makespan - min(float(problem.unavailability[index, 1]), makespan)) ** 2
+        available += (makespan - min(float(problem.unavailability[index, 2]), makespan)) ** 2
     return max(0.0, available - used) / (makespan * makespan)

@@ -39,7 +39,7 @@ def population_spans(
         ends: (P, m) by task, filled in.
     """
     rooms, rows = problem.units.shape[0], problem.begin.shape[0] - 1
-    begin, demands, widths, waits = problem.begin, problem.demand, problem.hosts, problem.waits
+    begin, demands, hosts, waits = problem.begin, problem.demand, problem.hosts, problem.waits
     simple = problem.seconds.shape[1] == 1 and problem.until[0] == np.inf
     alike = np.all(problem.share[:, 0] == problem.share[0, 0])
     cores_alone = simple and alike and rows == 1 and problem.steps.shape[1] == 0
@@ -55,7 +55,7 @@ def population_spans(
             shape = shapes[plan, task]
             ready = _ready(problem, task, ends[plan]) if waits else 0.0
             slowest = problem.seconds[shape, 0]
-            if cores_alone and widths[shape] == 1:  # what most tasks are
+            if cores_alone and hosts[shape] == 1:  # what most tasks are
                 start, room = _fullest(units, idle, demands[shape, 0], ready)
                 end = start + slowest
                 starts[plan, task], ends[plan, task] = start, end
@@ -66,13 +66,13 @@ def population_spans(
             start = _when_free(units, begin, demands[shape], ready, when)
             if not simple:
                 start, slowest = _first_to_end(problem, steps, step_count, when, shape, ready, rests)
-            elif problem.steps.shape[1] > 0 or widths[shape] > 1:
-                start = _soonest_start(steps, step_count, demands[shape, rows:], widths[shape], when, rests)
+            elif problem.steps.shape[1] > 0 or hosts[shape] > 1:
+                start = _soonest_start(steps, step_count, demands[shape, rows:], hosts[shape], when, rests)
             starts[plan, task], ends[plan, task] = start, start + slowest
             if start == np.inf:
                 continue
             _choose(problem, units, steps, step_count, idle, when, shape, start, slowest, chosen, rests)
-            for place in range(widths[shape]):
+            for place in range(hosts[shape]):
                 room = chosen[place]
                 demand = demands[shape]
                 _take(units[room], begin, idle[room], steps[room], step_count[room], demand, start, start + slowest)

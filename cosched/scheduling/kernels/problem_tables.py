@@ -30,7 +30,7 @@ class ProblemTables(NamedTuple):
         before: indices of predecessors, those of task j in before[first[j]:first[j+1]].
         first: (m+1,) see `before`.
         base: above every host count, see above.
-        absences: (A, 3) when hosts are not there: host, begin and end.
+        unavailability: (A, 3) when hosts are not there: host, begin and end.
         windows: when they are there.
         weight: (m,) how much lateness and a missed deadline count.
         waits: whether any task has a release or predecessors.
@@ -48,7 +48,7 @@ class ProblemTables(NamedTuple):
     before: NDArray[np.int64]
     first: NDArray[np.int64]
     base: int
-    absences: NDArray[np.float64]
+    unavailability: NDArray[np.float64]
     windows: WindowTables
     weight: NDArray[np.float64]
     waits: bool

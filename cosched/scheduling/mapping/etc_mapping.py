@@ -238,8 +238,8 @@ def _obstacle(problem: Problem) -> str | None:
             return f"{name} depends on {problem.tasks[problem.depends_on[task][0]]}"
     if problem.release.any():
         return f"{problem.tasks[int(problem.release.argmax())]} is released later"
-    if problem.absences:
-        return f"{problem.hosts[problem.absences[0].host]} comes and goes"
+    if problem.unavailability:
+        return f"{problem.hosts[problem.unavailability[0].host]} comes and goes"
     if problem.free.any():
         return f"{problem.hosts[int(problem.free.argmax())]} is busy"
     stuck = ~np.isfinite(single_host_seconds(problem)).any(axis=1)

@@ -91,7 +91,7 @@ def packed_offer(problem: Problem, packing: Packing) -> tuple[NDArray[np.float64
     """
     cores = packing.capacity[:, 0].astype(np.float64)
     changes = [(free, had) for free, had in zip(problem.free.tolist(), cores.tolist(), strict=True)]
-    for host, begin, end in problem.absences:
+    for host, begin, end in problem.unavailability:
         changes += [(begin, -float(cores[host])), (end, float(cores[host]))]
     for host, until, taken in packing.held:
         if until > problem.free[host]:
@@ -173,8 +173,8 @@ def _measure(
 
 
 def _absent(problem: Problem) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return begins and ends of all absences."""
-    times = np.array([(absence.begin, absence.end) for absence in problem.absences]).reshape(-1, 2)
+    """Return begins and ends of all unavailability."""
+    times = np.array([(period.begin, period.end) for period in problem.unavailability]).reshape(-1, 2)
     return times[:, 0], times[:, 1]
 
 

@@ -56,7 +56,7 @@ class TitanClassic(Policy):
 
     def refuses(self, problem: Problem) -> str | None:
         """Refuse hosts that come and go, which Titan did not know."""
-        gone = [absence.host for absence in problem.absences] + np.flatnonzero(np.isinf(problem.free)).tolist()
+        gone = [period.host for period in problem.unavailability] + np.flatnonzero(np.isinf(problem.free)).tolist()
         if not gone:
             return None
         host = problem.hosts[gone[0]]

@@ -1,7 +1,7 @@
 """The genetic search: a DEAP recipe whose operators work on whole populations in machine code.
 
-A chromosome is an order of the tasks and a width for each: a host count and, on several classes, whose hosts. It starts
-from the heuristics' plans and the last best one, so that it is never worse than any of them, and goes on for as
+A chromosome is an order of the tasks and a choice for each: a host count and, on several classes, whose hosts. It
+starts from the heuristics' plans and the last best one, so that it is never worse than any of them, and goes on for as
 long as it is given generations. Loading this module loads numba and DEAP; the first search in a process compiles, or
 reads compiled code from the disk.
 """
@@ -53,8 +53,8 @@ _THRESHOLDS = 6  # of the two-phase method, each with three or four lists
 _PATIENCE = 200  # generations without a better plan before new blood comes in
 _LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
 _KICKS = 8  # mutations of an immigrant
-_SHARED = 4  # of so many generations all but one are the scout's at first, later one
-_EAGER = 4  # annealings that the scout is eager for
+_SHARED = 4  # of so many generations all but one are the late-job search's at first, later one
+_EAGER = 4  # annealings in which the late-job search has most generations
 
 
 class _Cost(base.Fitness):  # type: ignore[misc]  # DEAP has no types
@@ -117,9 +117,9 @@ class GeneticSearch:
         self._remember(self._seeds, 0)
         self._people = self._settle()
         self._children = self._people.copy()
-        self._scout, self._unavoidable = None, 0
+        self._late_jobs, self._unavoidable = None, 0
         if checked.deadlines_first and late_job_search_applies(problem):
-            self._scout = LateJobSearch(problem, tables, scale, self._state, self._best.order)
+            self._late_jobs = LateJobSearch(problem, tables, scale, self._state, self._best.order)
             self._unavoidable = fewest_missed(problem)
         self._log()
 
@@ -162,14 +162,14 @@ class GeneticSearch:
 
     def _generation(self) -> None:
         self.generations += 1
-        if self._scout is not None and self._scouts_turn(self._scout):
-            self._follow(self._scout)
+        if self._late_jobs is not None and self._late_jobs_turn(self._late_jobs):
+            self._search_late_jobs(self._late_jobs)
             return
         people, children = self._people, self._children
         self._toolbox.mate(people.orders, people.counts, children.orders, children.counts)
         self._toolbox.mutate(children.orders, children.counts)
-        if self._scout is not None and self._missed > 0:
-            self._scout.rescue(children)
+        if self._late_jobs is not None and self._missed > 0:
+            self._late_jobs.rescue(children)
         children.costs = self._toolbox.evaluate(children.orders, children.counts)
         best = self._toolbox.select(
             people.orders, people.counts, people.costs, children.orders, children.counts, children.costs
@@ -189,19 +189,19 @@ class GeneticSearch:
             self._best_missed = self.figures().late
         return int(self.objective // MISSED) if self._best_missed is None else self._best_missed
 
-    def _scouts_turn(self, scout: LateJobSearch) -> bool:
+    def _late_jobs_turn(self, late_jobs: LateJobSearch) -> bool:
         """Return whether this generation belongs to the search for fewer late jobs.
 
         Most do, until it has searched for long or no avoidable deadline is missed.
         """
-        eager = scout.annealings < _EAGER
+        eager = late_jobs.annealings < _EAGER
         return self._missed > self._unavoidable and (self.generations % _SHARED > 0) == eager
 
-    def _follow(self, scout: LateJobSearch) -> None:
-        """Run the scout for a generation; its plan joins if it misses fewer deadlines."""
-        self.evaluations += scout.generation()
-        if scout.missed < self._missed:
-            found = Population.of([scout.best()])
+    def _search_late_jobs(self, late_jobs: LateJobSearch) -> None:
+        """Run the late-job search for a generation; its plan joins if it misses fewer deadlines."""
+        self.evaluations += late_jobs.generation()
+        if late_jobs.missed < self._missed:
+            found = Population.of([late_jobs.best()])
             found.costs = self._toolbox.evaluate(found.orders, found.counts)
             if found.costs[0] < self.objective:  # fewer deadlines may weigh more, where they have weights
                 self._remember(found, 0)
@@ -245,7 +245,7 @@ class GeneticSearch:
 
 def warm_up() -> None:
     """Compile all operators, or load them, before the first search."""
-    # One of the two is late, though there would be time for both: the scout has its turn.
+    # One of the two is late, though there would be time for both: the late-job search has its turn.
     seconds, due = np.array([[[np.inf, 2.0], [3.0, np.inf]]]), np.array([2.0, 4.0])
     both = Problem(
         ("wide", "long"),

@@ -33,7 +33,7 @@ __all__ = ["Population", "compiled_list_order", "initial_plans"]
 class Population:
     """P plans with orders (P, m), encoded counts (P, m) and costs (P,).
 
-    The counts are widths, see `ProblemTables`.
+    The counts are choices, see `encoded_choices`.
     """
 
     orders: NDArray[np.int64]
@@ -103,14 +103,14 @@ def compiled_list_order(
     """Return what `list_scheduling.list_order` returns."""
     if _constrained(problem):
         return list_order(problem, priority, counts, seconds)
-    widths, rank = np.array(counts, dtype=np.int64), np.empty(len(counts), dtype=np.int64)
+    host_counts, rank = np.array(counts, dtype=np.int64), np.empty(len(counts), dtype=np.int64)
     rank[np.array(priority)] = np.arange(len(counts))
-    by_width = np.lexsort((rank, widths))
-    distinct, first = np.unique(widths[by_width], return_index=True)
+    by_count = np.lexsort((rank, host_counts))
+    distinct, first = np.unique(host_counts[by_count], return_index=True)
     bounds = np.append(first, len(counts)).astype(np.int64)
     free = np.ascontiguousarray(problem.free, dtype=np.float64)
     order: list[int] = _list_kernel(
-        free, by_width, distinct, bounds, rank, np.array(seconds, dtype=np.float64)
+        free, by_count, distinct, bounds, rank, np.array(seconds, dtype=np.float64)
     ).tolist()
     return order
 
@@ -138,15 +138,15 @@ def _easy(problem: Problem) -> Plan:
 @compiled
 def _list_kernel(
     free: NDArray[np.float64],
-    by_width: NDArray[np.int64],
+    by_count: NDArray[np.int64],
     distinct: NDArray[np.int64],
     bounds: NDArray[np.int64],
     rank: NDArray[np.int64],
     seconds: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """List scheduling: the waiting tasks of width distinct[i] are by_width[heads[i]:bounds[i+1]], by rank."""
+    """List scheduling: the waiting tasks on distinct[i] hosts are by_count[heads[i]:bounds[i+1]], by rank."""
     heads = bounds[:-1].copy()
-    when, width = free.copy(), np.ones(free.shape[0], dtype=np.int64)  # when how many hosts come back
+    when, freed = free.copy(), np.ones(free.shape[0], dtype=np.int64)  # when how many hosts come back
     running, idle, done = free.shape[0], 0, 0
     order = np.empty(rank.shape[0], dtype=np.int64)
     while done < order.shape[0]:
@@ -156,9 +156,9 @@ def _list_kernel(
             if when[index] > now:
                 index += 1
                 continue
-            idle += width[index]
+            idle += freed[index]
             running -= 1
-            when[index], width[index] = when[running], width[running]
+            when[index], freed[index] = when[running], freed[running]
         while True:
             chosen = -1
             for kind in range(distinct.shape[0]):
@@ -166,14 +166,14 @@ def _list_kernel(
                     break
                 if heads[kind] == bounds[kind + 1]:
                     continue
-                if chosen < 0 or rank[by_width[heads[kind]]] < rank[by_width[heads[chosen]]]:
+                if chosen < 0 or rank[by_count[heads[kind]]] < rank[by_count[heads[chosen]]]:
                     chosen = kind
             if chosen < 0:
                 break
-            task = by_width[heads[chosen]]
+            task = by_count[heads[chosen]]
             heads[chosen] += 1
             idle -= distinct[chosen]
-            when[running], width[running] = now + seconds[task], distinct[chosen]
+            when[running], freed[running] = now + seconds[task], distinct[chosen]
             running += 1
             order[done] = task
             done += 1

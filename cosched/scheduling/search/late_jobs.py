@@ -37,10 +37,10 @@ _LARGEST = 500_000  # tasks times hosts: beyond that a generation takes too long
 
 
 def late_job_search_applies(problem: Problem) -> bool:
-    """Return whether there are deadlines, no dependencies, and identical hosts without absences, not shared."""
+    """Return whether there are deadlines, no dependencies, and identical always available hosts, not shared."""
     if problem.packing is not None:
         return False
-    simple = single_class(problem) is not None and not problem.absences and not any(problem.depends_on)
+    simple = single_class(problem) is not None and not problem.unavailability and not any(problem.depends_on)
     few = len(problem.tasks) * len(problem.hosts) <= _LARGEST
     return few and simple and bool(np.isfinite(problem.deadline).any())
 

@@ -20,7 +20,7 @@ from cosched.agents.protocol.letter_xml import (
     write_task_document,
 )
 from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter, RemoteTaskState, Request
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.handovers import (
     DocumentParameter,
     ModelBundle,

@@ -17,7 +17,7 @@ from cosched.agents.transport.peer_client import call_peer
 from cosched.agents.transport.peer_server import PeerServer
 from cosched.agents.transport.remote_output import OutputQuery, read_output_reply
 from cosched.agents.transport.tls import CertificateFiles
-from cosched.connector.interface import Output
+from cosched.connector.jobs import Output
 from cosched.errors import SystemFault, UserError
 from tests.agents.identities import UUID, Box, Identity, an_identity
 

@@ -15,7 +15,7 @@ from cosched.agents.transport.remote_output import (
     read_output_reply,
     read_query,
 )
-from cosched.connector.interface import Output
+from cosched.connector.jobs import Output
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from aiosmtpd.controller import Controller
 
 from cosched.app.notifications.notifier import NotificationSettings, Notifier, late_notices
 from cosched.app.notifications.transports import MailServer, NotificationTargets
-from cosched.connector.interface import Host, StartDiagnosis, StartVerdict
+from cosched.connector.hosts import Host
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, TaskSubmitted, Tick

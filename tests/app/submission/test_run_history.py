@@ -11,7 +11,7 @@ from cosched.api.documents import ProfileView, TaskRequest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.run_history import RunHistory
 from cosched.app.submission.validation import TaskValidator
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.changes import Changes, RunRecord
 from cosched.coscheduler.task import TaskSpec
 from cosched.errors import UserError

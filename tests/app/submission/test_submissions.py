@@ -14,7 +14,7 @@ import pytest
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
 from cosched.api.problems import ConflictError, QuotaError
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError

@@ -15,7 +15,7 @@ from cosched.api.documents import TaskRequest
 from cosched.app.submission.admission import DomainState, check_predecessors, offered_notice
 from cosched.app.submission.validation import TaskValidator
 from cosched.connector import Host
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from cosched.connector import HostShare
-from cosched_condor.adopted_jobs import AdoptedJobs
+from cosched_condor.adopted_jobs import CondorAdoptedJobs
 
 
 class Queue:
@@ -24,17 +24,17 @@ def _ad(process: int, key: str) -> dict[str, Any]:
 def test_a_forged_identifier_keeps_nobody_else_from_being_adopted() -> None:
     forged = ["", "x", 'a#7.1#1" || true || "', "a#7#1", "a#7.1#1 || true"]
     ads = [*(_ad(number, key) for number, key in enumerate(forged, start=1)), _ad(0, "schedd@host#7.0#1795000000")]
-    (job,) = AdoptedJobs(cast("Any", Queue(*ads))).listed()
+    (job,) = CondorAdoptedJobs(cast("Any", Queue(*ads))).listed()
     assert (job.key, job.owner, job.job) == ("schedd@host#7.0#1795000000", "ann", "7.0")
 
 
 def test_what_a_job_asks_of_each_host_is_known_where_it_is_a_number() -> None:
     ad = _ad(0, "schedd@host#7.0#1795000000") | {"RequestMemory": 2048, "RequestCpus": 4, "RequestGPUs": "1 + 1"}
-    (job,) = AdoptedJobs(cast("Any", Queue(ad))).listed()
+    (job,) = CondorAdoptedJobs(cast("Any", Queue(ad))).listed()
     assert job.needs == HostShare(2048, 4, 0)
 
 
 def test_parameters_of_an_application_are_read() -> None:
     ad = _ad(0, "schedd@host#7.0#1795000000") | {"CoschedApplication": "sweep3d", "QDate": 5, "CoschedSet_Scale": 2}
-    (job,) = AdoptedJobs(cast("Any", Queue(ad))).listed()
+    (job,) = CondorAdoptedJobs(cast("Any", Queue(ad))).listed()
     assert (job.options["application"], job.parameters) == ("sweep3d", {"Scale": "2"})

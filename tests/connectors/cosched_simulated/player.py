@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState
 from cosched.connector.launches import process_environment
-from cosched.connector.spool import prepared_command, with_preparation_failure
+from cosched.connector.script_lines import prepared_command, with_preparation_failure
 from cosched_simulated.database import PoolDatabase
 from cosched_simulated.pool import JobOutcome
 

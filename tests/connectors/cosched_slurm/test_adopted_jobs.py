@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from cosched.connector import ConnectorError, JobState, Launch
-from cosched_slurm.adopted_jobs import AdoptedJobs
+from cosched_slurm.adopted_jobs import SlurmAdoptedJobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,8 +57,8 @@ class Queue:
                 self.row["eligible_time"] = int(at)
 
 
-def _jobs(queue: Queue, spool: Path) -> AdoptedJobs:
-    return AdoptedJobs(cast("SlurmCommands", queue), spool)
+def _jobs(queue: Queue, spool: Path) -> SlurmAdoptedJobs:
+    return SlurmAdoptedJobs(cast("SlurmCommands", queue), spool)
 
 
 def _launch(attempt: str = _ATTEMPT) -> Launch:
@@ -118,7 +118,7 @@ def test_a_forgotten_job_is_found_in_the_completion_file(tmp_path: Path) -> None
     later = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(1100))
     fields = f"JobState=COMPLETED SubmitTime={at} StartTime={later} EndTime={later} NodeCnt=2 ExitCode=0:0"
     file.write_text(f"JobId=17 UserId=ann(5) {fields} \nJobId=7 UserId=ann(5) {fields} \n")
-    jobs = AdoptedJobs(cast("SlurmCommands", Queue(job_id=8)), tmp_path, file)
+    jobs = SlurmAdoptedJobs(cast("SlurmCommands", Queue(job_id=8)), tmp_path, file)
     assert jobs.ran_alone(_KEY)
     file.write_text(f"JobId=17 UserId=ann(5) {fields} \n")
     assert not jobs.ran_alone(_KEY)
@@ -131,8 +131,8 @@ def test_a_job_cancelled_before_it_began_ran_for_nobody_whatever_the_completion_
     file.write_text(f"JobId=7 UserId=ann(5) {fields} \n")
     queue = Queue()
     queue.row |= {"job_state": "CANCELLED", "nodes": ""}
-    assert not AdoptedJobs(cast("SlurmCommands", queue), tmp_path, file).ran_alone(_KEY)
-    assert not AdoptedJobs(cast("SlurmCommands", Queue(job_id=8)), tmp_path, file).ran_alone(_KEY)
+    assert not SlurmAdoptedJobs(cast("SlurmCommands", queue), tmp_path, file).ran_alone(_KEY)
+    assert not SlurmAdoptedJobs(cast("SlurmCommands", Queue(job_id=8)), tmp_path, file).ran_alone(_KEY)
 
 
 def test_a_job_whose_release_was_cut_off_is_free_for_another_attempt(tmp_path: Path) -> None:

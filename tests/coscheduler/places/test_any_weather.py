@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
-from cosched.connector.interface import Host, HostShare
+from cosched.connector.hosts import Host, HostShare
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted
 from tests.coscheduler.makers import a_task
 from tests.coscheduler.test_core import AnyWeather

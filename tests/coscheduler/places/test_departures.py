@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cosched.connector.interface import Host, HostShare, JobState
+from cosched.connector.hosts import Host, HostShare
+from cosched.connector.jobs import JobState
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved, HostsReserved, SharesChanged, Tick

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, HostsReserved, TaskSubmitted, Tick

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.interface import Host, JobReport, JobState
+from cosched.connector.hosts import Host
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import Event, HostsObserved, JobReported, ScheduleImproved, TaskSubmitted
 from cosched.coscheduler.planning.task_plan import TaskPlan

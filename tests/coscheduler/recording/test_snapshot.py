@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.interface import JobReport, JobState
+from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import (
     AttemptSubmitted,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import CancelRequested, HostsObserved
 from cosched.coscheduler.explain import explain
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, report, restore, start, submit

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.connector.interface import JobState
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import CancelRequested, EditRequested, HostsObserved, ScheduleImproved, SharesChanged
 from cosched.coscheduler.explain import explain

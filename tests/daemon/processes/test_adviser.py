@@ -22,7 +22,7 @@ from cosched.agents.broker import Broker
 from cosched.agents.discovery.capability_tables import CapabilityEntry, TableKind
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep
 from cosched.agents.protocol.letters import Advertisement, Letter
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved

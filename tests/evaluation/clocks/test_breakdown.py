@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.evaluation.budget import Budget
-from cosched.evaluation.clocks.breakdown import account, critical_path, trace
+from cosched.evaluation.clocks.breakdown import critical_path, evaluation_of, trace
 from cosched.evaluation.clocks.clocks import Clocks
 from cosched.evaluation.clocks.pricing import Prices
 from cosched.evaluation.costs import LinearCost, MessageCost
@@ -30,7 +30,7 @@ def course(count: int, uses: list[Use], turns: int) -> Clocks:
 @given(programs(), st.integers(1, 4))
 def test_every_processors_time_adds_up_to_the_run_time(program: tuple[int, list[Use]], turns: int) -> None:
     count, uses = program
-    found = account(course(count, uses, turns), PRICES, PLACES)
+    found = evaluation_of(course(count, uses, turns), PRICES, PLACES)
     for index, times in enumerate(found.processors):
         own = [use for use in uses if use.processor == index]
         assert times.compute * 1e6 == pytest.approx(turns * sum(use.cost for use in own if use.kind == COMPUTE))

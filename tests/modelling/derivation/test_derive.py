@@ -11,7 +11,7 @@ from cosched.errors import UserError
 from cosched.evaluation import load, load_hardware, profile
 from cosched.language import check_files, default_library, format_source, read
 from cosched.language.library import locate
-from cosched.modelling.derivation import Derivation, Request, derive
+from cosched.modelling.derivation import Derivation, DerivationRequest, derive
 from cosched.modelling.derivation.expressions import evaluate
 from tests.modelling.derivation.programs import (
     FILTER,
@@ -44,7 +44,7 @@ int part(int n) {
 
 def derived(path: Path, sizes: str, **options: Any) -> Derivation:
     compiled = {} if path.suffix == ".py" else {"build": build_command(), "gcov": coverage_reader()}
-    return derive(Request([path], sizes, **{"runs": 12, **compiled, **options}))
+    return derive(DerivationRequest([path], sizes, **{"runs": 12, **compiled, **options}))
 
 
 def formulas(found: Derivation) -> dict[str, str]:
@@ -196,7 +196,9 @@ def test_sources_in_a_folder_with_spaces_and_a_build_of_ones_own(tmp_path: Path)
     part = written(folder, "part.c", _PART)
     written(folder, "part.h", "int part(int n);\n")
     found = derive(
-        Request([main, part], "n=3..30", "both", build_command(), "{program} -n {n}", coverage_reader(), runs=8)
+        DerivationRequest(
+            [main, part], "n=3..30", "both", build_command(), "{program} -n {n}", coverage_reader(), runs=8
+        )
     )
     assert formulas(found) == {"part.c:4-5": "n"}
     assert found.application == "both"
@@ -261,8 +263,8 @@ def test_sources_that_cannot_be_counted_are_refused(tmp_path: Path) -> None:
         ([], "0 sources"),
     ):
         with pytest.raises(UserError, match=message):
-            derive(Request(sources, "n=1..9"))
+            derive(DerivationRequest(sources, "n=1..9"))
     with pytest.raises(UserError, match="a program in Python is not built"):
-        derive(Request([python], "n=1..9 turns=1..3", build="make"))
+        derive(DerivationRequest([python], "n=1..9 turns=1..3", build="make"))
     with pytest.raises(UserError, match=r"--run lacks \{program\}"):
-        derive(Request([python], "n=1..9 turns=1..3", run=f"{sys.executable} -c pass {{n}} {{turns}}"))
+        derive(DerivationRequest([python], "n=1..9 turns=1..3", run=f"{sys.executable} -c pass {{n}} {{turns}}"))

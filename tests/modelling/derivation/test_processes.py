@@ -9,7 +9,7 @@ import pytest
 from cosched.evaluation import evaluate, load, load_hardware, profile
 from cosched.language import check_files, default_library, format_source, read
 from cosched.language.library import locate
-from cosched.modelling.derivation import Derivation, Request, derive
+from cosched.modelling.derivation import Derivation, DerivationRequest, derive
 from tests.modelling.derivation.programs import RING, coverage_reader, written
 from tests.testbed.mpi_compiler import environment
 
@@ -25,7 +25,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def derived(source: Path, sizes: str) -> Derivation:
-    return derive(Request([source], sizes, gcov=coverage_reader(), runs=10, limit=60.0))
+    return derive(DerivationRequest([source], sizes, gcov=coverage_reader(), runs=10, limit=60.0))
 
 
 def test_processes_of_mpi_are_counted_together(source: Path, tmp_path: Path) -> None:

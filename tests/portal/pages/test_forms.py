@@ -7,7 +7,7 @@ import pytest
 
 from cosched.api.documents import TaskChange, TaskRequest
 from cosched.app.submission.task_requests import request_like_task
-from cosched.connector.interface import LaunchMode
+from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.errors import UserError
 from cosched.portal.pages.forms import (

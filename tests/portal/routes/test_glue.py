@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from lxml import etree
 
 from cosched.access import Principal, ProofOfIdentity, Role, Scope
-from cosched.connector.interface import Host
+from cosched.connector.hosts import Host
 from cosched.coscheduler.events import HostsObserved
 from cosched.errors import UserError
 from cosched.portal.application import build_application

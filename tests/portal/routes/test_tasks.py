@@ -82,7 +82,7 @@ def test_a_browser_is_not_tricked_into_submitting(service: Recorder) -> None:
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Portal]:
     """A portal with a task of ann's, which has written ten bytes that no browser should take for a page."""
-    from cosched.connector.interface import Output
+    from cosched.connector.jobs import Output
 
     def written(_asker: Any, _task: str, stream: str, _rank: int, _attempt: int, offset: int, limit: int) -> Any:
         start = max(offset if offset >= 0 else 10 + offset, 0)

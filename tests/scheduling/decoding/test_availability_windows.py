@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
 
 
-def away(problem: Problem, *absences: tuple[int, float, float]) -> Problem:
-    return replace(problem, absences=tuple(Unavailability(*each) for each in absences))
+def away(problem: Problem, *unavailability: tuple[int, float, float]) -> Problem:
+    return replace(problem, unavailability=tuple(Unavailability(*each) for each in unavailability))
 
 
 @given(st.data())
 def test_whatever_is_decoded_is_feasible_and_above_the_bound(data: st.DataObject) -> None:
-    problem = data.draw(problems(absences=True))
+    problem = data.draw(problems(unavailability=True))
     plan, in_order = data.draw(plans(problem)), data.draw(st.booleans())
     schedule = decode(problem, plan, in_order=in_order)
     assert check_schedule(problem, schedule) == []
@@ -72,7 +72,7 @@ def test_windows_too_short_for_any_task_are_none() -> None:
 
 @given(st.data())
 def test_the_soonest_end_of_one_more_task_is_that_of_the_best_count_behind_the_others(data: st.DataObject) -> None:
-    problem = replace(data.draw(problems(absences=True)), depends_on=())
+    problem = replace(data.draw(problems(unavailability=True)), depends_on=())
     plan = replace(data.draw(plans(problem)), classes=None)
     *others, new = order = plan.order.tolist()
     found = WindowDecoder(problem).soonest(others, plan, new)
@@ -86,10 +86,10 @@ def test_the_soonest_end_of_one_more_task_is_that_of_the_best_count_behind_the_o
 
 
 @settings(max_examples=examples(25))
-@given(problems(tasks=3, hosts=2, classes=1, whole=True, absences=True))
+@given(problems(tasks=3, hosts=2, classes=1, whole=True, unavailability=True))
 def test_the_best_plan_is_the_best_schedule_there_is(problem: Problem) -> None:
     usable = [(np.flatnonzero(np.isfinite(row)) + 1).tolist() for row in problem.seconds[problem.host_class[0]]]
-    lasting = int(np.isfinite(problem.free).sum()) - sum(math.isinf(absence.end) for absence in problem.absences)
+    lasting = int(np.isfinite(problem.free).sum()) - sum(math.isinf(period.end) for period in problem.unavailability)
     best = min(
         decode(problem, Plan(np.array(order), np.array(counts))).makespan
         for order in itertools.permutations(range(len(problem.tasks)))
@@ -101,12 +101,12 @@ def test_the_best_plan_is_the_best_schedule_there_is(problem: Problem) -> None:
 def exhaustive(problem: Problem, widest: int) -> float:
     """Return the shortest makespan over all whole starts and all sets of hosts, by trying them."""
     seconds = problem.seconds[problem.host_class[0]]
-    ends = [*problem.free.tolist(), *problem.release.tolist(), *[absence.end for absence in problem.absences]]
+    ends = [*problem.free.tolist(), *problem.release.tolist(), *[period.end for period in problem.unavailability]]
     last = max(end for end in ends if math.isfinite(end))
     horizon = int(last + seconds[np.isfinite(seconds)].max() * len(problem.tasks)) + 1
     there = np.array([[time >= free for time in range(horizon)] for free in problem.free])
-    for absence in problem.absences:
-        there[absence.host, int(absence.begin) : int(min(absence.end, horizon))] = False
+    for period in problem.unavailability:
+        there[period.host, int(period.begin) : int(min(period.end, horizon))] = False
     before = problem.depends_on or ((),) * len(problem.tasks)
     shortest = math.inf
 

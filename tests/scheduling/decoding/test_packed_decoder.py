@@ -61,7 +61,7 @@ def test_a_task_on_several_hosts_starts_when_all_have_room() -> None:
 
 
 def test_no_task_runs_into_an_absence() -> None:
-    problem = a_packed_problem([[(1, (1,), (4.0,))]], [(1,)], absences=[Unavailability(0, 3.0, 5.0)])
+    problem = a_packed_problem([[(1, (1,), (4.0,))]], [(1,)], unavailability=[Unavailability(0, 3.0, 5.0)])
     assert places(problem, [0], [0])["a"] == (("h0",), 5.0, 9.0)
 
 
@@ -89,7 +89,7 @@ def test_one_more_task_is_placed_in_the_shape_that_ends_first() -> None:
 
 @given(st.data())
 def test_every_schedule_is_feasible(data: st.DataObject) -> None:
-    problem = data.draw(packed_problems(absences=data.draw(st.booleans())))
+    problem = data.draw(packed_problems(unavailability=data.draw(st.booleans())))
     plan = data.draw(packed_plans(problem))
     schedule = decode(problem, plan)
     assert check_schedule(problem, schedule) == []

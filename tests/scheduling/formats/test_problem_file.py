@@ -209,8 +209,8 @@ def test_windows_are_read_as_the_times_between_them() -> None:
     windows = [{"from": 2, "until": 10}, {"from": 12.5, "until": 20}]
     problem = problem_from_document(a_host_document(windows))
     assert problem.free.tolist() == [2.0, 0.0]
-    assert problem.absences == (Unavailability(0, 10.0, 12.5), Unavailability(0, 20.0, math.inf))
-    assert problem_from_document(a_host_document([{}])).absences == ()
+    assert problem.unavailability == (Unavailability(0, 10.0, 12.5), Unavailability(0, 20.0, math.inf))
+    assert problem_from_document(a_host_document([{}])).unavailability == ()
     assert problem_from_document(a_host_document([{"from": 3}])).free.tolist() == [3.0, 0.0]
 
 
@@ -218,10 +218,10 @@ def test_reservations_keep_hosts_for_others() -> None:
     reservations = [{"hosts": ["n1", "n0"], "from": 5, "until": 9, "name": "course"}, {"hosts": ["n1"], "until": 6}]
     problem = problem_from_document(a_host_document(None, reservations))
     assert problem.free.tolist() == [0.0, 9.0]
-    assert problem.absences == (Unavailability(0, 5.0, 9.0),)
+    assert problem.unavailability == (Unavailability(0, 5.0, 9.0),)
     reserved = [{"hosts": ["host07"], "from": 1, "until": 2}]
     numbered = problem_from_document({"hosts": 10, "reservations": reserved, "tasks": [{"id": "a", "profile": [5]}]})
-    assert numbered.absences == (Unavailability(6, 1.0, 2.0),)
+    assert numbered.unavailability == (Unavailability(6, 1.0, 2.0),)
 
 
 @pytest.mark.parametrize(
@@ -265,5 +265,5 @@ def test_whatever_stands_there_is_read_or_refused(available: Any, reservations: 
     except UserError:
         assert refusal(document)
     else:
-        assert all(absence.begin < absence.end for absence in problem.absences)
+        assert all(period.begin < period.end for period in problem.unavailability)
         assert np.isfinite(problem.free).any()

@@ -11,7 +11,7 @@ from tests.scheduling.packed import a_packed_problem, packed_problems
 @settings(deadline=None)
 @given(st.data())
 def test_every_heuristic_plan_can_be_decoded(data: st.DataObject) -> None:
-    problem = data.draw(packed_problems(absences=data.draw(st.booleans())))
+    problem = data.draw(packed_problems(unavailability=data.draw(st.booleans())))
     assert problem.packing is not None
     for plan in packed_plans(problem, problem.packing):
         assert sorted(plan.order.tolist()) == list(range(len(problem.tasks)))

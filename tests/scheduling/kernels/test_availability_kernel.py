@@ -23,16 +23,16 @@ def contents(windows: WindowTables) -> list[list[tuple[float, int]]]:
     for pool in windows.pools:
         runs = windows.runs[pool["head"] : pool["tail"]]
         assert np.all(np.diff(runs["when"]) > 0)
-        found.append([(float(run["when"]), int(run["width"])) for run in runs])
+        found.append([(float(run["when"]), int(run["hosts"])) for run in runs])
     return found
 
 
 @settings(deadline=None)
 @given(st.data())
 def test_whatever_is_placed_the_windows_stay_as_many_in_runs_that_ascend(data: st.DataObject) -> None:
-    problem = data.draw(problems(classes=1, absences=True))
+    problem = data.draw(problems(classes=1, unavailability=True))
     windows = tabulate_windows(problem)
-    expected = [len(pool.free) for pool in window_pools(problem)] if problem.absences else []
+    expected = [len(pool.free) for pool in window_pools(problem)] if problem.unavailability else []
     for _ in range(data.draw(st.integers(0, 12))):
         assert [sum(width for _, width in runs) for runs in contents(windows)] == expected
         windows.pools["seconds"] = data.draw(st.floats(0.1, 20.0))
@@ -44,7 +44,7 @@ def test_whatever_is_placed_the_windows_stay_as_many_in_runs_that_ascend(data: s
 
 def test_equal_free_times_are_one_run() -> None:
     problem = a_problem([[2.0]], hosts=3)
-    windows = tabulate_windows(replace(problem, absences=(Unavailability(0, 5.0, 7.0),)))
+    windows = tabulate_windows(replace(problem, unavailability=(Unavailability(0, 5.0, 7.0),)))
     assert contents(windows) == [[(0.0, 1)], [(0.0, 2), (7.0, 1)]]
     windows.pools["seconds"] = 5.0
     assert place_in_windows(windows.pools, windows.runs, 2, 0.0) == (0.0, 5.0)

@@ -38,7 +38,7 @@ def _decoded(problem: Problem, population: Sequence[Plan]) -> list[tuple[list[fl
 @settings(deadline=None)
 @given(st.data())
 def test_machine_code_decodes_every_plan_exactly_as_the_decoder_does(data: st.DataObject) -> None:
-    problem = data.draw(problems(absences=data.draw(st.booleans())))
+    problem = data.draw(problems(unavailability=data.draw(st.booleans())))
     population = data.draw(st.lists(plans(problem), min_size=1, max_size=3))
     assert _decoded(problem, population) == [decoder.spans(problem, plan) for plan in population]
 

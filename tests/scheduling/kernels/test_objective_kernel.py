@@ -31,7 +31,7 @@ def test_machine_code_repairs_orders_exactly_as_the_decoder_does(data: st.DataOb
 @settings(deadline=None)
 @given(st.data())
 def test_machine_code_and_metrics_agree_on_the_objective(data: st.DataObject) -> None:
-    problem = data.draw(problems(absences=data.draw(st.booleans())))
+    problem = data.draw(problems(unavailability=data.draw(st.booleans())))
     some = st.sampled_from([0.25, 1.0])
     weights = data.draw(st.none() | st.lists(some, min_size=len(problem.tasks), max_size=len(problem.tasks)))
     problem = replace(problem, weight=None if weights is None else np.array(weights))

@@ -17,7 +17,7 @@ from tests.scheduling.packed import packed_plans, packed_problems
 @settings(deadline=None)
 @given(st.data())
 def test_machine_code_decodes_every_plan_exactly_as_the_decoder_does(data: st.DataObject) -> None:
-    problem = data.draw(packed_problems(absences=data.draw(st.booleans())))
+    problem = data.draw(packed_problems(unavailability=data.draw(st.booleans())))
     population = data.draw(st.lists(packed_plans(problem), min_size=1, max_size=3))
     tables = packing_kernel.tabulate(problem, Weights(), 1.0)
     orders = np.array([plan.order for plan in population])
@@ -31,7 +31,7 @@ def test_machine_code_decodes_every_plan_exactly_as_the_decoder_does(data: st.Da
 @settings(deadline=None)
 @given(st.data())
 def test_machine_code_judges_a_plan_as_the_objective_does(data: st.DataObject) -> None:
-    problem = data.draw(packed_problems(absences=data.draw(st.booleans())))
+    problem = data.draw(packed_problems(unavailability=data.draw(st.booleans())))
     plan, weights = data.draw(packed_plans(problem)), Weights(deadlines_first=data.draw(st.booleans()))
     tables = packing_kernel.tabulate(problem, weights, 3.0)
     orders, shapes = plan.order.reshape(1, -1).copy(), plan.counts.reshape(1, -1)

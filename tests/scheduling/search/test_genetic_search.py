@@ -187,7 +187,7 @@ def test_widths_stand_for_counts_and_classes(data: st.DataObject) -> None:
 
 
 def test_once_it_is_warmed_up_a_search_needs_no_more_machine_code() -> None:
-    """Neither around absences nor where the scout has its turn: to compile it would be on the path of a request."""
+    """Neither around unavailability nor in the late-job search: a request would wait for the compiler."""
     code = """
 import sys
 from benchmarks.kernels import kept, queue

@@ -26,27 +26,27 @@ def missed(problem: Problem, order: list[int], counts: list[int]) -> int:
     return int((np.array(spans(problem, a_plan(order, counts))[1]) > problem.deadline).sum())
 
 
-def test_a_scout_finds_whom_to_give_up() -> None:
+def test_the_search_finds_the_task_to_give_up() -> None:
     # One host: all but the longest task can be in time, and in order of deadlines all but the first are late.
     lengths = [9.0, *[2.0] * 7]
     problem = a_problem([[length] for length in lengths], hosts=1, deadline=[9.0, *np.arange(2.0, 16.0, 2.0)])
     plan = a_plan(list(range(8)), [1] * 8)
     assert missed(problem, plan.order.tolist(), plan.counts.tolist()) > 1
     bound = lower_bound(problem)
-    scout = LateJobSearch(
+    search = LateJobSearch(
         problem, tabulate(problem, Weights(), bound), bound, np.array([5], dtype=np.uint64), plan.order
     )
     fewest = 8
     for _ in range(80):
-        assert scout.generation() > 0
-        found = scout.best()
-        assert missed(problem, found.order.tolist(), found.counts.tolist()) == scout.missed
-        fewest = min(fewest, scout.missed)
+        assert search.generation() > 0
+        found = search.best()
+        assert missed(problem, found.order.tolist(), found.counts.tolist()) == search.missed
+        fewest = min(fewest, search.missed)
     assert fewest == 1
-    assert scout.annealings == 2  # of 25 and 50 generations
+    assert search.annealings == 2  # of 25 and 50 generations
     assert plan.order.tolist() == list(range(8))  # its own is a copy
     people = Population.of([plan] * 3)
-    scout.rescue(people)
+    search.rescue(people)
     rows = zip(people.orders.tolist(), people.counts.tolist(), strict=True)
     assert [missed(problem, *row) for row in rows] == [5] * 3  # whoever is late behind the first, but for two, stays so
 
@@ -57,12 +57,12 @@ def test_a_scout_finds_whom_to_give_up() -> None:
         (DUE, True),
         (a_problem([[2.0], [3.0]]), False),
         (a_problem([[2.0], [3.0]], deadline=[1.0, 9.0], depends_on=((), (0,))), False),
-        (replace(DUE, absences=(Unavailability(0, 1.0, 2.0),)), False),
+        (replace(DUE, unavailability=(Unavailability(0, 1.0, 2.0),)), False),
         (
             replace(DUE, host_class=np.arange(2), classes=("a", "b"), seconds=np.arange(1.0, 9.0).reshape(2, 2, 2)),
             False,
         ),
     ],
 )
-def test_a_scout_needs_deadlines_and_tasks_and_hosts_without_ties(problem: Problem, use: bool) -> None:
+def test_late_job_search_needs_deadlines_free_tasks_and_hosts_alike(problem: Problem, use: bool) -> None:
     assert late_job_search_applies(problem) is use

@@ -4,7 +4,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from cosched.connector.interface import ConnectorError, Launch, SubmitOutcomes, submit_many
+from cosched.connector.interface import ConnectorError
+from cosched.connector.jobs import Launch
+from cosched.connector.submission import SubmitOutcomes, submit_many
 from cosched.errors import UserError
 
 if TYPE_CHECKING:

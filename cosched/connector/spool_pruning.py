@@ -1,0 +1,68 @@
+"""Old folders of attempts and their fences leave the spool. Start at `SpoolPruner`."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+from cosched.connector.spool import FENCES, is_attempt_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+
+__all__ = ["SpoolPruner", "prune_spool"]
+
+_DAY = 86400.0
+_PRUNING_PERIOD = 3600.0  # seconds between two looks
+
+
+class SpoolPruner:
+    """Prunes a spool, once in a period.
+
+    Args:
+        spool: the folder of the attempts.
+        keep_days: days after its last change for which a folder is kept.
+        live: returns the attempts that still wait or run.
+    """
+
+    def __init__(self, spool: Path, keep_days: float, live: Callable[[], Collection[str]]) -> None:
+        self._spool = spool
+        self._keep = keep_days * _DAY
+        self._live = live
+        self._next = 0.0
+
+    def look(self) -> bool:
+        """Prune if it is time; return whether it was.
+
+        Raises:
+            ConnectorError: the manager does not answer.
+            OSError: the spool cannot be read.
+        """
+        if time.monotonic() < self._next or not self._spool.is_dir():
+            return False
+        self._next = time.monotonic() + _PRUNING_PERIOD
+        prune_spool(self._spool, time.time() - self._keep, self._live())
+        return True
+
+
+def prune_spool(spool: Path, before: float, live: Collection[str]) -> int:
+    """Delete the folders of attempts that have not changed for long; return their number.
+
+    Args:
+        spool: the folder of the attempts; a folder whose name is no UUID stays.
+        before: epoch seconds; a folder that changed later stays.
+        live: attempts that stay in any case.
+    """
+    deleted = 0
+    for folder in spool.iterdir():
+        if folder.name in live or not is_attempt_folder(folder.name) or not folder.is_dir():
+            continue
+        if folder.stat().st_mtime < before:
+            shutil.rmtree(folder, ignore_errors=True)
+            deleted += 1
+    for fence in (spool / FENCES).glob("*-*"):
+        if fence.name not in live and not (spool / fence.name).exists() and fence.lstat().st_mtime < before:
+            fence.unlink(missing_ok=True)
+    return deleted

@@ -1,0 +1,65 @@
+"""Attempts are submitted together where a connector can, else one by one; each has an outcome of its own."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from cosched.connector.interface import ConnectorError, SubmitsMany
+from cosched.errors import CoschedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from cosched.connector.interface import Connector
+    from cosched.connector.jobs import Launch
+
+__all__ = ["SubmitOutcomes", "submit_many"]
+
+
+class SubmitOutcomes(dict[str, "str | CoschedError"]):
+    """Answers by attempt's UUID: the job's identifier, or the error in its place."""
+
+    @contextmanager
+    def settle(self, attempts: Iterable[str]) -> Iterator[None]:
+        """Record an error raised meanwhile as the outcome of these attempts."""
+        try:
+            yield
+        except CoschedError as error:
+            self.update(dict.fromkeys(attempts, error))
+
+    def refused(self, attempt: str) -> bool:
+        """Return whether the manager refused the attempt for now, because it has too many jobs."""
+        outcome = self.get(attempt)
+        return isinstance(outcome, ConnectorError) and outcome.refused
+
+    def doubt_refusals(self, attempts: Iterable[str]) -> None:
+        """Make refusals of these attempts transient errors.
+
+        An earlier submission of them may still arrive.
+        """
+        for attempt in attempts:
+            if self.refused(attempt):
+                self[attempt] = ConnectorError(str(self[attempt]), transient=True)
+
+    def job(self, attempt: str) -> str:
+        """Return an attempt's job.
+
+        Raises:
+            CoschedError: it got none.
+        """
+        outcome = self[attempt]
+        if isinstance(outcome, CoschedError):
+            raise outcome
+        return outcome
+
+
+def submit_many(connector: Connector, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
+    """Hand launches over, together where the connector can; see `SubmitsMany.submit_many`."""
+    if isinstance(connector, SubmitsMany):
+        return connector.submit_many(launches)
+    outcomes = SubmitOutcomes()
+    for launch in launches:
+        with outcomes.settle([launch.attempt]):
+            outcomes[launch.attempt] = connector.submit(launch)
+    return outcomes
