@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import uuid
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,8 +32,8 @@ def shared(bench: Bench, tmp_path: Path) -> Iterator[LocalConnector]:
     connector.close()
 
 
-def a_launch(number: int, program: str, *arguments: str, **share: int) -> Launch:
-    attempt = f"00000000-0000-0000-0000-{number:012}"
+def a_launch(program: str, *arguments: str, **share: int) -> Launch:
+    attempt = str(uuid.uuid4())  # processes are known by it: two tests with the same would end each other's
     command = (sys.executable, "-c", f"import os, sys, time\n{program}", *arguments)
     return Launch(attempt, "1", "t", command, ("host01",), shared=True, **share)  # type: ignore[arg-type]
 
@@ -59,7 +60,7 @@ def test_slots_have_processors_and_gpus_of_their_own_as_far_as_there_are() -> No
 def test_jobs_run_beside_each_other_on_parts_of_a_slot(shared: LocalConnector, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     program = f"print(os.environ['CUDA_VISIBLE_DEVICES'], len(os.sched_getaffinity(0)), flush=True)\n{_WAITS}"
-    launches = [a_launch(number, program, str(gate), cores=2, gpus=1) for number in (1, 2, 3)]
+    launches = [a_launch(program, str(gate), cores=2, gpus=1) for number in (1, 2, 3)]
     for launch in launches:
         shared.submit(launch)
     for launch in launches[:2]:
@@ -79,7 +80,7 @@ def test_jobs_run_beside_each_other_on_parts_of_a_slot(shared: LocalConnector, t
 def test_a_job_that_takes_more_memory_than_it_asked_for_is_ended_and_says_so(
     shared: LocalConnector, tmp_path: Path
 ) -> None:
-    launch = a_launch(1, f"block = b'x' * (300 << 20)\n{_WAITS}", str(tmp_path / "never"), cores=1, memory=100)
+    launch = a_launch(f"block = b'x' * (300 << 20)\n{_WAITS}", str(tmp_path / "never"), cores=1, memory=100)
     shared.submit(launch)
     reason = until(shared, launch, JobState.FAILED)
     assert re.fullmatch(r"it took [1-9]\d\d MiB of memory and had asked for 100 MiB", reason)
@@ -89,7 +90,7 @@ def test_a_job_that_takes_more_memory_than_it_asked_for_is_ended_and_says_so(
 def test_memory_that_processes_share_counts_once(shared: LocalConnector) -> None:
     forks = "for _ in range(3):\n    os.fork() or (time.sleep(1.5), os._exit(0))\nwhile True:\n    os.wait()"
     program = f"block = b'x' * (60 << 20)\ntry:\n    exec({forks!r})\nexcept ChildProcessError:\n    print('all ended')"
-    launch = a_launch(1, program, cores=1, memory=100)  # each of the four processes has 60 MiB resident, and more
+    launch = a_launch(program, cores=1, memory=100)  # each of the four processes has 60 MiB resident, and more
     shared.submit(launch)
     assert until(shared, launch, JobState.COMPLETED, JobState.FAILED) == ""
     assert shared.status([launch.attempt])[launch.attempt].exit_code == 0
@@ -97,4 +98,4 @@ def test_memory_that_processes_share_counts_once(shared: LocalConnector) -> None
 
 def test_more_than_a_slot_has_is_refused(shared: LocalConnector) -> None:
     with pytest.raises(UserError, match="takes 5 cores, 0 MiB and 0 GPUs of each slot, which has 4, 1024 and 2"):
-        shared.submit(a_launch(1, "", cores=5))
+        shared.submit(a_launch("", cores=5))
