@@ -25,7 +25,7 @@ SHIM_VARIABLE = "COSCHED_OBSERVED"
 """Environment variable: the folder that processes write what was seen into."""
 
 PROCESS_VARIABLE = "COSCHED_OBSERVED_PROCESS"
-"""Environment variable: the number of the process that a task has started."""
+"""Environment variable: the number of the process that a task has started, with room for when it began."""
 
 LIBRARY = "watch.so"
 """Name of the library in the folder."""
@@ -42,6 +42,7 @@ BEGUN = "begun"
 STARTED_LINE = f'export {STARTED_VARIABLE}="$(date +%s.%N 2> /dev/null)"\n'
 """Line of a shell before the launcher of a program that is watched."""
 
+_ROOM = " " * 64
 # Where anything of it fails, the program runs unwatched. `exec`: signals and exit code are the program's own.
 _SCRIPT = f"""\
 all=${SHIM_VARIABLE} own=${SHIM_VARIABLE}/$COSCHED_TASK.$COSCHED_ATTEMPT
@@ -51,7 +52,7 @@ if [ -r "$all/{LIBRARY}" ] && (
     PATH=$PATH:/usr/bin:/bin
     mkdir -p "$own" && (printf '%s\\0' "$#" "$@"; env -0 | grep -z ^COSCHED_) > "$own/{BEGUN}.$COSCHED_RANK.$$"
 ) 2> /dev/null; then
-    export {SHIM_VARIABLE}="$own" {PROCESS_VARIABLE}=$$ LD_PRELOAD="$all/{LIBRARY}${{LD_PRELOAD:+:$LD_PRELOAD}}"
+    export {SHIM_VARIABLE}="$own" {PROCESS_VARIABLE}="$$ {_ROOM}" LD_PRELOAD="$all/{LIBRARY}${{LD_PRELOAD:+:$LD_PRELOAD}}"
 fi
 exec "$@\""""
 
