@@ -33,6 +33,8 @@ _CROWDED = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_btl": "^ofi",  # else each start looks a second long for networks between hosts
+    "OMPI_MCA_mtl": "^ofi",
 }
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +14,6 @@ from tests.modelling.makers import stencil, stencil_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from cosched.modelling.points import TimedRun
 
@@ -30,12 +31,19 @@ def run(*words: str, code: int = 0) -> str:
     return result.output
 
 
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with runs, and the model that was fitted to them."""
+    folder = tmp_path_factory.mktemp("fitted")
+    write(folder / "runs.csv", stencil_runs())
+    run("fit", "heat", "--table", str(folder / "runs.csv"), "--out", str(folder / "heat.psl"))
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(fitted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "runs.csv", stencil_runs())
-    run("fit", "heat", "--table", "runs.csv")
-    return tmp_path
+    return Path(shutil.copytree(fitted, tmp_path, dirs_exist_ok=True))
 
 
 def held(law: Callable[[float, float, float], float] = stencil, noise: float = 0.02) -> list[TimedRun]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cosched.modelling.derivation.expressions import evaluate
 from cosched.modelling.derivation.sizes import draw_sizes, parse_sizes
 from cosched.modelling.derivation.symbolic import Solver
+from tests.exploring import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ _TERMS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(30))
 @given(_TERMS)
 def test_what_is_accepted_is_exact_at_sizes_never_seen(
     terms: Sequence[tuple[int, int, Sequence[str], str]],
@@ -92,7 +93,7 @@ def test_what_is_accepted_is_exact_at_sizes_never_seen(
         assert found.error > 0
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=examples(10))
 @given(st.lists(st.integers(0, 10**6), min_size=len(_SIZES), max_size=len(_SIZES), unique=True))
 def test_counts_without_a_law_are_not_accepted(counts: list[int]) -> None:
     found = _SOLVER.solve(counts)

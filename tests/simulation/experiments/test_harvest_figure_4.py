@@ -11,7 +11,6 @@ def test_history_learns_what_the_matrix_does_not() -> None:
     assert len(errors) == 8
     assert errors["history", "41-100"] < 0.08 < errors["history", "2-10"]
     assert errors["history", "41-100"] < errors["matrix", "41-100"]
-    assert rows == EXPERIMENT.run(1, EXPERIMENT.settings({"services": "2"}))
 
 
 def test_the_matrix_keeps_like_runs_in_a_row() -> None:
