@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+pytestmark = pytest.mark.xdist_group("host-program")  # compiled once
+
+
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, bytes]:
     with MachineBench(CompilerChoice(compiler()), 0.0) as bench:

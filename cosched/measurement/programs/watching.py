@@ -52,7 +52,8 @@ if [ -r "$all/{LIBRARY}" ] && (
     PATH=$PATH:/usr/bin:/bin
     mkdir -p "$own" && (printf '%s\\0' "$#" "$@"; env -0 | grep -z ^COSCHED_) > "$own/{BEGUN}.$COSCHED_RANK.$$"
 ) 2> /dev/null; then
-    export {SHIM_VARIABLE}="$own" {PROCESS_VARIABLE}="$$ {_ROOM}" LD_PRELOAD="$all/{LIBRARY}${{LD_PRELOAD:+:$LD_PRELOAD}}"
+    export {SHIM_VARIABLE}="$own" {PROCESS_VARIABLE}="$$ {_ROOM}"
+    export LD_PRELOAD="$all/{LIBRARY}${{LD_PRELOAD:+:$LD_PRELOAD}}"
 fi
 exec "$@\""""
 

@@ -122,7 +122,7 @@ def test_a_run_that_teaches_nothing(
     [
         ("int main(void) { return nothing }", [], "does not compile the sources"),
         ("#include <stdlib.h>\nint main(int c, char **v) { if (atoi(v[1]) > 5) abort(); }", [], "was ended by SIGABRT"),
-        ("int main(void) { for (;;) { } }", ["--limit", "0.3s"], "--limit"),
+        ("#include <unistd.h>\nint main(void) { return pause(); }", ["--limit", "0.3s"], "--limit"),
         ("int main(void) { return 0; }", ["--build", "nothing {sources} -o {program}"], "nothing"),
         ("int main(void) { return 0; }", ["--gcov", "nothing"], "--gcov: there is no program 'nothing'"),
     ],

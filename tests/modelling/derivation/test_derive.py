@@ -209,7 +209,12 @@ def test_sources_in_a_folder_with_spaces_and_a_build_of_ones_own(tmp_path: Path)
     [
         ("int main( { }", "n=1..9", {}, r"does not compile the sources: .*bad\.c:1.* error: "),
         (POLYNOMIAL, "nx=3..9", {}, r"bad at nx=\d ended with 2: nx ny steps: choose --sizes and --run"),
-        ("int main(void) { for (;;) ; }", "n=1..9", {"limit": 0.5}, r"did not end within 0\.5 s"),
+        (
+            "#include <unistd.h>\nint main(void) { return pause(); }",
+            "n=1..9",
+            {"limit": 0.5},
+            r"did not end within 0\.5 s",
+        ),
         ("int main(void) { volatile int *p = 0; return *p; }", "n=1..9", {}, r"was ended by SIGSEGV"),
         ("#include <unistd.h>\nint main(void) { _exit(0); }", "n=1..9", {}, "wrote no counts"),
         ("int main(void) { return 0; }", "n=1..9", {}, "no count depends on n: are they its arguments"),
