@@ -65,6 +65,9 @@ class TaskRequest:
         memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        memory_per_process: what each of the processes on a host needs, in place of `memory`, as for cores and GPUs.
+        cores_per_process: that each of them needs.
+        gpus_per_process: that each of them needs.
         exclusive: whether it has its hosts for itself where tasks share hosts.
         file_sizes: bytes of the files that it reads, by name: runs teach how its time grows with them.
         program_digest: any digest of its program's files: what runs of another one taught counts less.
@@ -98,6 +101,9 @@ class TaskRequest:
     memory: int | str = 0
     cores: int = 0
     gpus: int = 0
+    memory_per_process: int | str = 0
+    cores_per_process: int = 0
+    gpus_per_process: int = 0
     exclusive: bool = False
     file_sizes: dict[str, int] = field(default_factory=dict)
     program_digest: str = ""

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from cosched.api.times import parse_duration
 from cosched.connector.values import check_native_description, safe
 from cosched.errors import UserError
 from cosched.measurement.programs.watching import SHIM_VARIABLE
+from cosched.sizes import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +35,7 @@ __all__ = [
     "checked_retries",
     "checked_time_limit",
     "observed_parameters",
+    "with_needs_per_host",
 ]
 
 _LONGEST_NAME = 200
@@ -66,6 +69,26 @@ def check_fields(request: TaskRequest, connector: str) -> None:
     checked_array_limit(request.array_at_most)
     if request.array_at_most and request.array_index is None:
         raise UserError("array_at_most goes with array_index: only of an array a part may run at once")
+
+
+def with_needs_per_host(request: TaskRequest) -> TaskRequest:
+    """Return a request whose needs of each process are those of all processes on a host.
+
+    Raises:
+        UserError: one is below 0 or cannot be read, or the same is said for each host as well.
+    """
+    processes, needs = request.processes_per_host, dict[str, Any]()
+    for name in ("memory", "cores", "gpus"):
+        each = getattr(request, f"{name}_per_process")
+        if not each:
+            continue
+        if getattr(request, name):
+            raise UserError(f"{name} and {name}_per_process both say what it needs: give one of them")
+        size = parse_memory(each) if name == "memory" else each
+        if size < 0:
+            raise UserError(f"{name}_per_process is {size}: give a number from 0 on")
+        needs[name] = size * processes
+    return replace(request, **needs)
 
 
 def _check_native(request: TaskRequest, connector: str) -> None:

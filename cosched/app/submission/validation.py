@@ -24,6 +24,7 @@ from cosched.app.submission.field_checks import (
     checked_predecessors,
     checked_time_limit,
     observed_parameters,
+    with_needs_per_host,
 )
 from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.task import Task, TaskSpec, shared_values
@@ -117,6 +118,7 @@ class TaskValidator:
         """
         request = self._launched(request)
         check_fields(request, self._connector)
+        request = with_needs_per_host(request)
         self._targets.check(request.notify)
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")

@@ -69,6 +69,9 @@ class SubmitOptions:
         memory: that it needs on each host, such as 4G; empty for none, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        memory_per_process: that each process on a host needs, in place of `memory`; empty for none, as for the others.
+        cores_per_process: that each of them needs.
+        gpus_per_process: that each of them needs.
         exclusive: whether it has its hosts for itself.
         model: a file with the user's own performance model (PSL); `settings` are then its parameters.
     """
@@ -98,6 +101,9 @@ class SubmitOptions:
     memory: str = ""
     cores: str = ""
     gpus: str = ""
+    memory_per_process: str = ""
+    cores_per_process: str = ""
+    gpus_per_process: str = ""
     exclusive: bool = False
     model: str = ""
 
@@ -149,9 +155,12 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         retries=whole_number(options.retries, "--retries") if options.retries else 0,
         requeue=options.requeue is not False,
         priority=whole_priority(options.priority) or 0,
-        memory=parse_memory(options.memory) if options.memory else 0,
-        cores=whole_number(options.cores, "--cores") if options.cores else 0,
-        gpus=whole_number(options.gpus, "--gpus") if options.gpus else 0,
+        memory=parse_memory(options.memory or 0),
+        cores=whole_number(options.cores or "0", "--cores"),
+        gpus=whole_number(options.gpus or "0", "--gpus"),
+        memory_per_process=parse_memory(options.memory_per_process or 0),
+        cores_per_process=whole_number(options.cores_per_process or "0", "--cores-per-process"),
+        gpus_per_process=whole_number(options.gpus_per_process or "0", "--gpus-per-process"),
         exclusive=options.exclusive,
     )
     return request, "; ".join(filter(None, (begins, note)))
@@ -280,7 +289,9 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
         raise UserError("--stdin goes with an application or a command: a file says itself what its program reads")
     if options.prepare:
         raise UserError("--prepare goes with an application or a command: put it into the file")
-    if options.memory or options.cores or options.gpus:
+    if any((options.memory, options.cores, options.gpus)) or any(
+        (options.memory_per_process, options.cores_per_process, options.gpus_per_process)
+    ):
         raise UserError("--memory, --cores and --gpus go with a command: a file says itself what its job needs")
     place = UserFileOrigin(Path.cwd(), dict(os.environ), path.name)
     jobs = load_user_file_reader(manager_of_user_file(text, path.name))(text, place)

@@ -141,6 +141,32 @@ def test_what_too_few_hosts_have_is_refused(intake: TaskValidator, needs: dict[s
         intake.task(TaskRequest(command=("/x",), **needs), domain)
 
 
+def test_needs_of_each_process_are_those_of_all_on_a_host(intake: TaskValidator) -> None:
+    each: dict[str, Any] = {"memory_per_process": "1.5G", "cores_per_process": 2, "gpus_per_process": 1}
+    ranks = TaskRequest(command=("/x",), hosts=2, launch=LaunchMode.OPENMPI, processes_per_host=8, **each)
+    assert intake.task(ranks, DOMAIN).spec.needs == (12288, 16, 8)
+    assert intake.task(TaskRequest(command=("/x",), hosts=2, **each), DOMAIN).spec.needs == (1536, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"cores": 2, "cores_per_process": 1}, "cores and cores_per_process both say what it needs: give one of them"),
+        ({"memory_per_process": "much"}, "write 4G, 512M"),
+        ({"gpus_per_process": -1}, "gpus_per_process is -1: give a number from 0 on"),
+        (
+            {"memory_per_process": 1 << 29, "processes_per_host": 1024, "launch": LaunchMode.ONCE},
+            "the memory is .* write 4G, 512M",
+        ),
+    ],
+)
+def test_needs_of_each_process_that_cannot_be_are_refused(
+    intake: TaskValidator, wrong: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        intake.task(TaskRequest(command=("/x",), **wrong), DOMAIN)
+
+
 def test_what_a_file_of_the_users_own_asks_for_counts_likewise(intake: TaskValidator) -> None:
     """A submit file with request_memory was refused for needing anything at all."""
     domain = DomainState(NOW, hosts=1, sizes=(Host("1", memory=8192, cores=16, gpus=0),))
