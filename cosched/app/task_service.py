@@ -222,7 +222,8 @@ class EditChecks:
         if change == TaskChange():
             raise UserError(
                 "nothing is to be changed: give a deadline, a begin, hosts, a run time, a priority, a name, best "
-                "effort, memory, cores, gpus, retries, requeue, a time limit or how many of its array run at once"
+                "effort, memory, cores, gpus, exclusive, retries, requeue, a time limit or how many of its array run "
+                "at once"
             )
         _check_of_adopted(change, task)
         if change.array_at_most and not task.spec.array:
@@ -239,6 +240,7 @@ class EditChecks:
             memory=None if change.memory is None else parse_memory(change.memory),
             cores=change.cores,
             gpus=change.gpus,
+            exclusive=change.exclusive,
             retries=None if change.retries is None else checked_retries(change.retries),
             requeue=change.requeue,
             time_limit=_checked_time_limit(change.time_limit),
@@ -258,7 +260,7 @@ class EditChecks:
 
 
 # What the resource manager has read in the job's own description and keeps.
-_OF_THE_JOB = ("hosts", "memory", "cores", "gpus", "retries", "requeue", "time_limit")
+_OF_THE_JOB = ("hosts", "memory", "cores", "gpus", "exclusive", "retries", "requeue", "time_limit")
 
 
 def _check_of_adopted(change: TaskChange, task: Task) -> None:

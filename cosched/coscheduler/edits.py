@@ -42,6 +42,7 @@ class TaskEdit:
         memory: MiB on each host; 0: as the connector's settings say, as for cores and GPUs.
         cores: on each host.
         gpus: on each host.
+        exclusive: whether it has its hosts for itself where tasks share hosts.
         retries: where its program fails.
         requeue: whether it is run again where a host is lost.
         time_limit: seconds; 0: none.
@@ -58,6 +59,7 @@ class TaskEdit:
     memory: int | None = None
     cores: int | None = None
     gpus: int | None = None
+    exclusive: bool | None = None
     retries: int | None = None
     requeue: bool | None = None
     time_limit: float | None = None
@@ -71,7 +73,7 @@ class TaskEdit:
     @property
     def needs(self) -> bool:
         """Return whether the edit changes what the task needs on each host."""
-        return (self.memory, self.cores, self.gpus) != (None, None, None)
+        return any(value is not None for value in (self.memory, self.cores, self.gpus, self.exclusive))
 
     @property
     def endangers_deadline(self) -> bool:
@@ -91,6 +93,7 @@ class TaskEdit:
             "memory": self.memory is not None,
             "cores": self.cores is not None,
             "GPUs": self.gpus is not None,
+            "hosts for itself": self.exclusive is not None,
             "retries": self.retries is not None,
             "requeue": self.requeue is not None,
             "time limit": self.time_limit is not None,
@@ -99,7 +102,18 @@ class TaskEdit:
         return ", ".join(name for name, changes in named.items() if changes)
 
 
-_PLAIN = ("name", "best_effort", "priority", "memory", "cores", "gpus", "retries", "requeue", "array_at_most")
+_PLAIN = (
+    "name",
+    "best_effort",
+    "priority",
+    "memory",
+    "cores",
+    "gpus",
+    "exclusive",
+    "retries",
+    "requeue",
+    "array_at_most",
+)
 
 
 def edited(task: Task, edit: TaskEdit) -> Task:

@@ -135,16 +135,16 @@ def test_an_edit_at_fault_changes_nothing(here: Daemon, change: TaskChange, word
 
 def test_a_waiting_task_gets_what_its_job_is_to_be_like(here: Daemon) -> None:
     submitted(here, ME)
-    change = TaskChange(memory="2G", cores=2, retries=3, requeue=False, time_limit="2h")
+    change = TaskChange(memory="2G", cores=2, exclusive=True, retries=3, requeue=False, time_limit="2h")
     here.services.tasks.edit(ME, "1", change)
     task = here.services.tasks.task(ME, "1")
     assert (task.memory, task.cores, task.gpus, task.retries, task.time_limit) == (2048, 2, 0, 3, 7200.0)
-    assert not task.requeue
+    assert (task.requeue, task.exclusive) == (False, True)
     here.services.tasks.edit(ME, "1", TaskChange(time_limit="none", cores=0, requeue=True))
     task = here.services.tasks.task(ME, "1")
     assert (task.memory, task.cores, task.retries, task.time_limit, task.requeue) == (2048, 0, 3, None, True)
     assert [line.detail for line in task.log if line.kind == "edited"] == [
-        "by me: memory, cores, retries, requeue, time limit",
+        "by me: memory, cores, hosts for itself, retries, requeue, time limit",
         "by me: cores, requeue, time limit",
     ]
 

@@ -254,6 +254,7 @@ class TaskChange:
         memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
         cores: that it needs on each host.
         gpus: that it needs on each host.
+        exclusive: whether it has its hosts for itself where tasks share hosts.
         retries: how many more times it is run where its program fails.
         requeue: whether it is run again where a host is lost under it.
         time_limit: seconds (or "2h") after which the manager may end it, or "none".
@@ -270,6 +271,7 @@ class TaskChange:
     memory: int | str | None = None
     cores: int | None = None
     gpus: int | None = None
+    exclusive: bool | None = None
     retries: int | None = None
     requeue: bool | None = None
     time_limit: float | str | None = None

@@ -78,6 +78,9 @@ def edit(
     memory: MemoryOption = "",
     cores: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
     gpus: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
+    exclusive: Annotated[
+        bool | None, typer.Option("--exclusive/--no-exclusive", help="No other task on its hosts.")
+    ] = None,
     retries: Annotated[str, typer.Option(metavar="N", help="Where its program fails, so many more times.")] = "",
     requeue: Annotated[
         bool | None, typer.Option("--requeue/--no-requeue", help="Run again where a host is lost under it.")
@@ -105,6 +108,7 @@ def edit(
         memory=memory or None,
         cores=whole_number(cores, "--cores") if cores else None,
         gpus=whole_number(gpus, "--gpus") if gpus else None,
+        exclusive=exclusive,
         retries=whole_number(retries, "--retries") if retries else None,
         requeue=requeue,
         time_limit=time_limit or None,

@@ -131,6 +131,7 @@ def read_change(fields: Mapping[str, str], zone: tzinfo | None) -> TaskChange:
         memory=given.get("memory"),
         cores=number("cores", "cores"),
         gpus=number("gpus", "GPUs"),
+        exclusive=_choice(given, "exclusive"),
         retries=number("retries", "retries"),
         time_limit=given.get("time_limit"),
         array_at_most=number("at_most", "tasks at once"),

@@ -12,7 +12,8 @@ from cosched.connector.hosts import Host, HostShare
 from cosched.connector.jobs import JobState
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.events import HostsObserved, HostsReserved, SharesChanged, Tick
+from cosched.coscheduler.edits import TaskEdit
+from cosched.coscheduler.events import EditRequested, HostsObserved, HostsReserved, SharesChanged, Tick
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.reservations import Reservation
@@ -93,6 +94,17 @@ def test_a_task_with_hosts_for_itself_waits_until_one_is_empty_and_then_keeps_ot
     (whole,) = dispatched(complete(core, small, 0.0, 10.0))
     assert (whole.task, whole.share) == ("2", None)
     assert left(core)["node01"].cores == 0
+
+
+def test_a_task_that_gives_up_its_hosts_for_itself_leaves_beside_another() -> None:
+    core = a_sharing_core()
+    submit(core, a_part(1, 1))
+    assert not dispatched(submit(core, a_part(2, 1, exclusive=True)))
+    (beside,) = dispatched(core.handle(EditRequested(1.0, "2", TaskEdit(exclusive=False), "ann")))
+    assert (beside.task, beside.share) == ("2", HostShare(2000, 1, 0))
+    assert not dispatched(submit(core, a_part(3, 7), time=2.0))
+    core.handle(EditRequested(3.0, "3", TaskEdit(exclusive=True), "ann"))
+    assert core.tasks["3"].spec.exclusive
 
 
 def test_a_gap_before_a_planned_task_is_filled_by_one_that_ends_in_time() -> None:
