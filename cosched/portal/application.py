@@ -21,7 +21,7 @@ from cosched.portal.middleware.guard import RequestGuard
 from cosched.portal.middleware.headers import SecureHeaders
 from cosched.portal.middleware.identity import IdentityMiddleware
 from cosched.portal.middleware.metering import MeterMiddleware, RequestMetrics
-from cosched.portal.pages import account, models, schedule, static_files, submit, task
+from cosched.portal.pages import account, cancel, models, schedule, static_files, submit, task
 from cosched.portal.pages import domain as domain_page
 from cosched.portal.pages import tasks as tasks_page
 from cosched.portal.pages.error_pages import with_error_pages
@@ -109,6 +109,7 @@ _ROUTERS = (
     submit.router,
     tasks_page.router,
     task.router,
+    cancel.router,
     schedule.router,
     domain_page.router,
     account.router,

@@ -140,12 +140,6 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
     )
 
 
-@router.post("/tasks/{task_id}/cancel", dependencies=[needs(Scope.SUBMIT)])
-def cancel(services: Services, principal: AnyPrincipal, task_id: str) -> Response:
-    services.tasks.cancel(principal, task_id)
-    return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
-
-
 @router.post("/tasks/{task_id}/hold", dependencies=[needs(Scope.SUBMIT)])
 def hold(request: Request, portal: Portal, principal: AnyPrincipal, task_id: str) -> Response:
     held = portal.services.tasks.hold(principal, task_id)

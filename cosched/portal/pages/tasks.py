@@ -5,6 +5,7 @@
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -17,6 +18,7 @@ from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.portal.dependencies import Reader, Services, Submitter
 from cosched.portal.pages import page_router
+from cosched.portal.pages.cancel import MOST_SELECTED, underway
 from cosched.portal.pages.rendering import render_page
 from cosched.store.store import TaskSelection
 
@@ -76,9 +78,6 @@ def tasks(
     )
 
 
-_MOST_SELECTED = 1000
-
-
 def _cancel(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
     for task in tasks:
         services.tasks.cancel(principal, task)
@@ -94,8 +93,12 @@ _ACTIONS: dict[str, Callable[[DomainServices, Principal, Sequence[str]], object]
 async def chosen(request: Request, services: Services, principal: Submitter) -> Response:
     async with request.form() as form:
         tasks = [str(value) for value in form.getlist("task")]
-        action = _ACTIONS.get(str(form.get("do", "")))
-    if action is None or not 0 < len(tasks) <= _MOST_SELECTED:
+        wanted, confirmed = str(form.get("do", "")), bool(form.get("confirmed"))
+    action = _ACTIONS.get(wanted)
+    if action is None or not 0 < len(tasks) <= MOST_SELECTED:
         raise UserError("choose tasks and an action")
+    asks = wanted == "cancel" and not confirmed
+    if asks and len(await run_in_threadpool(underway, services, principal, tasks)):
+        return RedirectResponse(f"/cancel?{urlencode({'task': tasks}, doseq=True)}", HTTPStatus.SEE_OTHER)
     await run_in_threadpool(action, services, principal, tasks)
     return RedirectResponse(f"/tasks?{request.url.query}".rstrip("?"), HTTPStatus.SEE_OTHER)

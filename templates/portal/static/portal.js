@@ -170,6 +170,52 @@
     return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}T${two(then.getHours())}:${two(then.getMinutes())}:${two(then.getSeconds())}`;
   }
 
+  // ── cancelling what waits can be undone for some seconds ─────────────────────────────────────────────────────
+  // Until then nothing is sent: the task keeps its number and its place. The server asks once more where it has begun.
+  const toast = document.createElement("div");
+  toast.className = "toast";
+  toast.setAttribute("role", "status");
+  document.body.append(toast);
+  let sendNow = null;
+  document.addEventListener("submit", (event) => {
+    const sent = event.target, button = event.submitter;
+    const ticked = [...document.querySelectorAll("[form='chosen']:checked")];
+    const several = "undoChosen" in sent.dataset && button && button.value === "cancel"
+      && ticked.length && ticked.every((each) => "waits" in each.dataset);
+    if (!several && !sent.dataset.undo) return;
+    event.preventDefault();
+    if (sendNow) sendNow();
+    const body = new URLSearchParams(new FormData(sent, button)), address = sent.action;
+    const what = several ? (ticked.length === 1 ? `Task ${ticked[0].value}` : `${ticked.length} tasks`) : sent.dataset.undo;
+    const until = performance.now() + 8000;
+    const end = () => {
+      clearInterval(clock);
+      removeEventListener("pagehide", sendNow);
+      toast.replaceChildren();
+      sendNow = null;
+    };
+    sendNow = async () => {
+      end();
+      const answer = await fetch(address, { method: "POST", body, keepalive: true });
+      const arrived = new URL(answer.url).pathname; // it has begun, the login has ended, or there is a fault: its page says so
+      if (!answer.ok || arrived.endsWith("/cancel") || arrived.startsWith("/login")) location.href = answer.url;
+      else changed();
+      if (several) for (const each of document.querySelectorAll("[form='chosen']:checked")) each.checked = false;
+    };
+    const words = document.createElement("span"), undo = document.createElement("button"), now = document.createElement("button");
+    const say = () => { words.textContent = `${what} will be cancelled in ${Math.ceil((until - performance.now()) / 1000)} s.`; };
+    const clock = setInterval(() => { if (performance.now() >= until) sendNow(); else say(); }, 500);
+    say();
+    undo.textContent = "Undo";
+    undo.addEventListener("click", end);
+    now.textContent = "Cancel now";
+    now.addEventListener("click", () => sendNow());
+    words.setAttribute("aria-live", "off"); // the seconds would be read one by one
+    toast.replaceChildren(words, undo, now);
+    addEventListener("pagehide", sendNow);
+    undo.focus();
+  });
+
   // ── the chart ──────────────────────────────────────────────────────────────────────────────────────────────
   const tip = document.createElement("div");
   tip.className = "tip";

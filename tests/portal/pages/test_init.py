@@ -175,6 +175,8 @@ def test_everything_is_reached_with_the_keyboard_alone(visitor: Visitor) -> None
     page.wait_for_url(re.compile(r".*/tasks/\d+"))
     tab_to(page, "button.danger")
     page.keyboard.press("Enter")
+    tab_to(page, ".toast button:text-is('Cancel now')")  # the focus is on the one before it
+    page.keyboard.press("Enter")
     page.wait_for_selector("h1 .pill.cancelled")
 
 
@@ -282,7 +284,36 @@ def test_a_task_is_cloned_and_submitted_again(visitor: Visitor) -> None:
     page.click("text=Submit again")
     page.wait_for_url(re.compile(r".*/tasks/(?!1$)\d+"))
     page.click("button.danger")
+    page.click(".toast button:text-is('Cancel now')")
     page.wait_for_selector("h1 .pill.cancelled")
+
+
+def test_what_waits_is_not_cancelled_where_that_is_undone(visitor: Visitor, busy: Site) -> None:
+    with busy.client() as client:
+        task = client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99}, name="kept")).id
+        page = visitor.go(f"/tasks/{task}")
+        page.click("button.danger")
+        assert "will be cancelled in" in page.inner_text(".toast")
+        page.wait_for_timeout(1500)  # the page's parts came anew, and the words stay
+        page.click(".toast button:text-is('Undo')")
+        page.wait_for_selector(".toast", state="hidden")
+        page.click("button.danger")
+        page.goto(page.url.replace(f"/tasks/{task}", "/tasks"))  # who leaves the page has meant it
+        page.wait_for_selector(f"tr:has([value='{task}']) .pill.cancelled")
+        assert client.task(task).state == "cancelled"
+
+
+def test_what_runs_is_cancelled_after_a_question(visitor: Visitor, busy: Site) -> None:
+    with busy.client() as client:
+        running = next(task.id for task in client.tasks(states=["running"]).tasks)
+        page = visitor.go(f"/tasks/{running}")
+        page.click("button.danger")
+        page.wait_for_url(f"**/tasks/{running}/cancel")
+        assert "has run for" in page.inner_text("form.confirm")
+        assert visitor.faults() == []
+        page.click("text=Keep it")
+        page.wait_for_url(f"**/tasks/{running}")
+        assert client.task(running).state == "running"
 
 
 def test_several_tasks_are_cancelled_at_once(visitor: Visitor, busy: Site) -> None:
@@ -297,6 +328,8 @@ def test_several_tasks_are_cancelled_at_once(visitor: Visitor, busy: Site) -> No
         page.wait_for_selector(f"tr:has([value='{made[2]}']) .pill.cancelled")  # the list came anew, with the ticks
         assert visitor.faults() == []
         page.click("#chosen button:text-is('Cancel')")
+        assert "2 tasks will be cancelled" in page.inner_text(".toast")
+        page.click(".toast button:text-is('Cancel now')")
         page.wait_for_selector(f"tr:has([value='{made[0]}']) .pill.cancelled")
         assert page.url.endswith("/tasks?search=several")
         assert [client.task(task).state for task in made] == ["cancelled"] * 3
