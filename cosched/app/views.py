@@ -24,6 +24,7 @@ from cosched.api.documents import (
     TaskView,
 )
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.progress import doubtful_hosts, overrun
@@ -230,7 +231,8 @@ def _free_view(host: Host, left: HostShare, *, whole: bool) -> FreeView:
 
 def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     """Return the schedule in force: running, then planned tasks; other users' unnamed."""
-    doubtful = doubtful_hosts(core, time)
+    doubtful, ranges = doubtful_hosts(core, time), EndRanges(core)
+    handover = core.planning_view.assumptions(time).handover
     places = [
         replace(
             _placement(
@@ -241,6 +243,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
                 attempt.started or attempt.created,
                 expected_end(attempt, time),
                 running=True,
+                ranges=ranges,
             ),
             unstarted=core.unstarted.waited(attempt.uuid, time),
             overrun=overrun(attempt, time),
@@ -254,7 +257,17 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     planned = () if forecast is None else forecast[1].assignments
     places += [
         replace(
-            _placement(principal, core, spot.task, spot.hosts, time + spot.start, time + spot.end, running=False),
+            _placement(
+                principal,
+                core,
+                spot.task,
+                spot.hosts,
+                time + spot.start,
+                time + spot.end,
+                running=False,
+                ranges=ranges,
+                handover=handover,
+            ),
             certain=doubtful.isdisjoint(spot.hosts) and not core.unstarted.tries(spot.task),
             cores=0 if core.tasks[spot.task].spec.exclusive else spot.taken[0] if spot.taken else 0,
         )
@@ -285,8 +298,12 @@ def _placement(
     end: float,
     *,
     running: bool,
+    ranges: EndRanges,
+    handover: float = 0.0,
 ) -> PlacementView:
     shown, known = _visible_task(principal, core, task)
+    dated = known is not None and known.spec.deadline is not None
+    ends = ranges.of(known, hosts, start + handover) if known is not None and dated else None
     return PlacementView(
         task=shown,
         name="" if known is None else known.spec.name,
@@ -297,6 +314,7 @@ def _placement(
         deadline=None if known is None else known.spec.deadline,
         running=running,
         owner="" if known is None else known.owner,
+        end_high=None if ends is None else max(ends[1], end),
     )
 
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.places.hosts import expected_end, needs_on_host
 from cosched.coscheduler.places.shortage import share_text, shortage
 from cosched.coscheduler.progress import doubtful_hosts, overrun_of
 from cosched.coscheduler.sharing.standing import share_obstacle
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.prediction.calibration import Correction
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.plan import Plan
@@ -116,7 +116,7 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
     start = attempt.created if attempt.started is None else attempt.started
     end = expected_end(attempt, time, core.planning_view.assumptions(time).handover)
     slack = None if task.spec.deadline is None else task.spec.deadline - end
-    low, high = _ends(core, task, attempt.hosts, start) if past is None else (None, None)
+    low, high = (EndRanges(core).of(task, attempt.hosts, start) if past is None else None) or (None, None)
     return TaskExplanation(task.id, task.status.state, tuple(sentences), start, end, low, high, attempt.hosts, slack)
 
 
@@ -139,15 +139,6 @@ def _overrun_sentences(core: Coscheduler, task: Task, past: Overrun, time: float
     return found
 
 
-def _ends(core: Coscheduler, task: Task, hosts: tuple[str, ...], start: float) -> tuple[float | None, float | None]:
-    """Return between which times nine runs in ten end that start then on these hosts."""
-    classes = core.domain.classes()
-    there = task.on(classes.get(host, "") for host in hosts)
-    known = core.corrections().get(there.correction, Correction())
-    found = None if there.profile is None else known.ends(there.profile, len(hosts))
-    return (None, None) if found is None else (start + found[0], start + found[1])
-
-
 def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanation:
     obstacles = _obstacles(core, task, time)
     forecast = core.planning_view.forecast(time)
@@ -159,7 +150,8 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     # Neither a task that did not begin when it was tried nor one behind such a job can be said to be in time.
     doubtful = core.unstarted.tries(task.id) > 0 or not doubtful_hosts(core, time).isdisjoint(mine.hosts)
     slack = None if task.spec.deadline is None or doubtful else task.spec.deadline - time - mine.end
-    low, high = _ends(core, task, mine.hosts, time + mine.start + core.planning_view.assumptions(time).handover)
+    begins = time + mine.start + core.planning_view.assumptions(time).handover
+    low, high = EndRanges(core).of(task, mine.hosts, begins) or (None, None)
     earlier = _earlier_unreserved(core, mine, time)
     changes = _changes(core, problem, mine)
     if earlier:

@@ -71,6 +71,7 @@ class TaskSelection:
         name: pattern of the name, in which `*` and `?` stand for anything; empty for any.
         late: only tasks that are late.
         array: the task is of this array; empty for any.
+        ids: the task is one of these; None for any.
     """
 
     states: tuple[TaskState, ...] = ()
@@ -79,6 +80,7 @@ class TaskSelection:
     name: str = ""
     late: LateTasks | None = None
     array: str = ""
+    ids: tuple[str, ...] | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """Return the conditions on rows of the table `tasks`; all must hold."""
@@ -100,12 +102,18 @@ class TaskSelection:
             found.append(columns.name.op("GLOB")(self.name))
         if self.array:
             found.append(columns.array == self.array)
+        if self.ids is not None:
+            found.append(columns.id.in_(_listed_values(self.ids)))
         if self.late is not None:
             completed = and_(columns.state == str(TaskState.COMPLETED), columns.finished > columns.deadline)
             overdue = and_(columns.state.not_in(_FINAL_TASKS), columns.deadline < self.late.time)
-            expected = select(func.json_each(json.dumps(self.late.expected)).table_valued("value").c.value)
-            found.append(or_(completed, overdue, columns.id.in_(expected)))
+            found.append(or_(completed, overdue, columns.id.in_(_listed_values(self.late.expected))))
         return found
+
+
+def _listed_values(names: Sequence[str]) -> Select[Any]:
+    """Return a query of some texts: one parameter, however many there are."""
+    return select(func.json_each(json.dumps(names)).table_valued("value").c.value)
 
 
 _MOST_DIGITS = 12
@@ -308,7 +316,7 @@ class Store:
         conditions = () if selection is None else selection.conditions()
         rows = self.read(select(column, func.count().label("tasks")).where(*conditions).group_by(column))
         found = dict.fromkeys(TaskState, 0) | {row["state"]: int(row["tasks"]) for row in rows}
-        if len(counted) < _COUNTS_KEPT and (selection is None or selection.late is None):
+        if len(counted) < _COUNTS_KEPT and (selection is None or (selection.late is None and selection.ids is None)):
             counted[selection] = found
         return found
 

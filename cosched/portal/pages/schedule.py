@@ -13,6 +13,7 @@ from cosched.api.documents import PlanView, SearchPoint
 from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
+from cosched.portal.pages.deadlines import deadlines
 from cosched.portal.pages.rendering import render_page, zone_of
 from cosched.portal.pages.schedule_chart import ChartBlock, schedule_chart
 
@@ -51,6 +52,7 @@ def schedule(request: Request, services: Services, principal: Reader, span: str 
         "schedule.html",
         chart=picture,
         plan=plan,
+        expected=deadlines(plan.placements),
         queue=queue[:_QUEUE],
         waiting=len(queue),
         span=span,

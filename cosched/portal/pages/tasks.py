@@ -19,6 +19,7 @@ from cosched.errors import UserError
 from cosched.portal.dependencies import Reader, Services, Submitter
 from cosched.portal.pages import page_router
 from cosched.portal.pages.cancel import MOST_SELECTED, underway
+from cosched.portal.pages.deadlines import deadlines
 from cosched.portal.pages.rendering import render_page
 from cosched.store.store import TaskSelection
 
@@ -57,9 +58,12 @@ def tasks(
     page: Annotated[int, Query(ge=1, le=10**7)] = 1,
 ) -> Response:
     owner = principal.name if mine else None
-    selection = TaskSelection(_GROUPS.get(state, ()), owner, search.strip())
+    placements = services.domain.plan(principal).placements
+    expected = deadlines(placements)
+    chosen_ids = {"late": expected.late, "at risk": expected.at_risk}.get(state)
+    selection = TaskSelection(_GROUPS.get(state, ()), owner, search.strip(), ids=chosen_ids)
     found = services.tasks.tasks(principal, selection, _PAGE, (page - 1) * _PAGE)
-    planned = {place.task: place for place in services.domain.plan(principal).placements if place.task}
+    planned = {place.task: place for place in placements if place.task}
     counts = services.domain.status(principal).tasks
     groups = {name: sum(counts.get(str(each), 0) for each in states) for name, states in _GROUPS.items()}
     if not groups["elsewhere"] and not services.neighbours.peers():
@@ -69,6 +73,7 @@ def tasks(
         "tasks.html",
         found=found,
         planned=planned,
+        expected=expected,
         groups=groups,
         state=state,
         search=search,

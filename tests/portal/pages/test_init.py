@@ -288,6 +288,21 @@ def test_a_task_is_cloned_and_submitted_again(visitor: Visitor) -> None:
     page.wait_for_selector("h1 .pill.cancelled")
 
 
+def test_the_late_are_found_from_any_schedule_and_list(visitor: Visitor, busy: Site) -> None:
+    hurried = TaskRequest(application="jacobi", parameters={"Scale": 99}, deadline="now+1m", best_effort=True)
+    with busy.client() as client:
+        task = client.submit(hurried).id
+        page = visitor.go("/schedule")
+        page.click(".deadlines .late")
+        page.wait_for_url("**/tasks?state=late")
+        assert page.locator("tbody tr th a").evaluate_all("links => links.map(link => link.pathname)") == [
+            f"/tasks/{task}"
+        ]
+        assert visitor.faults() == []
+        client.cancel(task)
+        page.wait_for_selector(".deadlines .late", state="detached")
+
+
 def test_what_waits_is_not_cancelled_where_that_is_undone(visitor: Visitor, busy: Site) -> None:
     with busy.client() as client:
         task = client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99}, name="kept")).id

@@ -1,0 +1,38 @@
+"""Ranges of ends: between which times nine runs in ten end, as far as predictions have a range."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.prediction.calibration import Correction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
+
+__all__ = ["EndRanges"]
+
+
+class EndRanges:
+    """Tells ranges of ends with what the core has learnt by now; for one question, on the core's thread."""
+
+    def __init__(self, core: Coscheduler) -> None:
+        self._classes = core.domain.classes()
+        self._corrections = core.corrections()
+
+    def of(self, task: Task, hosts: Sequence[str], start: float) -> tuple[float, float] | None:
+        """Return between which times nine runs in ten end that start then on these hosts; None for no range.
+
+        Args:
+            task: a live task.
+            hosts: those it has or will have.
+            start: epoch seconds.
+        """
+        there = task.on(self._classes.get(host, "") for host in hosts)
+        if there.profile is None:
+            return None
+        known = self._corrections.get(there.correction, Correction())
+        found = known.ends(there.profile, len(hosts))
+        return None if found is None else (start + found[0], start + found[1])
