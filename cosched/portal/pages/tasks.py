@@ -63,6 +63,9 @@ def tasks(
     chosen_ids = {"late": expected.late, "at risk": expected.at_risk}.get(state)
     selection = TaskSelection(_GROUPS.get(state, ()), owner, search.strip(), ids=chosen_ids)
     found = services.tasks.tasks(principal, selection, _PAGE, (page - 1) * _PAGE)
+    pages = max(1, -(-found.total // _PAGE))
+    if page > pages:  # fewer than when the link was made
+        page, found = pages, services.tasks.tasks(principal, selection, _PAGE, (pages - 1) * _PAGE)
     planned = {place.task: place for place in placements if place.task}
     counts = services.domain.status(principal).tasks
     groups = {name: sum(counts.get(str(each), 0) for each in states) for name, states in _GROUPS.items()}
@@ -79,7 +82,7 @@ def tasks(
         search=search,
         mine=mine,
         page=page,
-        pages=max(1, -(-found.total // _PAGE)),
+        pages=pages,
     )
 
 

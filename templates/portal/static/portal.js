@@ -34,7 +34,10 @@
       const answer = await fetch(address, { headers: { Accept: "text/html" } });
       // The login has ended: the answer is its page, not a part of ours.
       if (answer.redirected || answer.status === 401) toTheLogin();
-      else if (answer.ok) replace(part.element, await answer.text());
+      else if (answer.ok) {
+        replace(part.element, await answer.text());
+        seen = new Date();
+      }
     } catch {
       // The stream's own state says that cosched is away; what is on the page stays.
     }
@@ -76,8 +79,29 @@
     for (const part of parts) part.stale = true;
   }
 
+  // Nothing old may look as if it were of now.
+  const gone = document.createElement("div");
+  gone.className = "banner bad lost";
+  gone.setAttribute("role", "alert");
+  gone.hidden = true;
+  document.querySelector("main").before(gone);
+  let seen = new Date(), fading = 0;
+  function lost() {
+    if (document.hidden || leaving) return;
+    gone.textContent = `The connection to cosched is lost. What you see is of ${seen.toLocaleTimeString()}.`;
+    gone.hidden = false;
+    document.body.classList.add("old");
+  }
+
   const lamp = document.querySelector("[data-follow]");
   function light(on) {
+    clearTimeout(fading);
+    if (on) {
+      gone.hidden = true;
+      document.body.classList.remove("old");
+    } else {
+      fading = setTimeout(lost, 3000); // a short break is none
+    }
     const text = on ? "followed live" : "not followed live";
     lamp.classList.toggle("on", on);
     lamp.setAttribute("aria-label", text);
@@ -88,7 +112,7 @@
     const follow = () => {
       stream = new EventSource("/api/v1/events");
       for (const kind of ["task", "plan", "hosts", "reservation", "reset"]) stream.addEventListener(kind, changed);
-      stream.addEventListener("ready", () => { if (known) changed(); known = true; });
+      stream.addEventListener("ready", () => { if (known) changed(); known = true; seen = new Date(); });
       stream.onopen = () => light(true);
       stream.onerror = () => light(false);
     };
@@ -126,8 +150,9 @@
         const text = await answer.text();
         if (mine !== asked) return; // a later answer is on its way
         if (answer.ok) shown.innerHTML = text;
-      } finally {
-        if (mine === asked) shown.classList.remove("stale");
+        shown.classList.remove("stale");
+      } catch {
+        // Nobody answers: what is shown stays pale, as it may not be true any more.
       }
     };
     const fields = () => {

@@ -288,6 +288,18 @@ def test_a_task_is_cloned_and_submitted_again(visitor: Visitor) -> None:
     page.wait_for_selector("h1 .pill.cancelled")
 
 
+def test_what_is_shown_without_a_connection_is_called_old(browser: Browser) -> None:
+    with QuickSite("local", scale=0.05) as site, visiting(browser, site) as visitor:
+        page = visitor.go("/submit?application=jacobi")
+        page.wait_for_selector(".live.on")
+        page.wait_for_selector("[data-foreseen]:not(.stale) .verdict")
+        site.stop()
+        page.fill("[name='p.Scale']", "3")
+        page.wait_for_selector(".lost:has-text('The connection to cosched is lost. What you see is of')")
+        assert page.locator("[data-foreseen].stale").count() == 1
+        assert visitor.faults() == []
+
+
 def test_the_late_are_found_from_any_schedule_and_list(visitor: Visitor, busy: Site) -> None:
     hurried = TaskRequest(application="jacobi", parameters={"Scale": 99}, deadline="now+1m", best_effort=True)
     with busy.client() as client:

@@ -46,6 +46,7 @@ def test_a_long_list_has_pages(tmp_path: Path) -> None:
         assert (len(listed(first)), "1 of 2, 51 tasks" in first) == (50, True)
         assert 'href="?search=halving&amp;page=2"' in first
         assert listed(ann.see("/tasks?search=halving&page=2")) == ["1"]
+        assert listed(ann.see("/tasks?search=halving&page=999")) == ["1"]
 
 
 def test_the_list_says_where_a_task_is_and_where_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
