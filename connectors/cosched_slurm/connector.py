@@ -11,7 +11,7 @@ from cosched.connector.script_lines import with_preparation_failure
 from cosched.connector.spool import spool_faults
 from cosched.connector.spool_pruning import SpoolPruner
 from cosched.connector.submission import SubmitOutcomes
-from cosched_slurm.adopted_jobs import SlurmAdoptedJobs
+from cosched_slurm.adoption.adopted_jobs import SlurmAdoptedJobs
 from cosched_slurm.commands import SlurmCommands
 from cosched_slurm.foreign_jobs import ForeignJobs
 from cosched_slurm.job_arrays import JobArrays, array_groups

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.connectors.slurm_people import DEADLINE, People, job_number, job_submit
+from tests.testbed.node_size import WHOLE, NodeSize
 from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
 from tests.testbed.slurm_install import SUITE
@@ -37,8 +38,9 @@ class AdoptingSite(QuickSite):
     def _manager(self, stack: ExitStack) -> dict[str, Any]:
         self.cluster = cluster = stack.enter_context(
             SlurmCluster(
-                hosts=16,
+                hosts=self._hosts,
                 suite=os.environ.get("COSCHED_TESTBED_SLURM", SUITE),
+                node=self._node or WHOLE,
                 settings="Licenses=scarce:1\n",
                 job_submit=job_submit(300),
             )
@@ -166,3 +168,21 @@ def test_each_job_runs_once_whenever_the_daemon_is_killed(site: AdoptingSite) ->
     for job in jobs:
         site.task_of(job, lambda task: task.state == "completed")
         assert site.people.shown(job, "Restarts") == "0"
+
+
+def test_jobs_share_a_node_as_their_options_ask() -> None:
+    settings: dict[str, dict[str, Any]] = {"adopt": {"enabled": True}, "planning": {"share_hosts": True}}
+    node = NodeSize(cores=4, memory=4096, gpus=0)
+    with AdoptingSite("slurm", hosts=1, node=node, scale=0.02, settings=settings) as site:
+        halves = [site.submit(_LONG, "--cpus-per-task=2", "--mem=1G") for _ in range(2)]
+        running = [site.task_of(job, lambda task: task.state == "running") for job in halves]
+        assert {task.hosts for task in running} == {("node01",)}
+        small, whole = site.submit(_LONG, "--mem-per-cpu=512"), site.submit(_LONG, "--exclusive")
+        waiting = [site.task_of(job, lambda task: task.state == "queued") for job in (small, whole)]
+        with site.client() as client:
+            shown = [client.task(task.id) for task in (*running, *waiting)]
+            assert [(task.cores, task.memory) for task in shown] == [(2, 1024), (2, 1024), (1, 512), (0, 1024)]
+            assert "1 core on one host" in " ".join(client.explain(waiting[0].id).waits_for)
+            client.cancel(running[0].id)
+            site.task_of(small, lambda task: task.state == "running")
+            assert client.task(waiting[1].id).state == "queued"

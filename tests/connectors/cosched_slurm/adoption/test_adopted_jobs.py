@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from cosched.connector import ConnectorError, JobState, Launch
-from cosched_slurm.adopted_jobs import SlurmAdoptedJobs
+from cosched_slurm.adoption.adopted_jobs import SlurmAdoptedJobs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

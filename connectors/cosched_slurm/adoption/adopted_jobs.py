@@ -7,73 +7,32 @@ its hosts; a mark in the spool, written before, says for which attempt. Start at
 from __future__ import annotations
 
 import contextlib
-import re
-import shlex
 import threading
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cosched.connector import ConnectorError, JobState
-from cosched.connector.interface import AdoptableJob
 from cosched.connector.spool import spool_faults, write_durably
-from cosched.errors import UserError
-from cosched_slurm.jobs import JobRecord, job_state, node_names, plain_number, record_of_row, state_words
+from cosched_slurm.adoption.adoptable_jobs import NotedJob, adoptable_job, noted_job, waits_for_lease
+from cosched_slurm.jobs import JobRecord, plain_number, record_of_row
 from cosched_slurm.past_jobs import numbered_record
-from cosched_slurm.userfile import cosched_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from cosched.connector.interface import AdoptableJob
     from cosched.connector.jobs import JobReport, Launch
     from cosched_slurm.commands import SlurmCommands
 
 __all__ = ["SlurmAdoptedJobs"]
 
-# As etc/slurm/job_submit.lua writes it. Users cannot write it; what they ask stands last.
-_NOTE = re.compile(
-    r"cosched adopt submitted=(\d+) lease=(\d+) begin=(\d+) nodes=(\d*)-(\d*) tasks=(\d*)(?: (.*))?\Z", re.DOTALL
-)
-_COMMENT = re.compile(r"cosched:\s*(--.*)\Z", re.DOTALL)
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}\Z")  # others could not be a task's
 _LEASES = "leases"  # file of the last leases that were given
 _KEPT_LEASES = 20
 _LEASE = 300  # seconds, where none was given yet
 _AT_ONCE = 200  # jobs in one call
 _ANY_COUNT = 65533  # nodes: as Slurm has it, no limit
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """One of Slurm's jobs with a note."""
-
-    key: str
-    number: str
-    state: JobState
-    note: re.Match[str]
-    begin: float
-    row: Mapping[str, Any]
-
-    @property
-    def live(self) -> bool:
-        return not self.state.final and self.state is not JobState.EVICTED
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        return node_names(str(self.row.get("nodes") or ""))
-
-    @property
-    def pending(self) -> bool:
-        return "PENDING" in state_words(self.row.get("job_state"))
-
-    @property
-    def restarts(self) -> int:
-        return int(plain_number(self.row.get("restart_cnt")) or 0)
-
-    @property
-    def closed(self) -> bool:
-        return self.pending and self.begin > time.time()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +77,7 @@ class SlurmAdoptedJobs:
             marked = next((name for name, mark in self._marks().items() if mark.key == key), None)
             if job.live or (job.hosts and not marked):
                 shown = records.get(marked) if marked else None
-                found.append(_adoptable(job, leases, report(marked, shown) if marked and shown else None))
+                found.append(adoptable_job(job, leases, report(marked, shown) if marked and shown else None))
         return found
 
     def records(self) -> dict[str, JobRecord]:
@@ -148,7 +107,7 @@ class SlurmAdoptedJobs:
             others = [n for n, mark in self._marks().items() if mark.key == job.key and n != launch.attempt]
             if others and not job.closed and job.restarts == self._marks()[others[0]].restarts:
                 raise _refused("the job was let go for another attempt")
-            if job.closed and not _waits_for_us(job, self._leases()):
+            if job.closed and not waits_for_lease(job, self._leases()):
                 raise _refused("its user, or Slurm after a host was lost, has it begin later")
             if not job.pending and launch.hosts and set(job.hosts) != set(launch.hosts):
                 raise _refused(f"the job runs on {', '.join(job.hosts)} by itself")
@@ -197,7 +156,7 @@ class SlurmAdoptedJobs:
                 return True
             if job is None or not job.pending or not job.live:
                 return False
-            later = job.closed and not _waits_for_us(job, self._leases())
+            later = job.closed and not waits_for_lease(job, self._leases())
             try:
                 self._commands.update(
                     [job.number], *_as_asked(job), *([] if later else [f"StartTime={_clock(self._lease())}"])
@@ -222,7 +181,7 @@ class SlurmAdoptedJobs:
                 for job in jobs.values()
                 if job.pending
                 and job.begin < int(until)
-                and _waits_for_us(job, leases)
+                and waits_for_lease(job, leases)
                 and (job.key not in given or job.closed)
             ]
             if waiting:
@@ -242,7 +201,7 @@ class SlurmAdoptedJobs:
             if job is None or not job.pending or not job.live:
                 return
             self._tell(job, reason)
-            if _waits_for_us(job, self._leases()):
+            if waits_for_lease(job, self._leases()):
                 begin = float(job.note[3])
                 self._commands.update([job.number], f"StartTime={_clock(begin) if begin > time.time() else 'now'}")
 
@@ -253,16 +212,16 @@ class SlurmAdoptedJobs:
             self._tell(job, reason)
             self._commands.cancel([job.number])
 
-    def _tell(self, job: _Job, reason: str) -> None:
+    def _tell(self, job: NotedJob, reason: str) -> None:
         note = job.note.string.partition(" # ")[0]
         with contextlib.suppress(ConnectorError):  # an operator may not write there
             self._commands.update([job.number], f"AdminComment={note} # {_plain(reason)}")
 
-    def _jobs(self) -> dict[str, _Job]:
-        found = (_noted(row) for row in self._commands.every_job())
+    def _jobs(self) -> dict[str, NotedJob]:
+        found = (noted_job(row) for row in self._commands.every_job())
         return {job.key: job for job in found if job is not None}
 
-    def _records(self, jobs: Mapping[str, _Job]) -> dict[str, JobRecord]:
+    def _records(self, jobs: Mapping[str, NotedJob]) -> dict[str, JobRecord]:
         found = {}
         for attempt, mark in self._marks().items():
             job = jobs.get(mark.key)
@@ -278,7 +237,7 @@ class SlurmAdoptedJobs:
             found[attempt] = record
         return found
 
-    def _forget_ended(self, jobs: Mapping[str, _Job]) -> None:
+    def _forget_ended(self, jobs: Mapping[str, NotedJob]) -> None:
         """Drop marks whose attempts' folders are deleted."""
         for attempt, mark in list(self._marks().items()):
             if mark.key not in jobs and not (self._folder.parent / attempt).is_dir():
@@ -354,76 +313,6 @@ def _plain(reason: str) -> str:
     return " ".join(reason.split())[:500]
 
 
-def _noted(row: Mapping[str, Any]) -> _Job | None:
-    number = plain_number(row.get("job_id"))
-    note = _NOTE.match(str(row.get("admin_comment") or ""))
-    if number is None or note is None:
-        return None
-    state = job_state(state_words(row.get("job_state")), str(row.get("state_reason") or ""))
-    key = f"{row.get('cluster') or 'slurm'}#{int(number)}#{note[1]}"
-    return _Job(key, str(int(number)), state, note, plain_number(row.get("eligible_time")) or 0.0, row)
-
-
-def _waits_for_us(job: _Job, leases: Sequence[int]) -> bool:
-    """Return whether a job's begin is a lease or as submitted, not edited since."""
-    return int(job.begin) in {int(job.note[2]), int(job.note[3]), *leases}
-
-
-def _as_asked(job: _Job) -> list[str]:
+def _as_asked(job: NotedJob) -> list[str]:
     least, most, tasks = job.note[4] or "1", job.note[5] or job.note[4] or str(_ANY_COUNT), job.note[6] or "1"
     return ["ReqNodeList=", f"NumTasks={tasks}", f"NumNodes={least}-{most}"]
-
-
-def _adoptable(job: _Job, leases: Sequence[int], report: JobReport | None) -> AdoptableJob:
-    row, note = job.row, job.note
-    try:
-        asked, fault = _asked(job), ""
-    except (UserError, ValueError) as error:
-        asked, fault = [], f"what its #COSCHED lines or its comment ask cannot be read: {error}"
-    name = str(row.get("name") or "")
-    named = {"name": name} if _PLAIN_NAME.match(name) else {}
-    begin = float(note[3])
-    later = report is None and job.closed and not _waits_for_us(job, leases)
-    return AdoptableJob(
-        key=job.key,
-        job=job.number,
-        owner=str(row.get("user_name") or ""),
-        submitted=float(note[1]),
-        command=_command(str(row.get("command") or "")),
-        directory=str(row.get("current_working_directory") or ""),
-        options=named | {option.replace("-", ""): value for option, value in asked if option != "set"},
-        parameters={
-            name: value for name, _, value in (text.partition("=") for option, text in asked if option == "set")
-        },
-        fault=fault,
-        hosts="1" if not note[4] else note[4] if note[5] in ("", note[4]) else f"{note[4]}-{note[5]}",
-        begin=begin if begin > float(note[1]) else None,
-        held=job.state is JobState.HELD or later,
-        running=job.state is JobState.RUNNING,
-        ended=not job.live,
-        report=report,
-    )
-
-
-def _asked(job: _Job) -> list[tuple[str, str]]:
-    """Return what a job's user asks; what the comment says now comes last.
-
-    Raises:
-        UserError: an option is not known.
-        ValueError: a quote is not closed.
-    """
-    comment = _COMMENT.match(str(job.row.get("comment") or ""))
-    texts = ((job.note[7] or "").partition(" # ")[0], "" if comment is None else comment[1])
-    return [pair for text in texts for pair in cosched_requests(shlex.split(text))]
-
-
-def _command(text: str) -> tuple[str, ...]:
-    """Return a job's script with its arguments, for people.
-
-    One that sbatch read from its input has no path.
-    """
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError:
-        words = tuple(text.split())
-    return words if words and words[0].startswith("/") else ("/dev/stdin",)
