@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cosched.agents.protocol.letters import Letter
     from cosched.coscheduler.changes import Decision
     from cosched.coscheduler.core import Coscheduler
-    from cosched.daemon.manager import ResourceManager
+    from cosched.daemon.manager.resource_manager import ResourceManager
     from cosched.daemon.processes.search import SearchProcess
 
 __all__ = ["SNAPSHOT_INTERVAL", "Effects"]

@@ -47,7 +47,7 @@ from cosched.daemon.engine import Engine
 from cosched.daemon.housekeeping import Housekeeping
 from cosched.daemon.inbox import Inbox
 from cosched.daemon.locks import DaemonLocks
-from cosched.daemon.manager import ManagerTimes, ResourceManager
+from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched.daemon.neighbours import AgentNetwork, DomainParts, make_agent_network
 from cosched.daemon.peer_directory import PeerDirectory
 from cosched.daemon.processes.planner import SearchAllowance

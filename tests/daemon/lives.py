@@ -24,7 +24,7 @@ from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import CancelRequested, HostsObserved, JobReported, Tick
 from cosched.daemon.effects import Effects
 from cosched.daemon.inbox import Inbox, InboxItem
-from cosched.daemon.manager import ManagerTimes, ResourceManager
+from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched.store.database import StoreFault, open_engine
 from cosched.store.store import Store
 from tests.daemon.makers import engine_of
@@ -107,7 +107,7 @@ class World:
         """Let the engine and the manager live in this world's time."""
         with monkeypatch.context() as patch:
             fake = SimpleNamespace(monotonic=self.monotonic, sleep=self.sleep)
-            for module in ("engine", "manager", "action_queue", "attempt_lookups"):
+            for module in ("engine", "manager.resource_manager", "manager.action_queue", "manager.attempt_lookups"):
                 patch.setattr(f"cosched.daemon.{module}.time", fake)
             patch.setattr("cosched.store.store.open_engine", _opened)
             yield self

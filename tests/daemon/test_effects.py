@@ -9,7 +9,7 @@ from tests.coscheduler.makers import a_task
 from tests.daemon.makers import RecordingManager
 
 if TYPE_CHECKING:
-    from cosched.daemon.manager import ResourceManager
+    from cosched.daemon.manager.resource_manager import ResourceManager
 
 
 def a_manager() -> tuple[RecordingManager, ResourceManager]:

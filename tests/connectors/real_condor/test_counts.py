@@ -12,7 +12,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 from cosched.connector import JobState
 from cosched.coscheduler.events import JobReported
 from cosched.daemon.clock import Clock
-from cosched.daemon.manager import ManagerTimes, ResourceManager
+from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched_condor import CondorConnector
 from cosched_condor.job_events import QueueEvents
 

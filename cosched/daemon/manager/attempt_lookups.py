@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cosched.connector.jobs import JobReport
-    from cosched.daemon.connector_guard import GuardedConnector
+    from cosched.daemon.manager.connector_guard import GuardedConnector
 
 __all__ = ["AttemptLookups"]
 

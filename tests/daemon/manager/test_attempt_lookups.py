@@ -6,12 +6,12 @@ import pytest
 
 from cosched.connector.interface import ConnectorError
 from cosched.connector.jobs import JobReport, JobState
-from cosched.daemon.attempt_lookups import AttemptLookups
+from cosched.daemon.manager.attempt_lookups import AttemptLookups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.daemon.connector_guard import GuardedConnector
+    from cosched.daemon.manager.connector_guard import GuardedConnector
 
 
 class Jobs:
@@ -82,7 +82,7 @@ def test_a_cancel_is_not_answered_with_what_was_known_before_it() -> None:
 
 
 def test_old_answers_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cosched.daemon.attempt_lookups._ANSWER_HOLDS", -1.0)
+    monkeypatch.setattr("cosched.daemon.manager.attempt_lookups._ANSWER_HOLDS", -1.0)
     jobs = Jobs(*MANY)
     found = looking(jobs, MANY)
     found.find("a0")

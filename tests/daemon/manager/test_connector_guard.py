@@ -9,7 +9,7 @@ from cosched.connector.hosts import Host
 from cosched.connector.interface import ConnectorError
 from cosched.connector.jobs import JobReport, JobState, Launch
 from cosched.connector.submission import SubmitOutcomes
-from cosched.daemon.connector_guard import GuardedConnector
+from cosched.daemon.manager.connector_guard import GuardedConnector
 from cosched.errors import UserError
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.task import Attempt
 from cosched.daemon.clock import Clock
-from cosched.daemon.manager import ManagerTimes, ResourceManager
+from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched.errors import UserError
 from tests.coscheduler.makers import a_task
 from tests.tasks import change_task
@@ -102,7 +102,7 @@ class Scripted:
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, seconds in (("_FIND_AGAIN", 0.005), ("_UNREACHABLE_AGAIN", 0.005), ("_LISTEN", 0.01)):
-        monkeypatch.setattr(f"cosched.daemon.manager.{name}", seconds)
+        monkeypatch.setattr(f"cosched.daemon.manager.resource_manager.{name}", seconds)
 
 
 class Told:

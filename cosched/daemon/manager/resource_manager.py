@@ -30,9 +30,9 @@ from cosched.coscheduler.events import (
     SubmitFailed,
 )
 from cosched.coscheduler.task import shared_values
-from cosched.daemon.action_queue import ActionQueue
-from cosched.daemon.attempt_lookups import AttemptLookups
-from cosched.daemon.connector_guard import GuardedConnector
+from cosched.daemon.manager.action_queue import ActionQueue
+from cosched.daemon.manager.attempt_lookups import AttemptLookups
+from cosched.daemon.manager.connector_guard import GuardedConnector
 from cosched.errors import CoschedError
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from unittest.mock import MagicMock
 
 from structlog.testing import capture_logs
 
-from cosched.daemon.action_queue import ActionQueue
+from cosched.daemon.manager.action_queue import ActionQueue
 
 
 def test_an_action_that_cosched_fails_on_ends_no_other() -> None:
