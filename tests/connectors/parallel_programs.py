@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
 
 from cosched.connector import JobState, LaunchMode
-from tests.testbed import mpi
+from tests.testbed import jupyter, mpi
 from tests.testbed.compiler import compiler
 
 if TYPE_CHECKING:
@@ -97,6 +99,53 @@ class ParallelProgramTests:
             written = bench.written(launch, "out", rank)
             assert written.data.decode() == "3 threads\n", written
 
+    def test_a_notebook_is_executed_in_its_place(self, bench: Bench) -> None:
+        """As docs/mpi.md has it: a kernel is started on the host, and the results are kept in the notebook."""
+        notebook = bench.workplace / "analysis.ipynb"
+        source = "import os\nprint(6 * 7, os.environ['COSCHED_HOSTS'])"
+        cell: dict[str, Any] = {
+            "cell_type": "code",
+            "id": "only",
+            "metadata": {},
+            "outputs": [],
+            "execution_count": None,
+        }
+        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        document = {"cells": [cell | {"source": source}], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+        notebook.write_text(json.dumps(document), encoding="utf-8")
+        notebook.chmod(0o666)
+        launch = _by_jupyter(bench, "-c", _EXECUTE, str(notebook), "--inplace")
+        bench.submit(launch)
+        report = bench.until(launch, JobState.COMPLETED, JobState.FAILED)
+        assert report.exit_code == 0, bench.written(launch, "err", 0).data.decode()
+        (done,) = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        assert "".join(done["outputs"][0]["text"]) == f"42 {launch.hosts[0]}\n"
+
+    def test_a_kernel_computes_what_it_is_asked_and_ends_with_its_task(self, bench: Bench) -> None:
+        """Whoever has its connection file, which it writes when it is ready, may talk to it."""
+        connection = bench.workplace / "kernel.json"
+        bench.workplace.chmod(0o1777)
+        launch = _by_jupyter(bench, "-m", "ipykernel_launcher", "-f", str(connection))
+        bench.submit(launch)
+        client = BlockingKernelClient()
+        client.load_connection_info(_written(bench, connection))
+        client.start_channels()
+        try:
+            client.wait_for_ready(timeout=bench.patience)
+            words: list[str] = []
+            answer = client.execute_interactive(
+                "import os\nprint(6 * 7, os.environ['COSCHED_HOSTS'])",
+                timeout=bench.patience,
+                output_hook=lambda said: words.append(said["content"].get("text", "")),
+            )
+            assert answer["content"]["status"] == "ok"
+            assert "".join(words) == f"42 {launch.hosts[0]}\n"
+        finally:
+            client.stop_channels()
+        bench.connector.cancel(launch.attempt)
+        bench.until(launch, JobState.REMOVED)
+        _await_end(bench, launch)
+
     @pytest.mark.parametrize(("kind", "code"), [("openmpi", 137), ("mpich", None)])
     def test_a_rank_that_dies_ends_the_group(self, bench: Bench, kind: str, code: int | None) -> None:
         """The others, which wait for its number, are ended; the exit code is mpirun's (MPICH's varies)."""
@@ -118,10 +167,38 @@ class ParallelProgramTests:
             bench.await_file(marks / str(rank))
         bench.connector.cancel(launch.attempt)
         bench.until(launch, JobState.REMOVED)
-        until = time.monotonic() + bench.patience
-        while left := _processes_of(launch.attempt):
-            assert time.monotonic() < until, left
+        _await_end(bench, launch)
+
+
+_EXECUTE = "from nbclient.cli import main; main()"  # what the command `jupyter execute` does
+
+
+def _by_jupyter(bench: Bench, *words: str) -> Launch:
+    """Return the launch of a Python with Jupyter, which keeps files in the home of its user."""
+    python, variables = jupyter.python()
+    home = bench.workplace / "home"
+    home.mkdir()
+    home.chmod(0o1777)
+    return replace(bench.launch(python, *words, hosts=bench.up(1)), environment={**variables, "HOME": str(home)})
+
+
+def _written(bench: Bench, file: Path) -> Any:
+    """Return a document once all of it is written."""
+    until = time.monotonic() + bench.patience
+    while True:
+        try:
+            return json.loads(file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            assert time.monotonic() < until, f"{file} is not written"
             time.sleep(0.05)
+
+
+def _await_end(bench: Bench, launch: Launch) -> None:
+    """Wait until no process of an attempt is left."""
+    until = time.monotonic() + bench.patience
+    while left := _processes_of(launch.attempt):
+        assert time.monotonic() < until, left
+        time.sleep(0.05)
 
 
 def _processes_of(attempt: str) -> list[str]:
