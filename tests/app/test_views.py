@@ -193,6 +193,17 @@ def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
     assert (plan.bound, plan.gap) == (None, None)
 
 
+def test_the_plan_says_when_one_run_in_twenty_ends_later() -> None:
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h1"),)))
+    profile = Profile((10.0,), PredictionSource.HISTORY, low=(8.0,), high=(15.0,))
+    for number in (1, 2):
+        core.handle(TaskSubmitted(NOW, replace(PREDICTED_TASK, id=str(number), number=number, profile=profile)))
+    running, waiting = plan_view(ME, core, NOW).placements
+    assert (running.end_high, waiting.end_high) == (NOW + 15, NOW + 25)
+    assert [place.end_high for place in plan_view(YOU, core, NOW).placements] == [None, None]
+
+
 def test_the_plan_says_what_lasts_too_long_and_whose_end_cannot_be_counted_on(core: Coscheduler) -> None:
     (attempt,) = core.attempts
     late = plan_view(ME, core, NOW + 15).placements[0]
