@@ -14,10 +14,9 @@ from cosched.connector import HostShare
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["gpu_count", "node_shares"]
+__all__ = ["gpu_count", "node_shares", "tres_count"]
 
 _GPUS = re.compile(r"(?:^|,)gpu(?::[^:,(]*[^:,(\d][^:,(]*)?(?::(\d+))?(?=$|[,(])")
-_PROCESSORS = re.compile(r"(?:^|,)cpu=(\d+)(?=$|,)")
 
 
 def gpu_count(gres: object) -> int | None:
@@ -25,6 +24,12 @@ def gpu_count(gres: object) -> int | None:
     if not isinstance(gres, str):
         return None
     return sum(int(match[1] or 1) for match in _GPUS.finditer(gres))
+
+
+def tres_count(text: object, name: str) -> int | None:
+    """Return the number of a resource in Slurm's text, such as "cpu=4,mem=8G,node=2"; None where it is not in it."""
+    found = re.search(rf"(?:^|,){name}=(\d+)(?=$|,)", str(text or ""))
+    return int(found[1]) if found else None
 
 
 def node_shares(row: Mapping[str, Any]) -> dict[str, HostShare] | None:
@@ -69,7 +74,6 @@ def _listed(resources: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, H
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
     cores = sum(count for _, count in parts.values())
-    found = _PROCESSORS.search(str(row.get("tres_alloc_str") or ""))
-    total = int(found[1]) if found else cores
+    total = tres_count(row.get("tres_alloc_str"), "cpu") or cores
     threads = max(round(total / cores), 1) if cores else 1  # of each core
     return {name: HostShare(memory, count * threads) for name, (memory, count) in parts.items()}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.connector import HostShare, JobState
 from cosched.connector.interface import AdoptableJob
 from cosched.errors import UserError
-from cosched_slurm.allocations import gpu_count
+from cosched_slurm.allocations import gpu_count, tres_count
 from cosched_slurm.jobs import job_state, node_names, plain_number, state_words
 from cosched_slurm.userfile import cosched_requests
 
@@ -30,8 +30,6 @@ __all__ = ["NotedJob", "adoptable_job", "noted_job", "requested_share", "waits_f
 _NOTE = re.compile(
     r"cosched adopt submitted=(\d+) lease=(\d+) begin=(\d+) nodes=(\d*)-(\d*) tasks=(\d*)(?: (.*))?\Z", re.DOTALL
 )
-_NODES = re.compile(r"(?:^|,)node=(\d+)(?=$|,)")
-_PROCESSORS = re.compile(r"(?:^|,)cpu=(\d+)(?=$|,)")
 _COMMENT = re.compile(r"cosched:\s*(--.*)\Z", re.DOTALL)
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,63}\Z")  # others could not be a task's
 
@@ -161,9 +159,10 @@ def requested_share(row: Mapping[str, Any]) -> HostShare:
         row: a job as Slurm lists it, with what Slurm made of the options for all of its nodes together.
     """
     asked = str(row.get("tres_req_str") or "")
-    nodes = max(int(found[1]) if (found := _NODES.search(asked)) else 1, 1)
-    processors = int(found[1]) if (found := _PROCESSORS.search(asked)) else 0
-    cores = max(math.ceil(processors / nodes), int(plain_number(row.get("minimum_cpus_per_node")) or 0))
+    nodes = tres_count(asked, "node") or 1
+    cores = max(
+        math.ceil((tres_count(asked, "cpu") or 0) / nodes), int(plain_number(row.get("minimum_cpus_per_node")) or 0)
+    )
     of_node, of_core = (plain_number(row.get(f"memory_per_{what}")) for what in ("node", "cpu"))
     memory = int(of_node or (of_core or 0) * cores)
     tasks = math.ceil((plain_number(row.get("tasks")) or 1) / nodes)
