@@ -183,7 +183,7 @@ def _plain(term: Term) -> bool:
 def cached_formula(formula: Formula, points: Points, inside: WorkingSet, levels: Sequence[float]) -> Formula | None:
     """Return a formula with terms that cost more beyond the caches.
 
-    None where the working set crosses none.
+    None where the working set crosses none, or nothing is left of the time within a cache: a run takes some.
 
     Args:
         formula: the one without.
@@ -203,4 +203,6 @@ def cached_formula(formula: Formula, points: Points, inside: WorkingSet, levels:
     ]
     terms = (*formula.terms, *more)
     found = refitted(Formula(terms, (1.0,) * len(terms), inside), points, points.seconds)
-    return found if found is not None and any(term.beyond for term in found.terms) else None
+    if found is None or not any(term.beyond for term in found.terms):
+        return None
+    return found if (found.at(points.values, points.processors) > 0).all() else None

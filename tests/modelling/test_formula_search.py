@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -72,6 +74,31 @@ def test_a_working_set_makes_terms_of_caches() -> None:
     assert [term.beyond for term in found.terms] == [0.0, 65536.0]
     assert found.costs == pytest.approx((1e-8, 2e-8), rel=1e-3)
     assert cached_formula(plain, slower, grown, [1e12]) is None
+
+
+@pytest.mark.parametrize("seed", [96, 133, 230])
+def test_a_law_with_caches_takes_time_wherever_a_run_was(seed: int) -> None:
+    """Only terms beyond the cache were left, so that runs within it took none and their errors were divided by it."""
+    draw = random.Random(seed)
+    runs = [
+        TimedRun(
+            {"n": n, "steps": steps},
+            hosts,
+            10 ** draw.uniform(-4, -2),
+            memory=14.2e6 + 16 * n * n / hosts * (1 + draw.random() * 0.02),
+        )
+        for hosts in (1, 2)
+        for n in (300.0, 600.0)
+        for steps in (10.0, 20.0)
+    ]
+    points = points_of(runs)
+    possible = possible_terms(points)
+    grown = working_set(points, possible)
+    assert grown is not None
+    for formula in best_formulas(points, points.seconds, possible):
+        for level in (1e5, 1e6, 2e6, 3e6, 5e6):
+            found = cached_formula(formula, points, grown, [level])
+            assert found is None or (found.at(points.values, points.processors) > 0).all()
 
 
 def test_memory_that_is_not_known_or_does_not_grow_is_no_working_set() -> None:
