@@ -56,8 +56,6 @@ def environment(kind: str) -> dict[str, str]:
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "OMPI_MCA_mpi_yield_when_idle": "1",  # more ranks than processors: who waits lets the others go on
-        "OMPI_MCA_btl": "^ofi",  # else each start looks a second long for networks between hosts
-        "OMPI_MCA_mtl": "^ofi",
     }
     return {"PATH": f"{root}/usr/bin:/usr/local/bin:/usr/bin:/bin", **(own if kind == "openmpi" else {})}
 
