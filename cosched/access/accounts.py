@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cosched.access.principals import Role
 from cosched.access.rate_limits import RateLimits
+from cosched.durations import format_duration
 from cosched.errors import UserError
 from cosched.store.credentials import AccountRow
 from cosched.user_names import checked_user_name, is_user_name
@@ -196,7 +197,7 @@ class Accounts:
             if pause:
                 self._failures.give_back(address, time)
         if pause:
-            raise LoginError(f"too many wrong passwords: try again in {pause:.0f} s")
+            raise LoginError(f"too many wrong passwords: try again in {format_duration(pause)}")
 
     def _known(self, name: str) -> AccountRow:
         row = self._rows.get(name)

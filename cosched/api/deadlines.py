@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from cosched.api.times import format_time, parse_duration
+from cosched.api.times import format_time
+from cosched.durations import parse_duration
 from cosched.errors import UserError
 
 if TYPE_CHECKING:

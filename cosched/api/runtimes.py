@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cosched.api.times import parse_duration
+from cosched.durations import parse_duration
 from cosched.errors import UserError
 
 __all__ = ["parse_runtime"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.task import TaskState
+from cosched.durations import format_duration
 from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
@@ -67,5 +68,5 @@ def _why_not_forwarded(core: Coscheduler, name: str, agent: Agent, time: float) 
     if tried is None:
         return ""
     answers = f" ({'; '.join(tried.answers)})" if tried.answers else ""
-    again = f"; asked again in {tried.retry_at - time:.0f} s" if tried.retry_at > time else ""
+    again = f"; asked again in {format_duration(tried.retry_at - time)}" if tried.retry_at > time else ""
     return f"no other domain has offered to end it sooner{answers}{again}"

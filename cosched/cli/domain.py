@@ -14,9 +14,10 @@ import typer
 
 from cosched.api.deadlines import parse_since
 from cosched.api.documents import LearntRunView
-from cosched.api.times import format_duration, format_optional_time, parse_duration
+from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, figure, print_table
+from cosched.durations import format_duration, parse_duration
 from cosched.errors import UserError
 
 __all__ = ["app"]

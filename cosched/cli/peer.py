@@ -12,9 +12,10 @@ import typer
 
 from cosched.agents.agent_settings import PeerRole
 from cosched.api.documents import AdvertisingView, AdviceView, NetworkView, OutlookView
-from cosched.api.times import format_duration, format_optional_time
+from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, clean, emit_json, print_table
+from cosched.durations import format_duration
 from cosched.errors import SystemFault, UserError
 
 __all__ = ["app", "network_lines"]

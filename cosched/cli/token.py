@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from cosched.api.times import format_optional_time, parse_duration
+from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.durations import parse_duration
 
 __all__ = ["app"]
 

@@ -18,6 +18,7 @@ from cosched.coscheduler.places.shortage import share_text, shortage
 from cosched.coscheduler.progress import doubtful_hosts, overrun_of
 from cosched.coscheduler.sharing.standing import share_obstacle
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.durations import format_duration
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.plan import Plan
@@ -123,18 +124,18 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
 def _not_begun(core: Coscheduler, attempt: Attempt, job: str, waited: float) -> str:
     reason = core.unstarted.reason(attempt.uuid)
     return (
-        f"the resource manager, which has {job} and has not started it on free hosts for {waited:.0f} s"
+        f"the resource manager, which has {job} and has not started it on free hosts for {format_duration(waited)}"
         f"{f': {reason}' if reason else ''}; it is asked why, and the job is called back if it does not begin"
     )
 
 
 def _overrun_sentences(core: Coscheduler, task: Task, past: Overrun, time: float) -> list[str]:
     found = [
-        f"its end: it runs {time - past.predicted:.0f} s longer than predicted, "
-        f"and is now expected to run for another {past.expected - time:.0f} s"
+        f"its end: it runs {format_duration(time - past.predicted)} longer than predicted, "
+        f"and is now expected to run for another {format_duration(past.expected - time)}"
     ]
     for name, missed in past.presses.items():
-        late = f", which would miss its deadline by {missed:.0f} s" if missed else ""
+        late = f", which would miss its deadline by {format_duration(missed)}" if missed else ""
         found.append(f"its hosts are planned next for {_task_text(core, name, task)}{late}")
     return found
 
@@ -155,7 +156,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     earlier = _earlier_unreserved(core, mine, time)
     changes = _changes(core, problem, mine)
     if earlier:
-        changes.append(f"without reservations it would end {earlier:.1f} s earlier")
+        changes.append(f"without reservations it would end {format_duration(earlier)} earlier")
     return TaskExplanation(
         task.id,
         task.status.state,
@@ -180,7 +181,7 @@ def _missing(core: Coscheduler, task: Task, mine: Assignment) -> list[str]:
         return []
     what = shortage(core.domain, task.spec, len(mine.hosts), core.domain.left(core.attempts.values()))
     have = "has that" if len(mine.hosts) == 1 else "have that"
-    return [f"{what}: {_first_names(list(mine.hosts))} {have} in {mine.start:.0f} s"] if what else []
+    return [f"{what}: {_first_names(list(mine.hosts))} {have} in {format_duration(mine.start)}"] if what else []
 
 
 def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:
@@ -195,13 +196,15 @@ def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> flo
 def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
     found = [f"task {_task_text(core, name, task)}, which it comes after" for name in core.predecessors(task.id)]
     if task.spec.begin is not None and task.spec.begin > time:
-        found.append(f"the time from which it may start, in {task.spec.begin - time:.0f} s")
+        found.append(f"the time from which it may start, in {format_duration(task.spec.begin - time)}")
     if time < core.paused_until:
-        found.append(f"the resource manager does not answer; asked again in {core.paused_until - time:.0f} s")
+        found.append(
+            f"the resource manager does not answer; asked again in {format_duration(core.paused_until - time)}"
+        )
     limit = core.owner_limit(task.id)
     if limit is not None and core.owner_is_limited(task.id, time):
         pause = max(limit.until - time, 0.0)
-        found.append(f"{limit.why}; tried again when a task of its owner ends, or in {pause:.0f} s")
+        found.append(f"{limit.why}; tried again when a task of its owner ends, or in {format_duration(pause)}")
     if full := core.array_obstacle(task.id):
         found.append(full)
     if shares := share_obstacle(core, task):
@@ -213,7 +216,9 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
         found.append("the answers of other domains: it would miss its deadline here")
     elif held_back is not None and held_back > time:
         failed = False
-        found.append(f"an attempt came to nothing ({task.status.reason}); tried again in {held_back - time:.0f} s")
+        found.append(
+            f"an attempt came to nothing ({task.status.reason}); tried again in {format_duration(held_back - time)}"
+        )
     if failed:
         found.append(f"its turn to be tried again: {task.status.reason}")
     return found
@@ -245,7 +250,9 @@ def _ahead(
     for attempt in core.attempts.values():
         if hosts.intersection(attempt.hosts) and (waited := core.unstarted.waited(attempt.uuid, time)):
             name = _task_text(core, attempt.task, task)
-            found.append(f"{name} has not begun on free hosts for {waited:.0f} s: until it does, no end is promised")
+            found.append(
+                f"{name} has not begun on free hosts for {format_duration(waited)}: until it does, no end is promised"
+            )
     aside = sorted(hosts.intersection(core.unstarted.set_aside(time)))
     if aside:
         found.append(f"hosts on which several tasks did not begin, and which are tried again later: {', '.join(aside)}")
@@ -263,16 +270,16 @@ def _ahead(
     if planned:
         found.append(f"planned before it on those hosts: {_first_tasks(core, planned, task)}")
     if not found and mine.start > 0:
-        found.append(f"its planned start in {mine.start:.1f} s")
+        found.append(f"its planned start in {format_duration(mine.start)}")
     return found or ["nothing: it leaves as soon as the search has looked at it"]
 
 
 def _reserved(reservation: Reservation, time: float) -> str:
     hosts = _first_names(sorted(reservation.hosts))
     if reservation.begin <= time:
-        return f"{hosts} for {reservation.title}, another {reservation.end - time:.0f} s"
+        return f"{hosts} for {reservation.title}, another {format_duration(reservation.end - time)}"
     begins, lasts = reservation.begin - time, reservation.end - reservation.begin
-    return f"{hosts} for {reservation.title}, in {begins:.0f} s for {lasts:.0f} s"
+    return f"{hosts} for {reservation.title}, in {format_duration(begins)} for {format_duration(lasts)}"
 
 
 def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]:
@@ -285,12 +292,12 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
     )  # whom it comes after goes before it all the same
     found = []
     if first.end < mine.end - 1e-6:
-        found.append(f"first in the queue it would end {mine.end - first.end:.1f} s earlier")
+        found.append(f"first in the queue it would end {format_duration(mine.end - first.end)} earlier")
     row = best_seconds(problem)[place]
     best = int(np.argmin(row)) + 1
     if row[best - 1] < mine.end - mine.start - 1e-6:
-        now = f"{mine.end - mine.start:.1f} s on {len(mine.hosts)}"
-        found.append(f"on {best} hosts it would run {row[best - 1]:.1f} s instead of {now}")
+        now = f"{format_duration(mine.end - mine.start)} on {len(mine.hosts)}"
+        found.append(f"on {best} hosts it would run {format_duration(row[best - 1])} instead of {now}")
     down = len(core.domain.hosts) - len(problem.hosts)
     if down:
         found.append(

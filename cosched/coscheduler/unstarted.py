@@ -14,6 +14,7 @@ from cosched.connector.interface import StartVerdict
 from cosched.coscheduler.changes import DiagnoseAttempt
 from cosched.coscheduler.recording.snapshot import UnstartedAttempt, UnstartedSnapshot
 from cosched.coscheduler.task import AttemptState
+from cosched.durations import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -156,7 +157,7 @@ class UnstartedAttempts:
         self._retry[attempt.task] = time + min(grace * _PAUSE_GROWTH ** min(tries - 1, 10), _LONGEST_PAUSE)
         self._blame(attempt, time)
         words = diagnosis.reason or "it names no reason"
-        return f"the resource manager did not start it on free hosts in {age:.0f} s: {words}"
+        return f"the resource manager did not start it on free hosts in {format_duration(age)}: {words}"
 
     def waited(self, attempt: str, time: float) -> float:
         """Return how long an attempt with hosts has waited to begin; 0: as usual."""

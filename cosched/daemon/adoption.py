@@ -17,7 +17,6 @@ from cosched.access.principals import Principal, Role
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
 from cosched.api.runtimes import parse_runtime
-from cosched.api.times import parse_duration
 from cosched.connector.jobs import JobState
 from cosched.connector.spool import write_durably
 from cosched.connector.values import NativeDescription
@@ -31,6 +30,7 @@ from cosched.coscheduler.events import (
     ReleaseRequested,
 )
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.durations import parse_duration
 from cosched.errors import CoschedError, SystemFault, UserError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import time
 
 import structlog
 
-from cosched.api.times import format_duration
+from cosched.durations import format_duration
 
 __all__ = ["Clock"]
 

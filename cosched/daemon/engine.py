@@ -28,6 +28,7 @@ from cosched.daemon.effects import SNAPSHOT_INTERVAL
 from cosched.daemon.inbox import InboxItem
 from cosched.daemon.mistakes import HOSTS, EventSource, Mistakes, source_of
 from cosched.daemon.recovery import saved_again, saved_state
+from cosched.durations import format_duration
 from cosched.store.database import RefusedError, StoreFault
 
 if TYPE_CHECKING:
@@ -308,7 +309,9 @@ class Engine(threading.Thread):
         seconds = self.mistakes.held_for(source_of(item), self._inbox.now())
         if seconds:
             item.answer.set_exception(
-                MistakeError(f"cosched made a mistake with the last such request: try again in {seconds:.0f} s")
+                MistakeError(
+                    f"cosched made a mistake with the last such request: try again in {format_duration(seconds)}"
+                )
             )
         return seconds > 0
 

@@ -151,7 +151,7 @@ def test_what_it_would_change_to_be_first_reckons_with_those_before_it() -> None
     submit(core, a_task(3, [5.0], after=("2",)))
     found = explain(core, "3", 0.0)
     assert found is not None
-    assert (found.planned_start, found.would_change) == (20.0, ("first in the queue it would end 10.0 s earlier",))
+    assert (found.planned_start, found.would_change) == (20.0, ("first in the queue it would end 10 s earlier",))
 
 
 @pytest.mark.parametrize(("after", "where"), [((), 0.0), (("1",), 10.0), (("2",), 16.0), (("3",), None), (("9",), 0.0)])

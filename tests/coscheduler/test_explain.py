@@ -37,7 +37,7 @@ def test_a_reservation_that_it_waits_for_is_named() -> None:
     found = explain(core, "1", 2.0)
     assert found is not None
     assert found.waits_for == ("reserved: node01 for course, another 18 s",)
-    assert (found.planned_start, found.would_change) == (20.0, ("without reservations it would end 18.0 s earlier",))
+    assert (found.planned_start, found.would_change) == (20.0, ("without reservations it would end 18 s earlier",))
 
 
 def test_a_reservation_that_it_does_not_fit_in_before_is_named() -> None:
@@ -49,8 +49,8 @@ def test_a_reservation_that_it_does_not_fit_in_before_is_named() -> None:
     found = explain(core, "2", 0.0)
     assert found is not None
     assert found.planned_hosts == ("node01",)
-    assert found.waits_for == ("on hosts it will use: 1 (t1, running)", "reserved: node02 for r1, in 3 s for 17 s")
-    assert found.would_change == ("without reservations it would end 10.0 s earlier",)
+    assert found.waits_for == ("on hosts it will use: 1 (t1, running)", "reserved: node02 for r1, in 3.0 s for 17 s")
+    assert found.would_change == ("without reservations it would end 10 s earlier",)
 
 
 def test_a_reservation_that_is_in_nobodys_way_is_not_named() -> None:

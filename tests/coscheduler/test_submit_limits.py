@@ -69,7 +69,7 @@ def test_a_refused_attempt_is_over_at_once_and_its_task_waits_with_the_managers_
     assert (core.tasks["2"].status.state, core.tasks["2"].status.reason) == (TaskState.QUEUED, FULL)
     found = explain(core, "2", 5.3)
     assert found is not None
-    assert found.waits_for[0] == f"{FULL}; tried again when a task of its owner ends, or in 5 s"
+    assert found.waits_for[0] == f"{FULL}; tried again when a task of its owner ends, or in 5.0 s"
     assert not dispatched(core.handle(Tick(10.2)))
     (third,) = dispatched(core.handle(Tick(10.3)))
     assert (third.task, third.uuid != second.uuid) == ("2", True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
+from cosched.durations import format_duration
+
 if TYPE_CHECKING:
     from cosched.agents.discovery.candidates import Candidate
     from cosched.agents.tickets import Ticket
@@ -143,4 +145,4 @@ class Negotiation:
 
     def _margin(self, end: float) -> str:
         margin = self.deadline - end
-        return f"{margin:.1f} s before its deadline" if margin >= 0 else f"{-margin:.1f} s late"
+        return f"{format_duration(margin)} before its deadline" if margin >= 0 else f"{format_duration(-margin)} late"

@@ -17,6 +17,7 @@ from cosched.agents.protocol.letters import Cancel, Commit, Fenced, Granted, Not
 from cosched.coscheduler.events import PeerReported, TaskForwarded, TaskReturned
 from cosched.coscheduler.handovers import Handover, HandoverState
 from cosched.coscheduler.task import TaskState
+from cosched.durations import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,7 +114,7 @@ class OutgoingHandovers:
                 self.cancel(handover.task, task.status.reason, time)
             elif not granted and time > self._last_heard[handover.task] + self._settings.lease:
                 self._avoid(handover)
-                self.reclaim(handover, f"{handover.peer} was silent for {self._settings.lease:.0f} s", time)
+                self.reclaim(handover, f"{handover.peer} was silent for {format_duration(self._settings.lease)}", time)
             elif handover.state is HandoverState.COMMITTING and self._is_due(handover, time):
                 self._commit(handover, time)
 

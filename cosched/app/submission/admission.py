@@ -13,6 +13,7 @@ from cosched.api.times import format_time
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.sharing.shares import fewest_hosts
 from cosched.coscheduler.task import TaskState
+from cosched.durations import format_duration
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource
 from cosched.sizes import format_memory
@@ -105,8 +106,8 @@ def offered_notice(task: Task, domain: DomainState) -> str:
     if shortest is None or task.spec.best_effort or not domain.accepts_late:
         return ""
     return (
-        f"its deadline cannot be met here (the shortest prediction is {shortest:.4g} s), so it is offered to "
-        "neighbouring domains; it runs here, late, if none of them ends it sooner"
+        f"its deadline cannot be met here (the shortest prediction is {format_duration(shortest)}), so it is offered "
+        "to neighbouring domains; it runs here, late, if none of them ends it sooner"
     )
 
 
@@ -127,9 +128,9 @@ def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
         return  # nor is what they say of a model that would meet it
     earliest = math.ceil(_first_start(task, domain) + shortest)
     raise UserError(
-        f"the deadline {format_time(task.spec.deadline)} cannot be met: the shortest prediction is {shortest:.4g} s, "
-        f"on {task.profile.quickest.best_count} hosts; the earliest deadline that can be met is {format_time(earliest)}"
-        " (or submit it as best effort)"
+        f"the deadline {format_time(task.spec.deadline)} cannot be met: "
+        f"the shortest prediction is {format_duration(shortest)}, on {task.profile.quickest.best_count} hosts; "
+        f"the earliest deadline that can be met is {format_time(earliest)} (or submit it as best effort)"
     )
 
 

@@ -10,8 +10,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cosched.api.times import parse_duration
 from cosched.connector.values import check_native_description, safe
+from cosched.durations import parse_duration
 from cosched.errors import UserError
 from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched.sizes import parse_memory

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cosched.api.times import parse_duration
 from cosched.cli.output import JsonOption, clean, emit_json, print_table, write_text
+from cosched.durations import parse_duration
 from cosched.errors import UserError
 from cosched.modelling.derivation import TOOL, Derivation, DerivationRequest, SolvedBlock
 from cosched.modelling.derivation import derive as derived

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from cosched.api.times import format_duration, format_optional_time
+from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, console, emit_json, print_table
+from cosched.durations import format_duration
 from cosched.prediction.history import FEWEST_RUNS
 
 __all__ = ["history"]

@@ -11,10 +11,10 @@ from typing import Annotated
 
 import typer
 
-from cosched.api.times import parse_duration
 from cosched.cli.model.arguments import parse_parameter_values
 from cosched.cli.model.runs_argument import NumbersOption, parse_names
 from cosched.cli.output import JsonOption, figure, print_answer
+from cosched.durations import parse_duration
 from cosched.errors import UserError
 from cosched.measurement.programs.collecting import CollectedRun, collected
 from cosched.measurement.programs.observation import Observation

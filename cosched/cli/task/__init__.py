@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cosched.api.times import format_optional_time, parse_duration
+from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_answer, print_table
 from cosched.cli.task.arrays import array_indices, read_lines, task_array
@@ -36,6 +36,7 @@ from cosched.cli.task.selection import (
 from cosched.cli.task.submission import SubmitOptions, request_of, requests_of_file
 from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
 from cosched.client import Client
+from cosched.durations import parse_duration
 from cosched.errors import CoschedError, UserError
 
 __all__ = ["app"]

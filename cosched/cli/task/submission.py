@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
 from cosched.api.runtimes import parse_runtime
-from cosched.api.times import parse_duration
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.userfiles import (
     UserFileOrigin,
@@ -24,6 +23,7 @@ from cosched.connector.userfiles import (
     manager_of_user_file,
     read_user_file,
 )
+from cosched.durations import parse_duration
 from cosched.errors import UserError
 from cosched.sizes import parse_memory
 

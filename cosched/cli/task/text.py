@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cosched.api.times import format_duration, format_optional_time
+from cosched.api.times import format_optional_time
 from cosched.cli.output import clean
+from cosched.durations import format_duration
 from cosched.sizes import format_memory
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from pydantic_core import PydanticKnownError
 from cosched import resources
 from cosched.access.proxies import parse_proxies
 from cosched.addresses import ListenAddress, is_loopback_host, parse_listen_address
-from cosched.api.times import parse_duration
 from cosched.connector.registry import available_connectors
+from cosched.durations import parse_duration
 from cosched.errors import UserError
 from cosched.paths import database_file
 from cosched.secret_files import check_private

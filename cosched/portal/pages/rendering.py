@@ -15,7 +15,8 @@ from markupsafe import Markup
 
 from cosched import resources
 from cosched.api.problems import NotFoundError
-from cosched.api.times import format_clock, format_duration, format_moment, format_shift, zone_named
+from cosched.api.times import format_clock, format_moment, zone_named
+from cosched.durations import format_duration, format_shift
 from cosched.errors import CoschedError
 from cosched.markup import environment
 from cosched.portal.pages.wording import number, plain

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from cosched.api.times import format_clock, format_duration
+from cosched.api.times import format_clock
+from cosched.durations import format_duration
 from cosched.portal.pages.lanes import lanes, row_runs
 
 if TYPE_CHECKING:

@@ -132,7 +132,7 @@ def test_why_nobody_has_a_task_is_remembered() -> None:
 
     assert answers() == ()  # it is still being waited for
     assert answers(Decline(UUID, 1, "not mine" * 100)) == (f"b: {('not mine' * 100)[:200]}",)
-    assert answers(Offer(UUID, 1, 2e4, "b")) == ("b: would end it 19991.0 s late",)
+    assert answers(Offer(UUID, 1, 2e4, "b")) == ("b: would end it 5 h 33 min late",)
     assert answers(Offer(UUID, 1, 5.0, "b"), Refused(UUID, 1, "it is gone")) == ("b: it is gone",)
     late = Reserved(UUID, 1, 2e4, 10.0)
     assert answers(Offer(UUID, 1, 5.0, "b"), late) == ("b: by now it would end too late there",)

@@ -49,6 +49,26 @@ def test_an_application_is_predicted_within_its_host_range(intake: TaskValidator
     assert (task.spec.name, task.status.state, task.spec.deadline) == ("halving", TaskState.QUEUED, NOW + 100)
 
 
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (("/bin/prog", "-x"), "prog"),
+        (("/usr/bin/python3.11", "heat.py", "100"), "heat.py"),
+        (("/bin/bash", "/home/ann/job"), "job"),
+        (("/bin/sh", "-c", "true"), "sh"),
+        (("/usr/bin/python3",), "python3"),
+        (("/usr/bin/python3", "/"), "python3"),
+        (("/bin/cat", "notes"), "cat"),
+    ],
+)
+def test_a_command_is_called_after_its_program_or_script(
+    intake: TaskValidator, command: tuple[str, ...], name: str
+) -> None:
+    task = intake.task(TaskRequest(command=command), DOMAIN)
+    assert (task.spec.name, task.spec.application) == (name, command[0].rpartition("/")[2])
+    assert intake.task(TaskRequest(command=command, name="mine"), DOMAIN).spec.name == "mine"
+
+
 def test_the_user_narrows_the_host_range(intake: TaskValidator) -> None:
     task = intake.task(TaskRequest(application="halving", hosts="2-4"), DOMAIN)
     assert task.profile is not None
@@ -67,7 +87,7 @@ def test_a_deadline_that_the_fastest_class_can_meet_is_accepted(intake: TaskVali
     mixed = replace(DOMAIN, classes=("fast", "slow"))
     request = TaskRequest(application="halving", hosts=1, deadline=NOW + 100)
     assert intake.task(request, mixed).spec.deadline == NOW + 100
-    with pytest.raises(UserError, match=r"shortest prediction is 80 s"):
+    with pytest.raises(UserError, match=r"shortest prediction is 1 min 20 s"):
         intake.task(replace(request, deadline=NOW + 70), mixed)
 
 
