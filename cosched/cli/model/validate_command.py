@@ -41,9 +41,8 @@ _JUDGED = 0.03  # the error that a quiet machine lets one judge
 
 def validate(
     application: Annotated[str, typer.Argument(metavar="APP", help="A model's name or file; with --holdout any name.")],
-    records: Annotated[
-        list[Path] | None, typer.Option("--records", metavar="HELD.jsonl", help="Records of runs.")
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(metavar="[RECORDS.jsonl…]", help="Records of runs.")] = None,
+    records: Annotated[list[Path] | None, typer.Option("--records", metavar="FILE", help="The same.")] = None,
     table: TableOption = None,
     tasks: TasksOption = False,
     numbers: NumbersOption = "",
@@ -64,7 +63,9 @@ def validate(
 
     With --json: {"floor", "judges", "splits": [{"split", "runs", "mean", "median", "worst", "bias", "coverage", …}]}.
     """
-    source = RunSource(records or (), table, tasks, numbers, only, program, hardware_class, server, disturbed)
+    source = RunSource(
+        [*(files or ()), *(records or ())], table, tasks, numbers, only, program, hardware_class, server, disturbed
+    )
     if holdout:
         machine = named_hardware(hardware or hardware_class, Path())
         runs = gathered_runs(application, source, machine)

@@ -147,7 +147,8 @@ def test_records_become_a_model_and_are_held_against_it(folder: Path) -> None:
     (folder / "node_a.hmcl").write_text("config node_a { clc { AFDG = 1 ns; } }")
     assert "There is no" not in run("fit", "heat", "runs.jsonl", "runs.jsonl")
     assert "1 host" in run("predict", "heat.psl", "--hosts", "1")
-    assert "inside" in run("validate", "heat.psl", "--records", "held.jsonl")
+    assert "inside" in run("validate", "heat.psl", "held.jsonl")
+    assert run("validate", "heat.psl", "held.jsonl") == run("validate", "heat.psl", "--records", "held.jsonl")
     (folder / "held.jsonl").write_text(recorded(2).replace("node_a", "node_b"))
     with pytest.raises(UserError, match="runs are on node_b, and heat is for node_a: choose runs with --class"):
         run("validate", "heat.psl", "--records", "held.jsonl")
