@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from fastapi.responses import JSONResponse, RedirectResponse
 
@@ -36,14 +36,21 @@ def with_error_pages(answer: Callable[[Request, Exception], Response]) -> Callab
         response = answer(request, error)
         if not isinstance(response, JSONResponse) or not _for_people(request):
             return response
-        if response.status_code == HTTPStatus.UNAUTHORIZED and request.method == "GET":
-            goal = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        if response.status_code == HTTPStatus.UNAUTHORIZED and (goal := _page_of(request)):
             return RedirectResponse(f"/login?{urlencode({'next': goal})}", HTTPStatus.SEE_OTHER)
         detail = json.loads(bytes(response.body))["detail"]
         title = _TITLES.get(HTTPStatus(response.status_code), "The request failed")
         return render_page(request, "fault.html", response.status_code, title=title, detail=detail)
 
     return handler
+
+
+def _page_of(request: Request) -> str:
+    """Return path and query of the page that is asked for, or that has the form that was sent; empty if unknown."""
+    page = urlsplit(str(request.url) if request.method == "GET" else request.headers.get("referer", ""))
+    if page.netloc != request.url.netloc:
+        return ""
+    return page.path + (f"?{page.query}" if page.query else "")
 
 
 def _for_people(request: Request) -> bool:

@@ -26,3 +26,8 @@ def test_whoever_is_not_known_logs_in_and_comes_back(tmp_path: Path) -> None:
         answer = stranger.get("/tasks/1?x=1", headers={"Accept": "text/html"})
         assert (answer.status_code, answer.headers["Location"]) == (303, "/login?next=%2Ftasks%2F1%3Fx%3D1")
         assert stranger.post("/submit", data={"x": ""}, headers={"Accept": "text/html"}).status_code == 401
+        for page, status in (("http://127.0.0.1/submit?own=file", 303), ("http://elsewhere.example/submit", 401)):
+            sent = {"Accept": "text/html", "Referer": page}
+            answer = stranger.post("/submit", data={"x": ""}, headers=sent)
+            assert answer.status_code == status
+            assert answer.headers.get("Location") in (None, "/login?next=%2Fsubmit%3Fown%3Dfile")
