@@ -18,7 +18,7 @@ from cosched.app.submission.admission import DomainState
 from cosched.app.views import host_views, plan_view
 from cosched.coscheduler.events import HostsObserved, JobReported
 from cosched.errors import SystemFault
-from cosched.store.store import TaskSelection
+from cosched.store.selection import TaskSelection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -28,7 +28,7 @@ from cosched.coscheduler.events import CancelRequested, EditRequested, HoldReque
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.errors import UserError
 from cosched.sizes import parse_memory
-from cosched.store.store import LateTasks
+from cosched.store.selection import LateTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from cosched.connector.jobs import Output
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
-    from cosched.store.store import Store, TaskSelection
+    from cosched.store.selection import TaskOrder, TaskSelection
+    from cosched.store.store import Store
 
 __all__ = ["EditChecks", "TaskService"]
 
@@ -80,25 +81,35 @@ class TaskService:
         self._neighbours = neighbours
 
     def tasks(
-        self, principal: Principal, selection: TaskSelection, limit: int, offset: int, *, late: bool = False
+        self,
+        principal: Principal,
+        selection: TaskSelection,
+        limit: int,
+        offset: int,
+        *,
+        late: bool = False,
+        order: TaskOrder | None = None,
     ) -> TaskPage:
-        """Return the tasks of a selection that the principal may see, newest first.
+        """Return the tasks of a selection that the principal may see.
 
         Args:
             principal: the user who asks.
             selection: conditions on the tasks.
             limit: how many at most.
-            offset: how many of the newest to pass over.
+            offset: how many of the first to pass over.
             late: only those that missed their deadline, or will as things stand.
+            order: how they are sorted; newest first without one.
         """
         if late:
             selection = replace(selection, late=self._core.ask(_late_tasks))
+        if order is not None and order.column.predicted:
+            order = replace(order, expected=tuple(self._core.ask(_expected_ends).items()))
         if not principal.is_operator:
             if selection.owner not in (None, principal.name):
                 return TaskPage(tasks=(), total=0, limit=limit, offset=offset)
             selection = replace(selection, owner=principal.name)
         total = sum(self._store.counts(selection).values())
-        found = self._store.listed(selection, limit, offset)
+        found = self._store.listed(selection, limit, offset, order)
         return TaskPage(tasks=tuple(map(listed_view, found)), total=total, limit=limit, offset=offset)
 
     def task(self, principal: Principal, task_id: str) -> TaskDetail:
@@ -285,12 +296,17 @@ def _checked_begin(begin: float | str | None, now: float) -> float | None:
     return 0.0 if begin == "now" else parse_begin(begin, now)
 
 
-def _late_tasks(core: Coscheduler, time: float) -> LateTasks:
+def _expected_ends(core: Coscheduler, time: float) -> dict[str, float]:
+    """Return when the tasks that run or are planned are expected to end, epoch seconds."""
     ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values()}
     forecast = core.planning_view.forecast(time)
     if forecast is not None:
         ends |= {spot.task: time + spot.end for spot in forecast[1].assignments}
-    tasks = ((core.tasks.get(name), end) for name, end in ends.items())
+    return ends
+
+
+def _late_tasks(core: Coscheduler, time: float) -> LateTasks:
+    tasks = ((core.tasks.get(name), end) for name, end in _expected_ends(core, time).items())
     late = (task.id for task, end in tasks if task is not None and end > (task.spec.deadline or math.inf))
     return LateTasks(time, tuple(late))
 

@@ -99,22 +99,27 @@ class TaskCalls(ApiCaller):
         name: str = "",
         late: bool = False,
         array: str = "",
+        application: str = "",
+        sort: str = "",
     ) -> TaskPage:
-        """Return tasks in these states (none given: in any), newest first.
+        """Return tasks in these states (none given: in any), newest first unless sorted.
 
         Args:
             states: by name.
             limit: largest number of entries.
-            offset: number of the newest to leave out.
+            offset: number of the first to leave out.
             owner: only this user's; empty: all that you may see.
-            search: only with these words in name, application or identifier.
+            search: only with these words in name or application, or as identifier or owner.
             name: only with such a name; `*` and `?` stand for anything.
             late: only those that missed their deadline, or are expected to.
             array: only of the array with this identifier.
+            application: only of this one.
+            sort: a column, such as "deadline" or "slack"; with `-` before it the highest first.
         """
         params = {"state": list(states), "limit": str(limit), "offset": str(offset), "search": search}
         # A daemon of before does not know what is not asked for.
         later = {"owner": owner, "name": name, "late": "true" * late, "array": array}
+        later |= {"application": application, "sort": sort}
         params |= {key: value for key, value in later.items() if value}
         return decode_document(TaskPage, self._call("GET", "/tasks", params=params))
 

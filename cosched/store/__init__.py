@@ -2,6 +2,7 @@
 
 from cosched.coscheduler.changes import KeyedSubmission, LogEntry
 from cosched.store.database import StoreFault
-from cosched.store.store import Store, TaskSelection
+from cosched.store.selection import TaskColumn, TaskOrder, TaskSelection
+from cosched.store.store import Store
 
-__all__ = ["KeyedSubmission", "LogEntry", "Store", "StoreFault", "TaskSelection"]
+__all__ = ["KeyedSubmission", "LogEntry", "Store", "StoreFault", "TaskColumn", "TaskOrder", "TaskSelection"]

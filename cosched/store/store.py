@@ -1,11 +1,7 @@
-"""The store keeps tasks, attempts, the log and submission keys through crashes.
-
-Start at `Store.commit`; `TaskSelection` says which tasks are asked for.
-"""
+"""The store keeps tasks, attempts, the log and submission keys through crashes. Start at `Store.commit`."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,84 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from _typeshed import DataclassInstance
-    from sqlalchemy import ColumnElement, Connection, Executable, RowMapping, Select
+    from sqlalchemy import Connection, Executable, RowMapping, Select
 
     from cosched.coscheduler.changes import Changes
+    from cosched.store.selection import TaskOrder, TaskSelection
 
-__all__ = ["LateTasks", "Store", "TaskHistory", "TaskSelection"]
+__all__ = ["Store", "TaskHistory"]
 
 
 _LIVE_ATTEMPTS = [str(state) for state in AttemptState if state.live]
 _FINAL_TASKS = [str(state) for state in TaskState if state.final]
-
-
-@dataclass(frozen=True, slots=True)
-class LateTasks:
-    """What the database alone does not know of late tasks.
-
-    Attributes:
-        time: now; a task that has not ended by its deadline is late.
-        expected: identifiers of tasks that will end after their deadlines, as the plan has it.
-    """
-
-    time: float
-    expected: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TaskSelection:
-    """Conditions on tasks; all that are given must hold.
-
-    Attributes:
-        states: the task is in one of these.
-        owner: the task is this user's.
-        text: the name, application or identifier has these words, in any case of letters.
-        name: pattern of the name, in which `*` and `?` stand for anything; empty for any.
-        late: only tasks that are late.
-        array: the task is of this array; empty for any.
-        ids: the task is one of these; None for any.
-    """
-
-    states: tuple[TaskState, ...] = ()
-    owner: str | None = None
-    text: str = ""
-    name: str = ""
-    late: LateTasks | None = None
-    array: str = ""
-    ids: tuple[str, ...] | None = None
-
-    def conditions(self) -> list[ColumnElement[bool]]:
-        """Return the conditions on rows of the table `tasks`; all must hold."""
-        columns = tables.tasks.c
-        found: list[ColumnElement[bool]] = []
-        if self.states:
-            found.append(columns.state.in_([str(state) for state in self.states]))
-        if self.owner is not None:
-            found.append(columns.owner == self.owner)
-        if self.text:
-            found.append(
-                or_(
-                    columns.name.icontains(self.text, autoescape=True),
-                    columns.application.icontains(self.text, autoescape=True),
-                    columns.id == self.text,
-                )
-            )
-        if self.name:
-            found.append(columns.name.op("GLOB")(self.name))
-        if self.array:
-            found.append(columns.array == self.array)
-        if self.ids is not None:
-            found.append(columns.id.in_(_listed_values(self.ids)))
-        if self.late is not None:
-            completed = and_(columns.state == str(TaskState.COMPLETED), columns.finished > columns.deadline)
-            overdue = and_(columns.state.not_in(_FINAL_TASKS), columns.deadline < self.late.time)
-            found.append(or_(completed, overdue, columns.id.in_(_listed_values(self.late.expected))))
-        return found
-
-
-def _listed_values(names: Sequence[str]) -> Select[Any]:
-    """Return a query of some texts: one parameter, however many there are."""
-    return select(func.json_each(json.dumps(names)).table_valued("value").c.value)
 
 
 _MOST_DIGITS = 12
@@ -263,9 +191,15 @@ class Store:
         """Return tasks of a selection (none given: all), the newest first."""
         return records_of(Task, self._page(_TASKS_PAGE, selection, limit, offset))
 
-    def listed(self, selection: TaskSelection | None = None, limit: int = 100, offset: int = 0) -> Sequence[TableRow]:
-        """Return the same tasks as rows without details, which lists do not show."""
-        return self._page(_LISTED_PAGE, selection, limit, offset)
+    def listed(
+        self,
+        selection: TaskSelection | None = None,
+        limit: int = 100,
+        offset: int = 0,
+        order: TaskOrder | None = None,
+    ) -> Sequence[TableRow]:
+        """Return the same tasks as rows without details, which lists do not show, in any order."""
+        return self._page(_LISTED_PAGE if order is None else order.applied(_LISTED_PAGE), selection, limit, offset)
 
     def _page(
         self, query: Select[Any], selection: TaskSelection | None, limit: int, offset: int

@@ -30,7 +30,7 @@ from cosched.connector import Output
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.portal.application import build_application
-from cosched.store import TaskSelection
+from cosched.store import TaskColumn, TaskOrder, TaskSelection
 from tests.access.memory import Trusting
 
 if TYPE_CHECKING:
@@ -155,9 +155,16 @@ class Recorder:
         return [Forecast(**(nothing | {"planned_hosts": ()})) for _ in requests]  # type: ignore[arg-type]  # None fits the rest
 
     def tasks(
-        self, principal: Principal, selection: TaskSelection, limit: int, offset: int, *, late: bool = False
+        self,
+        principal: Principal,
+        selection: TaskSelection,
+        limit: int,
+        offset: int,
+        *,
+        late: bool = False,
+        order: TaskOrder | None = None,
     ) -> TaskPage:
-        self._ask("tasks", selection, limit, offset, late)
+        self._ask("tasks", selection, limit, offset, late, order)
         return TaskPage(tasks=(TaskView(**VIEW),), total=1, limit=limit, offset=offset)
 
     def task(self, principal: Principal, task_id: str) -> TaskDetail:
@@ -298,9 +305,12 @@ def test_a_dry_run_only_foresees(client: TestClient, service: Recorder) -> None:
 
 def test_reading(client: TestClient, service: Recorder) -> None:
     assert client.get("/api/v1/tasks?state=queued&state=running&limit=5&offset=2").json()["total"] == 1
-    assert service.asked[-1] == ("tasks", TaskSelection((TaskState.QUEUED, TaskState.RUNNING)), 5, 2, False)
+    assert service.asked[-1] == ("tasks", TaskSelection((TaskState.QUEUED, TaskState.RUNNING)), 5, 2, False, None)
     client.get("/api/v1/tasks?owner=ann&search=night")
-    assert service.asked[-1] == ("tasks", TaskSelection((), "ann", "night"), 100, 0, False)
+    assert service.asked[-1] == ("tasks", TaskSelection((), "ann", "night"), 100, 0, False, None)
+    client.get("/api/v1/tasks?application=fft&sort=-slack")
+    wanted = (TaskSelection(application="fft"), 100, 0, False, TaskOrder(TaskColumn.SLACK, descending=True))
+    assert service.asked[-1] == ("tasks", *wanted)
     assert client.get("/api/v1/tasks/7").json()["parameters"] == {"nx": 5.0}
     assert client.get("/api/v1/tasks/7/explain").json()["waits_for"] == ["w"]
     assert client.post("/api/v1/tasks/7/cancel", json={}).status_code == 202

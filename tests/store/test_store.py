@@ -265,61 +265,6 @@ def test_reservations_that_are_not_over_are_there_after_a_restart(url: str, stor
     opened.close()
 
 
-@pytest.fixture
-def filled_store(tmp_path: Path) -> Iterator[Store]:
-    opened = Store(new_database(tmp_path))
-    opened.commit(
-        changed(
-            [
-                make_task(7, name="Night run", application="fft", submitted=1e9, owner="ann"),
-                make_task(
-                    8,
-                    name="100% of it",
-                    application="fft_wide",
-                    submitted=1e9,
-                    owner="ben",
-                    state=TaskState.COMPLETED,
-                    finished=1e9,
-                ),
-                make_task(
-                    9,
-                    name="under_score",
-                    application="jacobi",
-                    submitted=1e9,
-                    owner="ann",
-                    state=TaskState.FAILED,
-                    finished=1e9,
-                ),
-            ]
-        )
-    )
-    yield opened
-    opened.close()
-
-
-@pytest.mark.parametrize(
-    ("selection", "found"),
-    [
-        (TaskSelection(), {"7", "8", "9"}),
-        (TaskSelection((TaskState.COMPLETED, TaskState.FAILED)), {"8", "9"}),
-        (TaskSelection(owner="ann"), {"7", "9"}),
-        (TaskSelection((TaskState.FAILED,), "ann"), {"9"}),
-        (TaskSelection(text="NIGHT"), {"7"}),
-        (TaskSelection(text="fft"), {"7", "8"}),
-        (TaskSelection(text="9"), {"9"}),
-        (TaskSelection(text="%"), {"8"}),
-        (TaskSelection(text="_"), {"8", "9"}),
-        (TaskSelection(text="\\"), set()),
-        (TaskSelection(text="' OR 1=1 --"), set()),
-    ],
-)
-def test_everything_asked_for_must_hold_and_text_means_itself(
-    filled_store: Store, selection: TaskSelection, found: set[str]
-) -> None:
-    assert {task.id for task in filled_store.tasks(selection)} == found
-    assert sum(filled_store.counts(selection).values()) == len(found)
-
-
 def test_a_second_writers_task_of_the_same_number_is_refused(tmp_path: Path) -> None:
     """Put over the first, it ran in its place: of 18 accepted tasks 4 ran twice and 6 never."""
     url = new_database(tmp_path)

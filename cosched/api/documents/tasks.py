@@ -418,7 +418,7 @@ class TaskDetail(TaskView):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskPage:
-    """Part of the list of tasks, newest first; `total` counts all that match."""
+    """Part of a list of tasks; `total` counts all that match."""
 
     tasks: tuple[TaskView, ...]
     total: int

@@ -232,15 +232,30 @@ def list_tasks(
     state: StateOption = None,
     late: LateOption = False,
     array: ArrayOption = "",
-    search: Annotated[str, typer.Option(help="Only with this in name, application or ID.")] = "",
+    application: Annotated[str, typer.Option(help="Only of this one.")] = "",
+    search: Annotated[str, typer.Option(help="Only with this in name or application, or as ID or owner.")] = "",
+    sort: Annotated[
+        str, typer.Option(metavar="COLUMN", help="By deadline, slack, end, … ; -deadline: the highest first.")
+    ] = "",
     limit: LimitOption = 100,
     offset: OffsetOption = 0,
     server: ServerOption = "",
     json: JsonOption = False,
 ) -> None:
-    """List tasks, newest first."""
+    """List tasks, newest first unless sorted."""
     with connect(server) as client:
-        page = client.tasks(state or (), limit, offset, owner=user, search=search, name=name, late=late, array=array)
+        page = client.tasks(
+            state or (),
+            limit,
+            offset,
+            owner=user,
+            search=search,
+            name=name,
+            late=late,
+            array=array,
+            application=application,
+            sort=sort,
+        )
         if json:
             emit_json(asdict(page))
             return

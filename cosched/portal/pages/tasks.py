@@ -3,15 +3,17 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal
+from cosched.api.problems import ConflictError
 from cosched.app.services import DomainServices
 from cosched.app.submission.resubmission import resubmit
 from cosched.coscheduler.task import TaskState
@@ -19,14 +21,16 @@ from cosched.errors import UserError
 from cosched.portal.dependencies import Reader, Services, Submitter
 from cosched.portal.pages import page_router
 from cosched.portal.pages.cancel import MOST_SELECTED, underway
-from cosched.portal.pages.deadlines import deadlines
-from cosched.portal.pages.rendering import render_page
-from cosched.store.store import TaskSelection
+from cosched.portal.pages.deadlines import Deadlines, deadlines
+from cosched.portal.pages.rendering import render_page, zone_of
+from cosched.portal.pages.tasks_table import tasks_table
+from cosched.store.selection import TaskOrder, TaskSelection
 
 __all__ = ["router"]
 
 
 _PAGE = 50
+_MOST_ROWS = 10_000  # of a table that is downloaded
 _GROUPS: dict[str, tuple[TaskState, ...]] = {
     "waiting": (TaskState.QUEUED,),
     "running": (TaskState.DISPATCHING, TaskState.RUNNING, TaskState.CANCELLING),
@@ -44,7 +48,43 @@ router = page_router()
 def start(request: Request, services: Services, principal: Reader) -> Response:
     if sum(services.domain.status(principal).tasks.values()) == 0:
         return render_page(request, "welcome.html")
-    return tasks(request, services, principal)
+    return tasks(request, services, principal, Filters())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a list of tasks is asked for, as it stands in its address.
+
+    Attributes:
+        state: a group of states, "late" or "at risk"; empty for all.
+        search: words in name or application, or identifier or owner.
+        owner: the user whose tasks they are; empty for everybody's.
+        application: their application; empty for any.
+        mine: only the tasks of whoever asks.
+        sort: the column, with `-` before it the highest first.
+    """
+
+    state: str = ""
+    search: Annotated[str, Query(max_length=255)] = ""
+    owner: Annotated[str, Query(max_length=255)] = ""
+    application: Annotated[str, Query(max_length=255)] = ""
+    mine: bool = False
+    sort: Annotated[str, Query(max_length=32)] = ""
+
+    def selection(self, principal: Principal, expected: Deadlines) -> TaskSelection:
+        return TaskSelection(
+            _GROUPS.get(self.state, ()),
+            principal.name if self.mine else self.owner.strip() or None,
+            self.search.strip(),
+            ids={"late": expected.late, "at risk": expected.at_risk}.get(self.state),
+            application=self.application.strip() or None,
+        )
+
+    def order(self) -> TaskOrder | None:
+        return TaskOrder.read(self.sort) if self.sort else None
+
+    def __bool__(self) -> bool:
+        return bool(self.state or self.search or self.owner or self.application or self.mine)
 
 
 @router.get("/tasks")
@@ -52,21 +92,16 @@ def tasks(
     request: Request,
     services: Services,
     principal: Reader,
-    state: str = "",
-    search: Annotated[str, Query(max_length=255)] = "",
-    mine: bool = False,
+    filters: Annotated[Filters, Depends()],
     page: Annotated[int, Query(ge=1, le=10**7)] = 1,
 ) -> Response:
-    owner = principal.name if mine else None
     placements = services.domain.plan(principal).placements
     expected = deadlines(placements)
-    chosen_ids = {"late": expected.late, "at risk": expected.at_risk}.get(state)
-    selection = TaskSelection(_GROUPS.get(state, ()), owner, search.strip(), ids=chosen_ids)
-    found = services.tasks.tasks(principal, selection, _PAGE, (page - 1) * _PAGE)
+    selection, order = filters.selection(principal, expected), filters.order()
+    found = services.tasks.tasks(principal, selection, _PAGE, (page - 1) * _PAGE, order=order)
     pages = max(1, -(-found.total // _PAGE))
     if page > pages:  # fewer than when the link was made
-        page, found = pages, services.tasks.tasks(principal, selection, _PAGE, (pages - 1) * _PAGE)
-    planned = {place.task: place for place in placements if place.task}
+        page, found = pages, services.tasks.tasks(principal, selection, _PAGE, (pages - 1) * _PAGE, order=order)
     counts = services.domain.status(principal).tasks
     groups = {name: sum(counts.get(str(each), 0) for each in states) for name, states in _GROUPS.items()}
     if not groups["elsewhere"] and not services.neighbours.peers():
@@ -75,14 +110,23 @@ def tasks(
         request,
         "tasks.html",
         found=found,
-        planned=planned,
+        planned={place.task: place for place in placements if place.task},
         expected=expected,
         groups=groups,
-        state=state,
-        search=search,
-        mine=mine,
+        filters=filters,
         page=page,
         pages=pages,
+    )
+
+
+@router.get("/tasks.csv")
+def table(request: Request, services: Services, principal: Reader, filters: Annotated[Filters, Depends()]) -> Response:
+    placements = services.domain.plan(principal).placements
+    selection = filters.selection(principal, deadlines(placements))
+    found = services.tasks.tasks(principal, selection, _MOST_ROWS, 0, order=filters.order())
+    text = tasks_table(found.tasks, {place.task: place.end for place in placements if place.task}, zone_of(request))
+    return Response(
+        text, media_type="text/csv; charset=utf-8", headers={"Content-Disposition": 'attachment; filename="tasks.csv"'}
     )
 
 
@@ -91,22 +135,61 @@ def _cancel(services: DomainServices, principal: Principal, tasks: Sequence[str]
         services.tasks.cancel(principal, task)
 
 
+def _hold(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
+    for task in _waiting(services, principal, tasks):
+        services.tasks.hold(principal, task)
+
+
+def _release(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
+    for task in _waiting(services, principal, tasks):
+        services.tasks.release(principal, task)
+
+
+def _waiting(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> list[str]:
+    """Return those that wait: some may have left the queue since they were ticked.
+
+    Raises:
+        ConflictError: none does.
+    """
+    found = [task for task in tasks if services.tasks.task(principal, task).state == TaskState.QUEUED]
+    if not found:
+        raise ConflictError("none of these tasks waits any more: only waiting tasks are held and released")
+    return found
+
+
 _ACTIONS: dict[str, Callable[[DomainServices, Principal, Sequence[str]], object]] = {
     "cancel": _cancel,
     "again": resubmit,
+    "hold": _hold,
+    "release": _release,
 }
 
 
 @router.post("/tasks/chosen")
-async def chosen(request: Request, services: Services, principal: Submitter) -> Response:
+async def chosen(
+    request: Request, services: Services, principal: Submitter, filters: Annotated[Filters, Depends()]
+) -> Response:
     async with request.form() as form:
         tasks = [str(value) for value in form.getlist("task")]
-        wanted, confirmed = str(form.get("do", "")), bool(form.get("confirmed"))
+        wanted, confirmed, matching = str(form.get("do", "")), bool(form.get("confirmed")), bool(form.get("matching"))
+    if matching:
+        tasks = await run_in_threadpool(_matching, services, principal, filters)
     action = _ACTIONS.get(wanted)
     if action is None or not 0 < len(tasks) <= MOST_SELECTED:
         raise UserError("choose tasks and an action")
     asks = wanted == "cancel" and not confirmed
-    if asks and len(await run_in_threadpool(underway, services, principal, tasks)):
+    if asks and (matching or len(await run_in_threadpool(underway, services, principal, tasks))):
         return RedirectResponse(f"/cancel?{urlencode({'task': tasks}, doseq=True)}", HTTPStatus.SEE_OTHER)
     await run_in_threadpool(action, services, principal, tasks)
     return RedirectResponse(f"/tasks?{request.url.query}".rstrip("?"), HTTPStatus.SEE_OTHER)
+
+
+def _matching(services: DomainServices, principal: Principal, filters: Filters) -> list[str]:
+    """Return the tasks of a whole list, not of its page alone."""
+    selection = filters.selection(principal, deadlines(services.domain.plan(principal).placements))
+    found = services.tasks.tasks(principal, selection, MOST_SELECTED, 0)
+    if found.total > MOST_SELECTED:
+        raise UserError(
+            f"these are {found.total} tasks, and {MOST_SELECTED} at most are changed at once: filter the list"
+        )
+    return [task.id for task in found.tasks]

@@ -35,7 +35,7 @@ from cosched.portal.request_bodies import RequestBody, read_requests, request_sc
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
 from cosched.portal.state import PortalState, portal_of
-from cosched.store.store import TaskSelection
+from cosched.store.selection import TaskColumn, TaskOrder, TaskSelection
 
 __all__ = ["MOST_OUTPUT_BYTES", "edit_task", "foresee_body", "router", "submit_body"]
 
@@ -110,20 +110,28 @@ async def tasks(
     principal: Reader,
     state: Annotated[list[TaskState] | None, Query(description="Only tasks in these states.")] = None,
     owner: Annotated[str | None, Query(description="Only this user's.", max_length=255)] = None,
-    search: Annotated[str, Query(description="Only with this in name, application or id.", max_length=255)] = "",
+    application: Annotated[str | None, Query(description="Only of this application.", max_length=255)] = None,
+    search: Annotated[
+        str, Query(description="Only with this in name or application, or as id or owner.", max_length=255)
+    ] = "",
     name: Annotated[str, Query(description="Only with such a name: * and ? stand for anything.", max_length=255)] = "",
     late: Annotated[bool, Query(description="Only those that missed their deadline, or will.")] = False,
     array: Annotated[str, Query(description="Only of the array with this identifier.", max_length=64)] = "",
+    sort: Annotated[
+        str, Query(description=f"By one of {', '.join(TaskColumn)}; with - before it the highest first.", max_length=32)
+    ] = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
 ) -> Response:
-    """List tasks, newest first."""
+    """List tasks, newest first unless another order is asked for."""
     portal = portal_of(request)
-    selection = TaskSelection(tuple(state or ()), owner, search, name, array=array)
-    return await to_thread.run_sync(
-        lambda: _PAGE.tagged(request, portal.services.tasks.tasks(principal, selection, limit, offset, late=late)),
-        limiter=portal.readers,
-    )
+    selection = TaskSelection(tuple(state or ()), owner, search, name, array=array, application=application)
+    order = TaskOrder.read(sort) if sort else None
+
+    def page() -> TaskPage:
+        return portal.services.tasks.tasks(principal, selection, limit, offset, late=late, order=order)
+
+    return await to_thread.run_sync(lambda: _PAGE.tagged(request, page()), limiter=portal.readers)
 
 
 @router.post(

@@ -20,7 +20,10 @@
   // A second reload would begin the first anew: where the answer is slow, none would ever come to its end.
   let leaving = false;
   function toTheLogin() {
-    if (!leaving) location.reload();
+    if (!leaving) {
+      keepTyped();
+      location.reload();
+    }
     leaving = true;
   }
 
@@ -148,6 +151,7 @@
       try {
         const answer = await fetch(form.dataset.preview, { method: "POST", body: fields() });
         const text = await answer.text();
+        if (answer.status === 401) toTheLogin();
         if (mine !== asked) return; // a later answer is on its way
         if (answer.ok) shown.innerHTML = text;
         shown.classList.remove("stale");
@@ -186,7 +190,37 @@
     });
     const again = () => { if (!document.hidden) ask(); };
     setInterval(again, 15000); // the schedule moves on
+    form.addEventListener("submit", keepTyped);
+    restoreTyped();
     soon(0);
+  } else if (document.querySelector(".state .domain")) {
+    sessionStorage.removeItem("typed"); // it has arrived
+  }
+
+  // A login that ends takes nothing of what was typed: the form has it again after the next one.
+  function keepTyped() {
+    if (!form) return;
+    const typed = [...form.elements].filter((each) => each.name && !["hidden", "file"].includes(each.type));
+    const fields = typed.map((each) => [each.name, each.type === "checkbox" ? each.checked : each.value]);
+    sessionStorage.setItem("typed", JSON.stringify({ page: location.pathname + location.search, fields }));
+  }
+
+  function restoreTyped() {
+    const kept = JSON.parse(sessionStorage.getItem("typed") || "null");
+    sessionStorage.removeItem("typed");
+    const before = document.referrer && new URL(document.referrer).pathname;
+    if (!kept || kept.page !== location.pathname + location.search || !before.startsWith("/login")) return;
+    for (const [name, value] of kept.fields) {
+      const field = form.elements[name];
+      if (!field) continue;
+      if (field.type === "checkbox") field.checked = value;
+      else field.value = value;
+    }
+    const note = document.createElement("p");
+    note.className = "banner";
+    note.setAttribute("role", "status");
+    note.textContent = "What you had typed before you logged in again is back; files are to be chosen anew.";
+    form.prepend(note);
   }
 
   function inSeconds(ahead) {
@@ -194,6 +228,15 @@
     const two = (value) => String(value).padStart(2, "0");
     return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}T${two(then.getHours())}:${two(then.getMinutes())}:${two(then.getSeconds())}`;
   }
+
+  // ── all rows of a list are ticked at once ────────────────────────────────────────────────────────────────────
+  const showTickEvery = () => document.querySelectorAll("[data-tick-every]").forEach((each) => { each.hidden = false; });
+  showTickEvery();
+  document.addEventListener("renewed", showTickEvery);
+  document.addEventListener("change", (event) => {
+    if (!("tickEvery" in event.target.dataset)) return;
+    for (const each of document.querySelectorAll(".tick [form='chosen']")) each.checked = event.target.checked;
+  });
 
   // ── cancelling what waits can be undone for some seconds ─────────────────────────────────────────────────────
   // Until then nothing is sent: the task keeps its number and its place. The server asks once more where it has begun.

@@ -249,6 +249,24 @@ def test_a_page_whose_login_has_ended_leads_to_the_login(browser: Browser, busy:
         assert page.locator("form[action='/login']").count() == 1
 
 
+def test_a_login_that_ends_takes_nothing_that_was_typed(browser: Browser, busy: Site) -> None:
+    with visiting(browser, busy) as visitor, busy.client() as client:
+        page = visitor.go("/submit?application=jacobi")
+        page.fill("[name='p.Scale']", "7")
+        page.fill("[name=name]", "typed with care")
+        page.context.clear_cookies(name="cosched_session")
+        page.click("button:text-is('Submit')")
+        page.wait_for_url("**/login?next=%2Fsubmit%3Fapplication%3Djacobi")
+        address = client.login_link().url.partition("/login")[2]
+        page.goto(f"{visitor.address}/login{address}&next=%2Fsubmit%3Fapplication%3Djacobi")
+        page.click("main button")
+        page.wait_for_selector("form .banner:has-text('What you had typed')")
+        assert (page.input_value("[name='p.Scale']"), page.input_value("[name=name]")) == ("7", "typed with care")
+        assert visitor.faults() == []
+        visitor.go("/tasks")
+        assert visitor.go("/submit?application=jacobi").input_value("[name=name]") == ""
+
+
 def test_a_login_that_is_slow_to_come_is_asked_for_once(browser: Browser, busy: Site) -> None:
     held: list[Route] = []
     with visiting(browser, busy) as visitor, busy.client() as client:
@@ -360,6 +378,38 @@ def test_several_tasks_are_cancelled_at_once(visitor: Visitor, busy: Site) -> No
         page.wait_for_selector(f"tr:has([value='{made[0]}']) .pill.cancelled")
         assert page.url.endswith("/tasks?search=several")
         assert [client.task(task).state for task in made] == ["cancelled"] * 3
+
+
+def test_a_whole_page_of_tasks_is_ticked_held_and_released(visitor: Visitor, busy: Site) -> None:
+    with busy.client() as client:
+        mine = [TaskRequest(application="jacobi", parameters={"Scale": 99}, name=f"crowd {n}") for n in range(3)]
+        made = [task.id for task in client.submit_all(mine)]
+        page = visitor.go("/tasks?search=crowd")
+        page.check("[data-tick-every]")
+        page.click("#chosen button:text-is('Hold')")
+        page.wait_for_url("**/tasks?search=crowd")
+        assert all(client.task(task).held_by for task in made)
+        visitor.page.check("[data-tick-every]")
+        page.click("#chosen button:text-is('Release')")
+        page.wait_for_url("**/tasks?search=crowd")
+        assert not any(client.task(task).held_by for task in made)
+        for task in made:
+            client.cancel(task)
+
+
+def test_a_list_is_sorted_by_a_heading_and_stays_so_as_it_is_renewed(visitor: Visitor, busy: Site) -> None:
+    page = visitor.go("/tasks?search=long")
+    page.click("th a:text-is('Task')")
+    page.wait_for_selector("th[aria-sort=ascending]")
+    names = page.locator("tbody th bdi").all_inner_texts()
+    assert names == sorted(names)
+    with busy.client() as client:
+        client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99}, name="long ago")).id)
+        page.wait_for_selector("td, th >> text=long ago")
+    assert page.locator("tbody th bdi").all_inner_texts() == sorted([*names, "long ago"])
+    page.click("th a:text-is('Task')")
+    page.wait_for_selector("th[aria-sort=descending]")
+    assert visitor.faults() == []
 
 
 def test_what_a_task_wrote_is_downloaded(visitor: Visitor) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import csv
+import io
 import re
 import time
 from dataclasses import replace
@@ -35,6 +37,42 @@ def test_everybody_sees_their_own_and_operators_all(tmp_path: Path) -> None:
         assert listed(olga.see("/tasks?mine=1")) == []
         assert listed(olga.see("/tasks?search=HERS")) == ["1"]
         assert listed(olga.see("/tasks?state=completed")) == []
+
+
+def test_the_list_is_sorted_by_its_headings_and_filtered_by_its_address(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann, bob, olga = here.person("ann"), here.person("bob"), here.person("olga", Role.OPERATOR)
+        ann.submit(name="beta")
+        bob.submit(name="alpha")
+        ann.submit(name="gamma")
+        assert listed(olga.see("/tasks?sort=name")) == ["2", "1", "3"]
+        shown = olga.see("/tasks?sort=-name&owner=ann")
+        assert listed(shown) == ["3", "1"]
+        assert '<th scope="col" aria-sort="descending"><a href="?sort=name&amp;owner=ann">Task</a>' in shown
+        assert '<a href="?sort=deadline&amp;owner=ann">Deadline</a>' in shown
+        assert listed(olga.see("/tasks?search=bob")) == ["2"]
+        assert listed(olga.see("/tasks?application=halving&sort=slack")) == ["3", "2", "1"]
+        assert listed(olga.see("/tasks?application=none")) == []
+        assert listed(ann.see("/tasks?owner=bob")) == []
+        refused = ann.client.get("/tasks?sort=age")
+        assert (refused.status_code, "give one of number, name, state" in refused.text) == (400, True)
+
+
+def test_the_list_is_downloaded_as_a_table_without_formulas(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann, bob = here.person("ann"), here.person("bob")
+        ann.submit(name="=1+1", deadline="2030-01-31T18:00")
+        ann.submit(name='two, "quoted"')
+        bob.submit(name="his")
+        ann.client.cookies.set("zone", "Europe/Berlin")
+        answer = ann.client.get("/tasks.csv?sort=number")
+        assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+        assert answer.headers["Content-Disposition"] == 'attachment; filename="tasks.csv"'
+        first, second = csv.DictReader(io.StringIO(answer.text))
+        assert (first["number"], first["name"], first["state"], first["owner"]) == ("1", "'=1+1", "queued", "ann")
+        assert first["deadline"] == "2030-01-31T18:00:00+01:00"
+        assert float(first["slack (s)"]) > 0
+        assert (second["name"], second["deadline"], second["slack (s)"]) == ('two, "quoted"', "", "")
 
 
 def test_a_long_list_has_pages(tmp_path: Path) -> None:
@@ -113,7 +151,34 @@ def test_several_are_submitted_again(here: Portal) -> None:
     assert states(here) == ["queued"] * 5
 
 
-@pytest.mark.parametrize("deed", ["cancel", "again"])
+def test_several_are_held_and_released(here: Portal) -> None:
+    ann = here.person("ann")
+    ann.send("/tasks/1/cancel")
+    ann.send("/tasks/chosen", do="hold", task=["1", "2"])  # what has ended is left alone
+    assert held(here) == ["2"]
+    ann.send("/tasks/chosen", do="release", task=["2"])
+    assert held(here) == []
+    refused = ann.send("/tasks/chosen", do="hold", task=["1"])
+    assert (refused.status_code, "none of these tasks waits any more" in refused.text) == (409, True)
+
+
+def test_a_whole_list_is_held_whatever_is_ticked(here: Portal) -> None:
+    here.person("olga", Role.OPERATOR).send("/tasks/chosen?owner=ann", do="hold", matching="1", task=["3"])
+    assert held(here) == ["1", "2"]
+
+
+def test_a_whole_list_is_cancelled_on_a_page_that_asks(here: Portal) -> None:
+    answer = here.person("ann").send("/tasks/chosen?state=waiting", do="cancel", matching="1")
+    assert answer.headers["Location"] == "/cancel?task=2&task=1"
+    assert states(here) == ["queued"] * 3
+
+
+def held(here: Portal) -> list[str]:
+    found = [here.daemon.store.task(str(number)) for number in range(1, 4)]
+    return [task.id for task in found if task is not None and task.status.held]
+
+
+@pytest.mark.parametrize("deed", ["cancel", "again", "hold"])
 def test_another_users_task_is_not_there(here: Portal, deed: str) -> None:
     """Bad inputs 19: another user's task id."""
     assert here.person("ann").send("/tasks/chosen", do=deed, task=["3"]).status_code == 404

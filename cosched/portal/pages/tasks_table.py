@@ -1,0 +1,73 @@
+"""A list of tasks as a table for spreadsheets (CSV, RFC 4180)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import tzinfo
+
+    from cosched.api.documents import TaskView
+
+__all__ = ["tasks_table"]
+
+_COLUMNS = (
+    "number",
+    "name",
+    "state",
+    "application",
+    "owner",
+    "hosts",
+    "submitted",
+    "started",
+    "end",
+    "deadline",
+    "slack (s)",
+    "exit code",
+    "reason",
+)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def tasks_table(tasks: Iterable[TaskView], expected: Mapping[str, float], zone: tzinfo | None) -> str:
+    """Return the table, a row for each task.
+
+    Args:
+        tasks: in the order of the rows.
+        expected: ends (epoch seconds) of the tasks that are expected to end, by identifier.
+        zone: of the times, which have their offset written down; None for this machine's.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(_COLUMNS)
+    for task in tasks:
+        end = expected.get(task.id) if task.finished is None else task.finished
+        slack = None if task.deadline is None or end is None else round(task.deadline - end)
+        words = (task.id, task.name, task.state, task.application, task.owner)
+        times = (task.submitted, task.started, end, task.deadline)
+        writer.writerow(
+            (
+                *map(_text, words),
+                len(task.hosts) or task.count,
+                *(_moment(time, zone) for time in times),
+                slack,
+                task.exit_code,
+                _text(task.reason),
+            )
+        )
+    return text.getvalue()
+
+
+def _text(words: str) -> str:
+    """Return words that no spreadsheet takes for a formula: users choose the names of their tasks."""
+    return f"'{words}" if words.startswith(_FORMULA) else words
+
+
+def _moment(time: float | None, zone: tzinfo | None) -> str:
+    if time is None:
+        return ""
+    return datetime.fromtimestamp(time, UTC).astimezone(zone).isoformat(timespec="seconds")
