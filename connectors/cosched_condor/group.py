@@ -40,7 +40,13 @@ NOT_ALL_CAME = 75  # exit code: EX_TEMPFAIL
 _PATIENCE = 600.0  # seconds that the processes wait for one another
 _HANDSHAKE = 10.0  # seconds
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
-_MEMORY_VARIABLES = ("OMPI_MCA_btl_vader_backing_directory", "OMPI_MCA_btl_sm_backing_directory")  # Open MPI 4 and 5
+# Where ranks share memory and where daemons keep their files, for Open MPI 4 and 5.
+_PLACE_VARIABLES = (
+    "OMPI_MCA_btl_vader_backing_directory",
+    "OMPI_MCA_btl_sm_backing_directory",
+    "OMPI_MCA_orte_tmpdir_base",
+    "PRTE_MCA_prte_tmpdir_base",
+)
 _LOOK = 0.2  # seconds
 _MOST_UNVERIFIED = 64  # connections that have not proved themselves
 _LONGEST = 1 << 20  # bytes of a frame
@@ -213,13 +219,14 @@ def _signal_group(process: asyncio.subprocess.Process, number: int) -> None:
         os.killpg(process.pid, number)
 
 
-def _own_memory() -> dict[str, str]:
-    """Return the variables that give Open MPI a place of this host's own for memory that ranks share.
+def _own_place() -> dict[str, str]:
+    """Return the variables that give Open MPI a place of this host's own.
 
-    Several hosts may be slots of one machine: their ranks would take each other's.
+    Several hosts may be slots of one machine: their ranks would take each other's memory, and a daemon that begins
+    would remove what another has just made, which then ends without a word.
     """
     scratch = os.environ.get("_CONDOR_SCRATCH_DIR", "")
-    return dict.fromkeys(_MEMORY_VARIABLES, scratch) if scratch else {}
+    return dict.fromkeys(_PLACE_VARIABLES, scratch) if scratch else {}
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -401,7 +408,7 @@ class _Helper:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
-            env={**os.environ, **_own_memory()},
+            env={**os.environ, **_own_place()},
         )
         self._commands[channel] = process
         self._follow(self._tell(channel, process))

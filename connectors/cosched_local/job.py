@@ -34,9 +34,11 @@ _NO_LIMIT = "inf"
 _AGENT = """\
 #!/bin/sh
 # Called by MPI's launchers as `agent HOST WORD...`: all local slots are of this machine. Each has a folder of its own
-# for the memory that its ranks share: in one, Open MPI's ranks of several slots would take each other's.
-memory="${0%/*}/memory.$1"
-mkdir -p "$memory" && export OMPI_MCA_btl_vader_backing_directory="$memory" OMPI_MCA_btl_sm_backing_directory="$memory"
+# for what Open MPI keeps on a host: in one, ranks of several slots would take each other's memory, and a daemon that
+# begins would remove what another has just made, which then ends without a word.
+slot="${0%/*}/slot.$1"
+mkdir -p "$slot" && export OMPI_MCA_btl_vader_backing_directory="$slot" OMPI_MCA_btl_sm_backing_directory="$slot"
+export OMPI_MCA_orte_tmpdir_base="$slot" PRTE_MCA_prte_tmpdir_base="$slot"
 shift
 exec /bin/sh -c "$*"
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import time
 from dataclasses import replace
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from cosched.connector import Launch
     from cosched.connector.contract import Bench
 
-__all__ = ["ParallelProgramTests"]
+__all__ = ["LauncherAgentTests", "ParallelProgramTests"]
 
 
 _THREADS = """\
@@ -168,6 +169,22 @@ class ParallelProgramTests:
         bench.connector.cancel(launch.attempt)
         bench.until(launch, JobState.REMOVED)
         _await_end(bench, launch)
+
+
+class LauncherAgentTests:
+    """For connectors with an agent of their own by which launchers reach the other hosts."""
+
+    def test_open_mpi_has_a_place_of_its_own_on_each_host(self, bench: Bench) -> None:
+        """Of three daemons on slots of one machine each removed the others' files: one program in ten did not begin."""
+        hosts = bench.up(3)
+        told = 'echo "$OMPI_MCA_orte_tmpdir_base"; test -w "$OMPI_MCA_orte_tmpdir_base"'
+        ask = f'for host in $(cat "$COSCHED_HOST_FILE"); do "$OMPI_MCA_plm_rsh_agent" "$host" {shlex.quote(told)}; done'
+        launch = replace(bench.shell(f"set -e; {ask}", hosts=hosts), launch=LaunchMode.ONCE)
+        bench.submit(launch)
+        report = bench.until(launch, JobState.COMPLETED, JobState.FAILED)
+        assert report.exit_code == 0, bench.written(launch, "err", 0).data.decode()
+        places = bench.written(launch, "out", 0).data.decode().split()
+        assert len(set(places)) == 3, places
 
 
 _EXECUTE = "from nbclient.cli import main; main()"  # what the command `jupyter execute` does

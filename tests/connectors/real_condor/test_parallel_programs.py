@@ -6,10 +6,10 @@ import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
-from tests.connectors.parallel_programs import ParallelProgramTests
+from tests.connectors.parallel_programs import LauncherAgentTests, ParallelProgramTests
 
 pytestmark = pytest.mark.pool
 
 
-class TestParallelPrograms(ParallelProgramTests):
+class TestParallelPrograms(ParallelProgramTests, LauncherAgentTests):
     pass
