@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import ssl
 import types
 from contextlib import contextmanager
 from dataclasses import is_dataclass
@@ -17,7 +18,7 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from cosched.addresses import is_loopback_host
-from cosched.errors import SystemFault, UserError
+from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.secret_files import read_secret
 from cosched.version import __version__
 
@@ -129,9 +130,9 @@ class ApiCaller:
         params: dict[str, Any] | None = None,
         headers: dict[str, str] | None = None,
     ) -> httpx2.Response:
-        if self._socket is not None and not (self._socket.exists() if self._answered else _is_listening(self._socket)):
+        if self._socket is not None:
             # Asked first because the HTTP library leaves a socket that cannot connect to the garbage collector.
-            raise _not_running(self.server)
+            _check_listening(self.server, self._socket, answered=self._answered)
         content = None if body is None else _encoded(body)
         headers = {**(headers or {}), "Content-Type": "application/json"} if content is not None else headers
         with _transport_errors(self.server):
@@ -154,16 +155,22 @@ def _authorization(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def _is_listening(path: Path) -> bool:
+def _check_listening(server: str, path: Path, *, answered: bool) -> None:
+    """Find out whether somebody listens; where somebody has answered before, whether the socket is still there.
+
+    Raises:
+        CoschedError: nobody does, or this user may not open the socket.
+    """
+    if answered and path.exists():
+        return
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(_TIMEOUT)
         try:
             probe.connect(str(path))
         except TimeoutError:
-            return True
-        except OSError:
-            return False
-    return True
+            return  # it is busy
+        except OSError as error:
+            raise _unreachable(server, error) from error
 
 
 def _own_socket() -> str:
@@ -199,7 +206,7 @@ def _transport_errors(server: str) -> Iterator[None]:
     try:
         yield
     except httpx2.ConnectError as error:
-        raise _not_running(server) from error
+        raise _unreachable(server, error) from error
     except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
         raise UserError(
             f"{server!r} is not the address of a server ({error}): write unix:/path or http://host:port"
@@ -209,7 +216,21 @@ def _transport_errors(server: str) -> Iterator[None]:
         raise LostAnswerError(f"cosched at {server} did not answer ({what}): try again, or look at its log") from error
 
 
-def _not_running(server: str) -> NotRunningError:
+def _unreachable(server: str, error: BaseException) -> CoschedError:
+    """Return why nobody answered, as the innermost cause has it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, PermissionError):
+            return UserError(
+                f"you may not open {server}: ask cosched's administrator for a socket that users may open "
+                "([server] listen, socket_mode), or for a token, and name that address with COSCHED_SERVER"
+            )
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return UserError(
+                f"the certificate of {server} is not trusted ({cause.verify_message}): "
+                "name the file of its authority with SSL_CERT_FILE"
+            )
+        cause = cause.__cause__ or cause.__context__
     return NotRunningError(f"cosched is not running at {server}: start it with `cosched serve`")
 
 

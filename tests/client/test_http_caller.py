@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import contextlib
 import gc
+import os
+import re
 import socket
+import ssl
 import threading
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,6 +16,7 @@ from cosched.api.documents import CurvesView, HostView, ParameterView, ProfileVi
 from cosched.client import Client, NotRunningError
 from cosched.client.http_caller import decode_document
 from cosched.errors import UserError
+from tests.daemon.web.certificates import certificate
 from tests.portal.pages.makers import detail, forecast, host, profile
 
 if TYPE_CHECKING:
@@ -30,6 +35,51 @@ def test_an_absent_daemon_is_told_with_what_to_do(tmp_path: Path) -> None:
             pytest.raises(NotRunningError, match="is not running at http"),
         ):
             client.status()
+
+
+def test_a_socket_that_one_may_not_open_is_no_absent_daemon(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as bound, Client(f"unix:{folder}/a.sock") as client:
+        bound.bind(f"{folder}/a.sock")
+        bound.listen()
+        folder.chmod(0)
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:  # as somebody who is not root
+            with contextlib.suppress(PermissionError):
+                os.setuid(65534)
+            try:
+                client.status()
+            except UserError as error:
+                os.write(writer, str(error).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        os.close(writer)
+        with os.fdopen(reader) as said:
+            assert re.match(r"you may not open unix:.*: ask cosched's administrator for a socket", said.read())
+        folder.chmod(0o700)
+
+
+def test_a_certificate_that_is_not_trusted_is_named(tmp_path: Path) -> None:
+    files = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.certificate, files.key)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                context.wrap_socket(server.accept()[0], server_side=True)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        with (
+            Client(f"https://127.0.0.1:{server.getsockname()[1]}") as client,
+            pytest.raises(UserError, match=r"the certificate of https://.* is not trusted \(.*SSL_CERT_FILE"),
+        ):
+            client.status()
+        thread.join()
 
 
 def test_a_server_that_is_not_ours_is_told(tmp_path: Path) -> None:
