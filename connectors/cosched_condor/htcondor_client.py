@@ -26,6 +26,7 @@ _NAMED = re.compile(r"MAX_JOBS_(?:SUBMITTED|PER_OWNER|PER_SUBMISSION)")
 _NUMBERED = re.compile(r"Schedd says -(\d)")
 # What the scheduler answers in place of a job's number (NewJobErr in its sources); the library shows the number alone.
 _LIMITS = {"2": "MAX_JOBS_SUBMITTED", "3": "MAX_JOBS_PER_OWNER", "4": PER_SUBMISSION}
+_NOT_EDITED = "Unable to edit jobs"  # the library says no more, whatever the scheduler's reason
 # Errors that no second try changes; any other may be the scheduler's state of the moment.
 _FINAL_WORDS = (
     "failed to create job ad",
@@ -99,6 +100,11 @@ class CondorClient(WorkerProcess):
 
     def refusal(self, verb: str, message: str) -> ConnectorError:
         """Turn the library's words into an error, transient where it might pass by itself."""
+        if message.startswith(_NOT_EDITED):
+            message += (
+                ": is it still in the queue, and cosched's user among QUEUE_SUPER_USERS and known to the scheduler "
+                "(`condor_qusers -add USER@DOMAIN`)?"
+            )
         return refusal_error(
             f"HTCondor, asked to {_VERB_TEXTS.get(verb, verb)}", message, submitting=verb.startswith("submit")
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import signal
 import sys
 import termios
@@ -161,3 +162,11 @@ def test_what_is_no_limit_is_final_or_passes(words: str, transient: bool) -> Non
     error = refusal_error("HTCondor, asked to submit", words, submitting=True)
     assert (error.transient, error.refused) == (transient, False)
     assert words in str(error)
+
+
+def test_a_refused_edit_names_what_may_be_missing() -> None:
+    """The library's words are the same for a job that is gone and for a user who may not edit it."""
+    client = CondorClient(CondorSettings.read({}))
+    error = client.refusal("edit", "Unable to edit jobs matching constraint")
+    client.close()
+    assert re.search(r"asked to change a job: Unable to edit .*QUEUE_SUPER_USERS .*condor_qusers -add", str(error))
