@@ -144,12 +144,12 @@ PY""",
         id=$(submit --stdin input -- /bin/cat); cosched task wait $id; cosched task out $id | has hello""",
     "memory and cores on each host": """
         id=$(submit --memory 64M --cores 1 --runtime 1s -- /bin/true); cosched task wait $id
-        cosched task show $id | has "needs: +64M of memory, 1 cores on each host"
+        cosched task show $id | has "needs: +64M of memory, 1 core on each host"
         refused task submit --memory 4000T -- /bin/true
         cosched host list | has "^HOST .*MEMORY +CORES"
         id=$(submit --begin now+1h --runtime 1m -- /bin/true)
         cosched task edit $id --memory 32M --cores 1 --retries 2 --no-requeue --time-limit 5m
-        cosched task show $id | has "needs: +32M of memory, 1 cores on each host"
+        cosched task show $id | has "needs: +32M of memory, 1 core on each host"
         cosched task show $id | has "lost host: +not run again"
         refused task edit $id --memory 4000T
         cosched task cancel $id

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cosched.api.times import format_time
+from cosched.connector.hosts import HostShare
 from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.places.shortage import share_text
 from cosched.coscheduler.sharing.shares import fewest_hosts
 from cosched.coscheduler.task import TaskState
 from cosched.durations import format_duration
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource
-from cosched.sizes import format_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from cosched.access.principals import Principal
     from cosched.connector.hosts import Host
@@ -84,17 +85,14 @@ def check_needs(task: Task, domain: DomainState) -> None:
         return
     able, least = sum(host.offers(*spec.needs) for host in domain.sizes), fewest_hosts(task)
     if domain.sizes and able < least:
-        largest = [max(getattr(host, name) or 0 for host in domain.sizes) for name in _NEEDED]
-        asked = [place for place, size in enumerate(spec.needs) if size]
+        largest = (max(getattr(host, name) or 0 for host in domain.sizes) for name in _NEEDED)
+        asked = [size if need else 0 for need, size in zip(spec.needs, largest, strict=True)]
+        hosts = "no host has" if not able else "1 host has" if able == 1 else f"only {able} hosts have"
+        most = f"the largest have {share_text(HostShare(*asked))}" if any(asked) else "they have none"
         raise UserError(
-            f"{able} hosts have {_needs_text(spec.needs, asked)} for a job, and the task needs {least:g} such hosts: "
-            f"ask for less (the largest have {_needs_text(largest, asked)})"
+            f"{hosts} {share_text(HostShare(*spec.needs))} for a job, and the task needs that on {least:g}: "
+            f"ask for less ({most})"
         )
-
-
-def _needs_text(sizes: Sequence[int], asked: Iterable[int]) -> str:
-    words = f"{format_memory(sizes[0])} of memory", f"{sizes[1]} cores", f"{sizes[2]} GPUs"
-    return ", ".join(words[place] for place in asked)
 
 
 def offered_notice(task: Task, domain: DomainState) -> str:

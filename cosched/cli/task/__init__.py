@@ -21,7 +21,7 @@ from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_answer, print_table
 from cosched.cli.task.arrays import array_indices, read_lines, task_array
 from cosched.cli.task.changes import changes
-from cosched.cli.task.inputs import with_files
+from cosched.cli.task.inputs import unread_note, with_files
 from cosched.cli.task.outputs import output_command
 from cosched.cli.task.selection import (
     ArrayOption,
@@ -179,6 +179,7 @@ def submit(
     else:
         requests, note = requests_of_file(file, options, time.time())
     _remark(note)
+    _remark(unread_note(stdin, lines))
     requests = [with_files(request, inputs or ()) for request in requests]
     with connect(server) as client:
         if observe or (application and file is None and _is_observed(client, application)):

@@ -6,23 +6,26 @@ request.
 
 from __future__ import annotations
 
+import array
+import fcntl
 import hashlib
+import os
+import termios
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISFIFO, S_ISREG
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
 from cosched.prediction.run_features import possible_files
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
 
     from cosched.api.documents import TaskRequest
 
-__all__ = ["with_files"]
+__all__ = ["unread_input", "unread_note", "with_files"]
 
 _MOST_FILES = 64
 _MOST_BYTES = 64 << 20  # of one file that are read; its size counts as well
@@ -60,6 +63,31 @@ def with_files(request: TaskRequest, read: Sequence[str] = ()) -> TaskRequest:
             sizes[str(path)] = status.st_size
     script = "" if request.native is None else request.native.script
     return replace(request, file_sizes=sizes, program_digest=_digest(programs, script))
+
+
+def unread_note(stdin: str, lines: str) -> str:
+    """Return a remark where something is piped in that neither the task nor `--from -` reads; else nothing."""
+    if stdin or lines == "-" or not unread_input():
+        return ""
+    return "the task does not read what is piped or redirected here: --stdin FILE names what it reads"
+
+
+def unread_input(descriptor: int = 0) -> bool:
+    """Return whether something was piped in, or redirected from the beginning of a file, that nobody reads.
+
+    A loop that reads a file line by line has moved on in it.
+    """
+    try:
+        status = os.fstat(descriptor)
+        if S_ISREG(status.st_mode):
+            return status.st_size > 0 and os.lseek(descriptor, 0, os.SEEK_CUR) == 0
+        if not S_ISFIFO(status.st_mode):
+            return False
+        waiting = array.array("i", [0])
+        fcntl.ioctl(descriptor, termios.FIONREAD, waiting)
+    except OSError:  # it is closed
+        return False
+    return waiting[0] > 0
 
 
 def _regular(path: Path) -> os.stat_result | None:

@@ -179,8 +179,8 @@ def _attempt_words(attempt: AttemptView) -> tuple[str, ...]:
 def _needs_text(task: TaskDetail | AttemptView, *, alone: bool = False) -> str:
     """Tell what it needs, or takes, on each host."""
     parts = [f"{format_memory(task.memory)} of memory"] if task.memory else []
-    parts += [f"{task.cores} cores"] if task.cores else []
-    parts += [f"{task.gpus} GPUs"] if task.gpus else []
+    parts += [f"{task.cores} core{'s' * (task.cores > 1)}"] if task.cores else []
+    parts += [f"{task.gpus} GPU{'s' * (task.gpus > 1)}"] if task.gpus else []
     text = ", ".join(parts) + (" on each host" if parts else "")
     return "; ".join(filter(None, (text, "its hosts for itself" if alone else "")))
 

@@ -143,12 +143,12 @@ def test_files_that_cannot_be_are_refused(intake: TaskValidator, wrong: dict[str
 @pytest.mark.parametrize(
     ("needs", "words"),
     [
-        ({"memory": "16G", "hosts": 3}, "2 hosts have 16G of memory for a job, and the task needs 3 such hosts"),
+        ({"memory": "16G", "hosts": 3}, "only 2 hosts have 16G of memory for a job, and the task needs that on 3"),
         (
             {"cores": 65},
-            "0 hosts have 65 cores for a job, and the task needs 1 such hosts: ask for less .the largest have 16 cores",
+            "no host has 65 cores for a job, and the task needs that on 1: ask for less .the largest have 16 cores",
         ),
-        ({"gpus": 1}, "the largest have 0 GPUs"),
+        ({"gpus": 1}, "ask for less .they have none"),
         ({"cores": -1}, "give numbers from 0 on"),
         ({"memory": "much"}, "write 4G, 512M"),
     ],
@@ -193,7 +193,7 @@ def test_what_a_file_of_the_users_own_asks_for_counts_likewise(intake: TaskValid
     native = NativeDescription("local", script="x")
     request = TaskRequest(command=("/job.sh",), native=native, memory="4G")
     assert intake.task(request, domain).spec.memory == 4096
-    with pytest.raises(UserError, match="0 hosts have 16G of memory for a job"):
+    with pytest.raises(UserError, match="no host has 16G of memory for a job"):
         intake.task(replace(request, memory="16G"), domain)
 
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.api.documents import TaskRequest
-from cosched.cli.task.inputs import with_files
+from cosched.cli.task.inputs import unread_input, with_files
 from cosched.connector.values import NativeDescription
 from cosched.errors import UserError
 
@@ -63,3 +64,28 @@ def test_the_text_of_a_users_own_script_is_its_program() -> None:
     ]
     assert digests[0] == digests[1] != digests[2]
     assert digests[3] == ""
+
+
+def test_words_that_nobody_reads_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text("one\ntwo\n")
+    (tmp_path / "empty").touch()
+    reader, writer = os.pipe()
+    nothing = unread_input(reader)
+    os.write(writer, b"one")
+    found = {"empty pipe": nothing, "pipe": unread_input(reader)}
+    os.close(reader)
+    found["closed"] = unread_input(reader)
+    os.close(writer)
+    for name, read in (("words", 0), ("words", 4), ("empty", 0), ("/dev/null", 0)):
+        with (tmp_path / name).open("rb", buffering=0) as file:
+            file.read(read)  # as a loop that reads lines has, when it submits a task for the first
+            found[f"{name} from {read}"] = unread_input(file.fileno())
+    assert found == {
+        "empty pipe": False,
+        "pipe": True,
+        "closed": False,
+        "words from 0": True,
+        "words from 4": False,
+        "empty from 0": False,
+        "/dev/null from 0": False,
+    }
