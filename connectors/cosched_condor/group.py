@@ -486,7 +486,8 @@ def _agent(folder: Path, words: list[str]) -> int:
         raise GroupError("give a host and a command")
     host, command, hosts = words[0], " ".join(words[1:]), os.environ["COSCHED_HOSTS"].split(",")
     if _rank_of(host, hosts) == int(os.environ["COSCHED_RANK"]):
-        os.execv("/bin/sh", ["/bin/sh", "-c", command])  # noqa: S606  as rsh does on the host itself
+        own = {**os.environ, **_own_place()}
+        os.execve("/bin/sh", ["/bin/sh", "-c", command], own)  # noqa: S606  as rsh does on the host itself
     return asyncio.run(_ask(folder, host, command))
 
 

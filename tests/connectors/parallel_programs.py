@@ -182,7 +182,7 @@ class LauncherAgentTests:
         launch = replace(bench.shell(f"set -e; {ask}", hosts=hosts), launch=LaunchMode.ONCE)
         bench.submit(launch)
         report = bench.until(launch, JobState.COMPLETED, JobState.FAILED)
-        assert report.exit_code == 0, bench.written(launch, "err", 0).data.decode()
+        assert report.exit_code == 0, (bench.written(launch, "out", 0).data, bench.written(launch, "err", 0).data)
         places = bench.written(launch, "out", 0).data.decode().split()
         assert len(set(places)) == 3, places
 
