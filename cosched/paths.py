@@ -13,12 +13,20 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ENVIRONMENT_PREFIX", "configuration_file", "database_file", "default_socket", "default_state"]
+__all__ = [
+    "ENVIRONMENT_PREFIX",
+    "SYSTEM_CONFIGURATION",
+    "configuration_file",
+    "database_file",
+    "default_socket",
+    "default_state",
+]
 
 ENVIRONMENT_PREFIX = "COSCHED_"
 """Environment variables `COSCHED_SECTION__KEY` set a key of the configuration."""
 
-_SYSTEM_CONFIGURATION = Path("/etc/cosched/cosched.toml")
+SYSTEM_CONFIGURATION = Path("/etc/cosched/cosched.toml")
+"""What all users of the machine share."""
 
 
 def default_state(environment: Mapping[str, str]) -> Path:
@@ -45,7 +53,7 @@ def configuration_file(environment: Mapping[str, str]) -> Path | None:
         return Path(named)
     base = environment.get("XDG_CONFIG_HOME", "")
     folder = Path(base) if base.startswith("/") else _home(environment) / ".config"
-    return next((path for path in (folder / "cosched" / "cosched.toml", _SYSTEM_CONFIGURATION) if path.is_file()), None)
+    return next((path for path in (folder / "cosched" / "cosched.toml", SYSTEM_CONFIGURATION) if path.is_file()), None)
 
 
 def database_file(url: str) -> Path:

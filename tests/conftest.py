@@ -13,6 +13,8 @@ structlog's own, with all variables, cost more than what they report.
 Linear algebra has one thread, as in the daemon: several workers with a thread for each processor wait for one another,
 and what takes 20 s then takes minutes.
 
+A cosched that this machine runs has a configuration in /etc, which no test may read.
+
 Tests of one `xdist_group` run in one worker. pytest-xdist 3.8 appends the group to a name that pytest 9.2 does not read
 any more, so that groups were taken apart; here it gets to where it is read.
 """
@@ -21,12 +23,14 @@ from __future__ import annotations
 
 import gc
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from cosched import paths
 from tests.exploring import EXPLORES, examples
 
 if TYPE_CHECKING:
@@ -49,6 +53,7 @@ structlog.configure(
     ]
 )
 gc.disable()
+paths.SYSTEM_CONFIGURATION = Path("/nonexistent/cosched.toml")
 
 
 @pytest.fixture(autouse=True)
