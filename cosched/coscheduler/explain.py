@@ -157,14 +157,17 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     changes = _changes(core, problem, mine)
     if earlier:
         changes.append(f"without reservations it would end {format_duration(earlier)} earlier")
+    waits_for = [
+        *obstacles,
+        *_missing(core, task, mine),
+        *_ahead(core, task, schedule.assignments, mine, time, delayed=earlier > 0),
+    ]
+    if not waits_for and mine.start > 0:
+        waits_for.append(f"its planned start in {format_duration(mine.start)}")
     return TaskExplanation(
         task.id,
         task.status.state,
-        (
-            *obstacles,
-            *_missing(core, task, mine),
-            *_ahead(core, task, schedule.assignments, mine, time, delayed=earlier > 0),
-        ),
+        tuple(waits_for) or ("nothing: it leaves as soon as the search has looked at it",),
         time + mine.start,
         time + mine.end,
         low,
@@ -269,9 +272,7 @@ def _ahead(
         found.append(f"reserved: {'; '.join(_reserved(each, time) for each in reserved[:3])}")
     if planned:
         found.append(f"planned before it on those hosts: {_first_tasks(core, planned, task)}")
-    if not found and mine.start > 0:
-        found.append(f"its planned start in {format_duration(mine.start)}")
-    return found or ["nothing: it leaves as soon as the search has looked at it"]
+    return found
 
 
 def _reserved(reservation: Reservation, time: float) -> str:
