@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
+import threading
+import time
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,11 +23,45 @@ if TYPE_CHECKING:
     from cosched.app.services import DomainServices
     from cosched.portal.computations import Computations
 
-__all__ = ["PortalState", "portal_of"]
+__all__ = ["PortalState", "ShownOnce", "portal_of"]
 
+_SECRET_SECONDS = 60.0
 _READERS = 4  # threads; more of them would only take the interpreter from one another
 _WATCHERS = 4
 _SUBMITTERS = 32  # threads; each waits until its tasks are on disk, and the store writes those of all in one commit
+
+
+class ShownOnce:
+    """Secrets on their way to the page that shows them, so that its reload makes no other one.
+
+    One that nobody came for within a minute is forgotten. For any thread.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[str, str, float]] = {}
+        self._lock = threading.Lock()
+
+    def put(self, owner: str, secret: str) -> str:
+        """Keep a secret and return the key under which its owner gets it."""
+        key = secrets.token_urlsafe(16)
+        with self._lock:
+            self._forget()
+            self._kept[key] = owner, secret, time.monotonic() + _SECRET_SECONDS
+        return key
+
+    def take(self, owner: str, key: str) -> str:
+        """Return the owner's secret, the first time; else nothing."""
+        with self._lock:
+            self._forget()
+            found = self._kept.get(key)
+            if found is None or found[0] != owner:
+                return ""
+            del self._kept[key]
+            return found[1]
+
+    def _forget(self) -> None:
+        now = time.monotonic()
+        self._kept = {key: kept for key, kept in self._kept.items() if kept[2] > now}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +74,7 @@ class PortalState:
         pages_address: returns the address of the pages; raises `UserError` where there is none.
         computations: threads for predictions that are not submitted.
         registry: registry of the metrics.
+        new_tokens: those that their makers have not seen yet.
         readers: threads for reads of tasks, so that slow pages do not delay them.
         watchers: threads for the status, which is asked for while all others wait for core or database.
         submitters: threads for submissions.
@@ -47,6 +85,7 @@ class PortalState:
     pages_address: Callable[[], str]
     computations: Computations
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    new_tokens: ShownOnce = field(default_factory=ShownOnce)
     readers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _READERS))
     watchers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _WATCHERS))
     submitters: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _SUBMITTERS))

@@ -5,7 +5,7 @@
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import Form, Request, Response
+from fastapi import Form, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal, Role, Scope
@@ -32,8 +32,11 @@ router = page_router()
 
 
 @router.get("/account")
-def account(request: Request, portal: Portal, principal: Manager) -> Response:
-    return _account_page(request, portal.credentials, principal)
+def account(
+    request: Request, portal: Portal, principal: Manager, new: Annotated[str, Query(max_length=64)] = ""
+) -> Response:
+    secret = portal.new_tokens.take(principal.name, new) if new else ""
+    return _account_page(request, portal.credentials, principal, secret)
 
 
 @router.post("/account/tokens")
@@ -51,7 +54,7 @@ def create(
         )
     except UserError as error:
         return _account_page(request, portal.credentials, principal, fault=str(error))
-    return _account_page(request, portal.credentials, principal, secret)
+    return RedirectResponse(f"/account?new={portal.new_tokens.put(principal.name, secret)}", HTTPStatus.SEE_OTHER)
 
 
 @router.post("/account/tokens/{token_id}/revoke")

@@ -22,8 +22,13 @@ def here(tmp_path: Path) -> Iterator[Portal]:
 
 def test_a_token_is_shown_once_works_and_is_revoked(here: Portal) -> None:
     ann = here.person("ann")
-    made = ann.send("/account/tokens", scope=["read"], days="2", note="<b>laptop")
+    sent = ann.send("/account/tokens", scope=["read"], days="2", note="<b>laptop")
+    assert sent.status_code == 303
+    assert "Your new token" not in here.person("bob").see(sent.headers["Location"])
+    made = ann.client.get(sent.headers["Location"])
     assert (made.status_code, made.headers["Cache-Control"]) == (200, "no-store")
+    assert "Your new token" not in ann.see(sent.headers["Location"])  # its reload makes none and shows none
+    assert len(here.access.tokens.of("ann")) == 1
     token = re.search(r">(cosched_\w+)</pre>", made.text.replace("-", "_"))
     assert token is not None
     secret = made.text[made.text.index("cosched_") :].partition("<")[0]
