@@ -23,6 +23,7 @@ from cosched.portal.pages import page_router
 from cosched.portal.pages.curves import run_time_curve
 from cosched.portal.pages.forms import read_change
 from cosched.portal.pages.rendering import render_page, zone_of
+from cosched.portal.pages.wording import as_terminal
 from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES, edit_task
 
 __all__ = ["TaskTimeline", "TimelinePhase", "router", "timeline"]
@@ -104,6 +105,7 @@ def _timeline_spans(task: TaskDetail, explained: ExplanationView, now: float) ->
 
 
 _SHOWN = 32 * 1024  # bytes of each output
+_LAST_LINES = 6  # of a failed task's errors
 _RANKS = 4
 
 
@@ -116,6 +118,11 @@ class _OutputTail:
     text: str
     cut: bool
     address: str  # where all of it is; empty where that is more than is sent at once
+
+    @property
+    def last_lines(self) -> str:
+        """Return the lines that say why a program failed: the last ones."""
+        return "\n".join(self.text.rstrip().split("\n")[-_LAST_LINES:])
 
 
 router = page_router(needs(Scope.READ))
@@ -231,7 +238,7 @@ def _output_tails(services: DomainServices, principal: Principal, task: TaskDeta
             except CoschedError:
                 continue  # what cannot be read now is not there; the rest of the page is
             if part is not None and part.size:
-                text = part.data.decode(errors="replace")
+                text = as_terminal(part.data.decode(errors="replace"))
                 address = f"/api/v1/tasks/{task.id}/output/{stream}?rank={rank}&limit={MOST_OUTPUT_BYTES}"
                 whole = part.size <= MOST_OUTPUT_BYTES
                 found.append(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import Any
 
 from markupsafe import Markup
 
-__all__ = ["number", "plain", "visible"]
+__all__ = ["as_terminal", "number", "plain", "visible"]
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # controls, marks that turn the direction of text, half characters
 _KEPT = "\t\n"
+# Colours and moves of the cursor (CSI), titles and links (OSC), and other sequences of ECMA-48.
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 
 
 def number(value: float) -> str:
@@ -35,3 +38,9 @@ def visible(character: str) -> str:
     if character in _KEPT or unicodedata.category(character) not in _HIDDEN:
         return character
     return f"⟨U+{ord(character):04X}⟩"
+
+
+def as_terminal(text: str) -> str:
+    """Return what a program wrote as a terminal leaves it: no colours, and of a line that was written over the last."""
+    lines = _SEQUENCE.sub("", text).split("\n")
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)

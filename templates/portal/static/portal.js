@@ -49,16 +49,21 @@
     part.busy = false;
   }
 
+  // What a program writes is followed at its end, until somebody scrolls up in it.
+  const atEnd = (box) => "end" in box.dataset && box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
+  for (const box of document.querySelectorAll("[data-end]")) box.scrollTop = box.scrollHeight;
+
   function replace(element, text) {
     const within = element.contains(document.activeElement) ? document.activeElement : null;
     const link = within && within.getAttribute("href");
-    const boxes = [...element.querySelectorAll(".wide, pre")].map((box) => [box.scrollLeft, box.scrollTop]);
+    const boxes = [...element.querySelectorAll(".wide, pre")].map((box) => [box.scrollLeft, atEnd(box) ? Infinity : box.scrollTop]);
     const open = [...element.querySelectorAll("details")].map((each) => each.open);
     const ticked = new Set([...element.querySelectorAll(":checked")].map((each) => each.value));
     const focused = within ? [...element.querySelectorAll("a, button, input, .wide, summary, pre")].indexOf(within) : -1;
     element.innerHTML = text;
     element.querySelectorAll(".wide, pre").forEach((box, number) => {
-      if (boxes[number]) [box.scrollLeft, box.scrollTop] = boxes[number];
+      const [left, top] = boxes[number] || [0, "end" in box.dataset ? Infinity : 0];
+      [box.scrollLeft, box.scrollTop] = [left, Math.min(top, box.scrollHeight)];
     });
     element.querySelectorAll("details").forEach((each, number) => {
       if (number < open.length) each.open = open[number];

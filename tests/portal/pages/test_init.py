@@ -426,10 +426,44 @@ def test_what_a_task_wrote_is_shown_while_it_runs(visitor: Visitor) -> None:
     assert "oh" in page.inner_text("pre[aria-label='err.0']")
 
 
+def test_a_failed_task_opens_with_why_and_its_last_errors(visitor: Visitor, busy: Site) -> None:
+    steps = "for n in $(seq 9); do printf 'step %s\\r' $n >&2; done"
+    said = f"{steps}; printf '\\n\\033[31mno such mesh\\033[0m\\n' >&2; exit 3"
+    with busy.client() as client:
+        task = client.submit(TaskRequest(command=("/bin/sh", "-c", said))).id
+        client.wait([task], timeout=60)
+        page = visitor.go(f"/tasks/{task}")
+        assert page.inner_text(".failure h2") == "exit code 3"
+        assert page.inner_text(".failure pre") == "step 9\nno such mesh"
+        assert page.inner_text(".lead").count("exit code") == 0
+        assert visitor.faults() == []
+
+
+def test_what_a_task_writes_is_followed_at_its_end_until_one_scrolls(visitor: Visitor, busy: Site) -> None:
+    long = "for n in $(seq 300); do echo line $n; done; sleep 600"
+    with busy.client() as client:
+        task = client.submit(TaskRequest(command=("/bin/sh", "-c", long))).id
+        page = visitor.go(f"/tasks/{task}")
+        page.wait_for_selector("pre >> text=line 300")
+        left = "each => each.scrollHeight - each.clientHeight - each.scrollTop"
+        box = page.locator("pre[aria-label='out.0']")
+        assert box.evaluate(left) <= 1
+        box.evaluate("each => { each.scrollTop = 7; }")
+        part = page.locator("[data-live=head]")
+        part.evaluate("each => { each.firstElementChild.old = true; }")
+        client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
+        give_up = time.monotonic() + 60
+        while part.evaluate("each => each.firstElementChild.old === true"):  # until the page's part came anew
+            assert time.monotonic() < give_up
+            page.wait_for_timeout(50)
+        assert box.evaluate("each => each.scrollTop") == 7
+        client.cancel(task)
+
+
 def test_tasks_are_found(visitor: Visitor) -> None:
     page = visitor.go("/tasks?search=long+7")
     assert page.locator("tbody tr").count() == 1
-    page = visitor.go("/tasks?state=failed")
+    page = visitor.go("/tasks?state=failed&search=false")
     assert page.locator("tbody tr").count() == 1
 
 

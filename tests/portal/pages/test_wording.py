@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from cosched.portal.pages.wording import number, plain
+from cosched.portal.pages.wording import as_terminal, number, plain
 
 
 def test_numbers_are_brief() -> None:
@@ -23,3 +24,24 @@ def test_marks_that_turn_text_are_named_and_markup_of_our_own_stays() -> None:
     assert plain("gpj\u202etxt") == "gpj⟨U+202E⟩txt"
     assert plain(Markup("<b>\u200e</b>")) == "<b>\u200e</b>"
     assert (plain(None), plain(7)) == ("", 7)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("\x1b[1;31merror\x1b[0m: no\n", "error: no\n"),
+        ("10 %\r20 %\r100 %\ndone\n", "100 %\ndone\n"),
+        ("half\r", "half"),
+        ("of DOS\r\nlines\r\n", "of DOS\nlines\n"),
+        ("\x1b]0;a title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x1b[2K\x1b[1Gagain", "again"),
+        ("lone \x1b stays", "lone \x1b stays"),
+    ],
+)
+def test_output_is_shown_as_a_terminal_leaves_it(written: str, shown: str) -> None:
+    assert as_terminal(written) == shown
+
+
+@given(st.text(st.characters(exclude_characters="\x1b\r")))
+def test_plain_output_is_shown_as_it_is(text: str) -> None:
+    assert as_terminal(text) == text
