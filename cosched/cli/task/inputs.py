@@ -66,7 +66,7 @@ def with_files(request: TaskRequest, read: Sequence[str] = ()) -> TaskRequest:
 
 
 def unread_note(stdin: str, lines: str) -> str:
-    """Return a remark where something is piped in that neither the task nor `--from -` reads; else nothing."""
+    """Return a remark about input that neither the task nor `--from -` reads; empty where there is none."""
     if stdin or lines == "-" or not unread_input():
         return ""
     return "the task does not read what is piped or redirected here: --stdin FILE names what it reads"

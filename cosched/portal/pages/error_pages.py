@@ -46,7 +46,7 @@ def with_error_pages(answer: Callable[[Request, Exception], Response]) -> Callab
 
 
 def _page_of(request: Request) -> str:
-    """Return path and query of the page that is asked for, or that has the form that was sent; empty if unknown."""
+    """Return path and query of the page that was asked for, or of a sent form's page; empty if unknown."""
     page = urlsplit(str(request.url) if request.method == "GET" else request.headers.get("referer", ""))
     if page.netloc != request.url.netloc:
         return ""

@@ -53,7 +53,7 @@ def start(request: Request, services: Services, principal: Reader) -> Response:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What a list of tasks is asked for, as it stands in its address.
+    """Conditions and order of the list, as its address has them.
 
     Attributes:
         state: a group of states, "late" or "at risk"; empty for all.
@@ -146,7 +146,7 @@ def _release(services: DomainServices, principal: Principal, tasks: Sequence[str
 
 
 def _waiting(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> list[str]:
-    """Return those that wait: some may have left the queue since they were ticked.
+    """Return the tasks that still wait.
 
     Raises:
         ConflictError: none does.
