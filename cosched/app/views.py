@@ -6,7 +6,7 @@ Tasks (`task_view`), the schedule (`plan_view`), neighbours (`peer_views`).
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from cosched.api.documents import (
@@ -234,17 +234,17 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     doubtful, ranges = doubtful_hosts(core, time), EndRanges(core)
     handover = core.planning_view.assumptions(time).handover
     places = [
-        replace(
-            _placement(
+        PlacementView(
+            **_shown_place(
                 principal,
                 core,
                 attempt.task,
                 attempt.hosts,
                 attempt.started or attempt.created,
                 expected_end(attempt, time),
-                running=True,
-                ranges=ranges,
+                ranges,
             ),
+            running=True,
             unstarted=core.unstarted.waited(attempt.uuid, time),
             overrun=overrun(attempt, time),
             certain=doubtful.isdisjoint(attempt.hosts) and attempt.state is not AttemptState.HELD,
@@ -256,18 +256,11 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     forecast = core.planning_view.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
     places += [
-        replace(
-            _placement(
-                principal,
-                core,
-                spot.task,
-                spot.hosts,
-                time + spot.start,
-                time + spot.end,
-                running=False,
-                ranges=ranges,
-                handover=handover,
+        PlacementView(
+            **_shown_place(
+                principal, core, spot.task, spot.hosts, time + spot.start, time + spot.end, ranges, handover
             ),
+            running=False,
             certain=doubtful.isdisjoint(spot.hosts) and not core.unstarted.tries(spot.task),
             cores=0 if core.tasks[spot.task].spec.exclusive else spot.taken[0] if spot.taken else 0,
         )
@@ -289,33 +282,31 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     )
 
 
-def _placement(
+def _shown_place(
     principal: Principal,
     core: Coscheduler,
     task: str,
     hosts: tuple[str, ...],
     start: float,
     end: float,
-    *,
-    running: bool,
     ranges: EndRanges,
     handover: float = 0.0,
-) -> PlacementView:
+) -> dict[str, Any]:
+    """Return what all places have, of other users' tasks without names."""
     shown, known = _visible_task(principal, core, task)
     dated = known is not None and known.spec.deadline is not None
     ends = ranges.of(known, hosts, start + handover) if known is not None and dated else None
-    return PlacementView(
-        task=shown,
-        name="" if known is None else known.spec.name,
-        application="" if known is None else known.spec.application,
-        hosts=hosts,
-        start=start,
-        end=end,
-        deadline=None if known is None else known.spec.deadline,
-        running=running,
-        owner="" if known is None else known.owner,
-        end_high=None if ends is None else max(ends[1], end),
-    )
+    return {
+        "task": shown,
+        "name": "" if known is None else known.spec.name,
+        "application": "" if known is None else known.spec.application,
+        "hosts": hosts,
+        "start": start,
+        "end": end,
+        "deadline": None if known is None else known.spec.deadline,
+        "owner": "" if known is None else known.owner,
+        "end_high": None if ends is None else max(ends[1], end),
+    }
 
 
 def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> ExplanationView:

@@ -12,7 +12,7 @@ from dataclasses import is_dataclass
 from functools import cache
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 from urllib.parse import quote, urlsplit
 
 import httpx2
@@ -23,7 +23,7 @@ from cosched.secret_files import read_secret
 from cosched.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
 __all__ = ["ApiCaller", "LostAnswerError", "NotRunningError", "decode_document", "segment"]
@@ -34,29 +34,43 @@ _T = TypeVar("_T")
 
 def decode_document(kind: type[_T], document: Any) -> _T:
     """Read a document; keys that this version does not know are left out."""
-    decoded: _T = _value(kind, document)
+    decode = _decoder(cast("Any", kind))
+    decoded: _T = document if decode is None else decode(document)
     return decoded
 
 
-def _value(kind: Any, document: Any) -> Any:
-    if document is None:
-        return None
-    if isinstance(kind, type) and is_dataclass(kind):
-        hints = _hints(kind)
-        return kind(**{name: _value(hints[name], value) for name, value in document.items() if name in hints})
-    if get_origin(kind) is tuple:
-        return tuple(_value(get_args(kind)[0], item) for item in document)
-    if get_origin(kind) is dict:
-        return {name: _value(get_args(kind)[1], item) for name, item in document.items()}
-    if get_origin(kind) in (Union, types.UnionType):
-        candidates = [each for each in get_args(kind) if is_dataclass(each) or get_origin(each) is tuple]
-        return _value(candidates[0], document) if candidates else document
-    return document
-
-
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _decoder(kind: Any) -> Callable[[Any], Any] | None:
+    """Return what makes a value of a document; None where the document is the value.
+
+    Made once for each kind: of a plan with a thousand places each field is read.
+    """
+    arguments = get_args(kind)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _record_decoder(kind)
+    if get_origin(kind) is tuple:
+        item = _decoder(arguments[0])
+        return lambda document: None if document is None else tuple(map(item, document) if item else document)
+    if get_origin(kind) is dict and (value := _decoder(arguments[1])):
+        return lambda document: None if document is None else {name: value(each) for name, each in document.items()}
+    if get_origin(kind) in (Union, types.UnionType):
+        candidates = [each for each in arguments if is_dataclass(each) or get_origin(each) is tuple]
+        return _decoder(candidates[0]) if candidates else None
+    return None
+
+
+def _record_decoder(kind: type) -> Callable[[Any], Any]:
+    decoders: dict[str, Callable[[Any], Any] | None] = {}
+
+    def decode(document: Any) -> Any:
+        if document is None:
+            return None
+        if not decoders:  # not before it is needed: a record may have others of its own kind
+            decoders.update((name, _decoder(hint)) for name, hint in get_type_hints(kind).items())
+        known = ((name, decoders[name], value) for name, value in document.items() if name in decoders)
+        return kind(**{name: read(value) if read else value for name, read, value in known})
+
+    return decode
 
 
 _TIMEOUT = 30.0

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Correction", "DispatchLatency"]
 
+_ALL = slice(None)
 _AS_EXPECTED = 0.5
 _ONE_IN_TWENTY = 0.05
 _NEWEST = 0.2  # the newest run weighs at least this much, so that the factor follows a machine that changes
@@ -88,23 +89,24 @@ class Correction:
 
         The time is that on `count` hosts, in seconds.
         """
-        spread = self._spread(profile)
+        alone = slice(count - 1, count)  # a plan asks for a thousand tasks: of each on this count only
+        spread = self._spread(profile, alone)
         if spread is None:
             return None
-        times = [value * self.factor for value in profile.seconds]
-        low, high = (quantile_times(times, spread, share)[count - 1] for share in (_ONE_IN_TWENTY, 1 - _ONE_IN_TWENTY))
+        times = [value * self.factor for value in profile.seconds[alone]]
+        low, high = (quantile_times(times, spread, share)[0] for share in (_ONE_IN_TWENTY, 1 - _ONE_IN_TWENTY))
         return low, high
 
-    def _spread(self, profile: Profile) -> Spread | None:
-        """Return how uncertain the times are; None where too little is known.
+    def _spread(self, profile: Profile, counts: slice = _ALL) -> Spread | None:
+        """Return how uncertain the times on these counts are; None where too little is known.
 
         What the model states counts as much as `_STATED` runs would; where it states nothing, two deviations are the
         least that a range is made from.
         """
-        stated = profile.spread()
+        stated = profile.spread(counts)
         seen = min(self.runs - 1, _REMEMBERED)
         if stated is None:
-            known = [math.sqrt(self.variance)] * len(profile.seconds)
+            known = [math.sqrt(self.variance)] * len(profile.seconds[counts])
             return (known, known) if seen >= _FEWEST else None
         if seen < 1:
             return stated

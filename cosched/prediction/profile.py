@@ -20,6 +20,7 @@ Spread = tuple["Sequence[float]", "Sequence[float]"]
 """Standard deviations of the logarithm of the run time below and above the expected one, on 1, 2, … hosts."""
 
 _SHORTEST, _LONGEST = 1e-9, 10 * 365 * 86400.0  # seconds; planning divides by the squares of times
+_ALL = slice(None)
 _NORMAL = NormalDist()
 _TAIL = _NORMAL.inv_cdf(0.95)  # standard deviations from the middle to `low` and `high`
 
@@ -145,11 +146,12 @@ class Profile:
         high = (value * math.exp(_TAIL * spread) for value, spread in zip(self.seconds, above, strict=True))
         return replace(self, low=tuple(low), high=tuple(high))
 
-    def spread(self) -> Spread | None:
-        """Return what `with_spread` takes, None where no uncertainty is known."""
+    def spread(self, counts: slice = _ALL) -> Spread | None:
+        """Return what `with_spread` takes, of all counts or some; None where no uncertainty is known."""
         if self.low is None or self.high is None:
             return None
-        return _logarithms(self.low, self.seconds), _logarithms(self.seconds, self.high)
+        low, times, high = self.low[counts], self.seconds[counts], self.high[counts]
+        return _logarithms(low, times), _logarithms(times, high)
 
     def widened(self, factor: float) -> Profile:
         """Return the profile with all deviations multiplied by `factor` (> 0); without a range it stays as it is."""
