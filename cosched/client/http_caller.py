@@ -60,17 +60,20 @@ def _decoder(kind: Any) -> Callable[[Any], Any] | None:
 
 
 def _record_decoder(kind: type) -> Callable[[Any], Any]:
-    decoders: dict[str, Callable[[Any], Any] | None] = {}
-
     def decode(document: Any) -> Any:
         if document is None:
             return None
-        if not decoders:  # not before it is needed: a record may have others of its own kind
-            decoders.update((name, _decoder(hint)) for name, hint in get_type_hints(kind).items())
+        decoders = _field_decoders(kind)
         known = ((name, decoders[name], value) for name, value in document.items() if name in decoders)
         return kind(**{name: read(value) if read else value for name, read, value in known})
 
     return decode
+
+
+@cache
+def _field_decoders(kind: type) -> dict[str, Callable[[Any], Any] | None]:
+    """Return the decoder of each field; asked for when a record is read, for it may have others of its own kind."""
+    return {name: _decoder(hint) for name, hint in get_type_hints(kind).items()}
 
 
 _TIMEOUT = 30.0
