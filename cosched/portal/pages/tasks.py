@@ -22,7 +22,7 @@ from cosched.portal.dependencies import Reader, Services, Submitter
 from cosched.portal.pages import page_router
 from cosched.portal.pages.cancel import MOST_SELECTED, underway
 from cosched.portal.pages.deadlines import Deadlines, deadlines
-from cosched.portal.pages.rendering import render_page, zone_of
+from cosched.portal.pages.rendering import render_page
 from cosched.portal.pages.tasks_table import tasks_table
 from cosched.store.selection import TaskOrder, TaskSelection
 
@@ -120,11 +120,11 @@ def tasks(
 
 
 @router.get("/tasks.csv")
-def table(request: Request, services: Services, principal: Reader, filters: Annotated[Filters, Depends()]) -> Response:
+def table(services: Services, principal: Reader, filters: Annotated[Filters, Depends()]) -> Response:
     placements = services.domain.plan(principal).placements
     selection = filters.selection(principal, deadlines(placements))
     found = services.tasks.tasks(principal, selection, _MOST_ROWS, 0, order=filters.order())
-    text = tasks_table(found.tasks, {place.task: place.end for place in placements if place.task}, zone_of(request))
+    text = tasks_table(found.tasks, {place.task: place.end for place in placements if place.task})
     return Response(
         text, media_type="text/csv; charset=utf-8", headers={"Content-Disposition": 'attachment; filename="tasks.csv"'}
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from cosched.api.times import format_optional_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from datetime import tzinfo
 
     from cosched.api.documents import TaskView
 
@@ -33,13 +33,12 @@ _COLUMNS = (
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def tasks_table(tasks: Iterable[TaskView], expected: Mapping[str, float], zone: tzinfo | None) -> str:
-    """Return the table, a row for each task.
+def tasks_table(tasks: Iterable[TaskView], expected: Mapping[str, float]) -> str:
+    """Return the table, a row for each task; times are in the reader's zone, with its offset.
 
     Args:
         tasks: in the order of the rows.
         expected: ends (epoch seconds) of the tasks that are expected to end, by identifier.
-        zone: of the times, which have their offset written down; None for this machine's.
     """
     text = io.StringIO()
     writer = csv.writer(text)
@@ -53,7 +52,7 @@ def tasks_table(tasks: Iterable[TaskView], expected: Mapping[str, float], zone: 
             (
                 *map(_text, words),
                 len(task.hosts) or task.count,
-                *(_moment(time, zone) for time in times),
+                *map(format_optional_time, times),
                 slack,
                 task.exit_code,
                 _text(task.reason),
@@ -65,9 +64,3 @@ def tasks_table(tasks: Iterable[TaskView], expected: Mapping[str, float], zone: 
 def _text(words: str) -> str:
     """Return words that no spreadsheet takes for a formula: users choose the names of their tasks."""
     return f"'{words}" if words.startswith(_FORMULA) else words
-
-
-def _moment(time: float | None, zone: tzinfo | None) -> str:
-    if time is None:
-        return ""
-    return datetime.fromtimestamp(time, UTC).astimezone(zone).isoformat(timespec="seconds")
