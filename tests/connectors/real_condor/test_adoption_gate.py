@@ -19,13 +19,18 @@ _LEASE = 15
 
 @pytest.fixture(scope="module")
 def people() -> Iterator[People]:
-    with CondorPool(hosts=3, settings=adopting(_LEASE)) as pool:
+    with CondorPool(hosts=4, settings=adopting(_LEASE)) as pool:
         yield People(pool)
 
 
 def test_jobs_run_after_their_lease_with_cosched_gone(people: People) -> None:
-    parallel = DEADLINE + "universe = parallel\nmachine_count = 2\n"
-    lines = (DEADLINE, '+CoschedDeadline = "now+10m"\n', parallel)
+    # Each has hosts of its own: with one lease for all, two would be matched with one host in the same moment, and
+    # HTCondor tries a job whose claim is refused again only after the next change of its queue.
+    lines = (
+        DEADLINE + 'requirements = Machine == "node01"\n',
+        '+CoschedDeadline = "now+10m"\nrequirements = Machine == "node02"\n',
+        DEADLINE + 'universe = parallel\nmachine_count = 2\nrequirements = Machine > "node02"\n',
+    )
     for job in [people.submit(line + '+CoschedMachine = "node01"\nqueue\n') for line in lines]:
         people.wait(job, "2", "4")
         assert people.shown(job, "CoschedDeadline") == "now+10m"
