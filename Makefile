@@ -25,7 +25,7 @@ check:
 	@$(MAKE) --no-print-directory -j 2 lint check-tests
 
 check-tests:
-	$(PYTHON_IN_VENV) -m pytest -n 4 --dist loadgroup -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
+	$(PYTHON_IN_VENV) -m pytest -n 3 --dist loadgroup -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
 
 # Lint and types are checked beside the tests, which wait for pools and daemons half of their time: so there are six workers.
 test:

@@ -22,7 +22,7 @@ from cosched.modelling.formula_search import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from cosched.modelling.points import Points
 
     Floats = NDArray[np.float64]
-    Learner = Callable[[Points], dict[str, "Law"]]
 
 __all__ = ["SHORTEST", "Chosen", "Law", "chosen_law", "error_of"]
 
@@ -117,55 +116,64 @@ def chosen_law(points: Points, levels: Sequence[float] = (), noise: float = 0.0)
         found["power law"] = Law(power_law(part))
         return found
 
-    name, off, errors = _best(points, formulas, noise)
-
-    plain = Chosen(name, formulas(points)[name], off, errors, lambda part: formulas(part).get(name))
-    if error_of(off) <= noise:
+    outs = [points.folds == fold for fold in range(int(points.folds.max()) + 1)]
+    parts = [points.where(~out) for out in outs]
+    learnt, known = [formulas(part) for part in parts], formulas(points)
+    off = _left_out(points, outs, learnt)
+    errors = {name: error_of(off[name]) for name in sorted(off, key=_complexity) if name in known}
+    name = _simplest(errors, noise)
+    plain = Chosen(name, known[name], off[name], errors, lambda part: formulas(part).get(name))
+    if errors[name] <= noise:
         return plain
 
-    def curved(part: Points) -> dict[str, Law]:
-        found = formulas(part)
-        law = found.get(name)
+    def curved(part: Points, laws: Mapping[str, Law]) -> dict[str, Law]:
+        law = laws.get(name)
         curve = None if law is None else correction_curve(law.at(part), part.seconds)
         return {} if law is None or curve is None else {_CURVED: Law(law.formula, curve)}
 
-    bent = _left_out(points, curved)
+    bent = _left_out(points, outs, [curved(part, laws) for part, laws in zip(parts, learnt, strict=True)])
     if _CURVED in bent:
-        errors[f"{name} {_CURVED}"] = error_of(bent[_CURVED])
-        if error_of(bent[_CURVED]) < _BETTER * error_of(off) and curved(points):
-            law = curved(points)[_CURVED]
-            return Chosen(f"{name} {_CURVED}", law, bent[_CURVED], errors, lambda part: curved(part).get(_CURVED))
+        error = errors[f"{name} {_CURVED}"] = error_of(bent[_CURVED])
+        best = curved(points, known).get(_CURVED)
+        if error < _BETTER * errors[name] and best is not None:
+            return Chosen(
+                f"{name} {_CURVED}",
+                best,
+                bent[_CURVED],
+                errors,
+                lambda part: curved(part, formulas(part)).get(_CURVED),
+            )
     return plain
 
 
-def _best(points: Points, learner: Learner, noise: float) -> tuple[str, Floats, dict[str, float]]:
-    off = _left_out(points, learner)
-    known = learner(points)
-    errors = {name: error_of(off[name]) for name in sorted(off, key=_complexity) if name in known}
+def _simplest(errors: Mapping[str, float], noise: float) -> str:
+    """Return the simplest law that no more complex one beats, of errors with the simplest first."""
     best = ""
     for name, error in errors.items():
         if not best or (error < _BETTER * errors[best] and errors[best] > noise):
             best = name
-    return best, off[best], errors
+    return best
 
 
 def _complexity(name: str) -> tuple[bool, bool, str]:
     return "power" in name, "caches" in name, name
 
 
-def _left_out(points: Points, learner: Learner) -> dict[str, Floats]:
+def _left_out(
+    points: Points, outs: Sequence[NDArray[np.bool_]], learnt: Sequence[Mapping[str, Law]]
+) -> dict[str, Floats]:
     """Return by kind of law how far off unseen points are.
 
-    Each size is left out once, of many several at a time. A kind that cannot be learnt without one does not count.
+    A kind that cannot be learnt without some of the points does not count.
+
+    Args:
+        points: all of them.
+        outs: those left out at a time, each once.
+        learnt: the laws of the others, as `outs`.
     """
-    off: dict[str, Floats] = {}
-    folds = points.folds
-    for fold in range(int(folds.max()) + 1):
-        out = folds == fold
-        laws = learner(points.where(~out))
-        if fold == 0:
-            off = {name: np.zeros(len(points)) for name in laws}
-        off = {name: values for name, values in off.items() if name in laws}
+    off = {name: np.zeros(len(points)) for name in learnt[0] if all(name in laws for laws in learnt)}
+    for out, laws in zip(outs, learnt, strict=True):
+        unseen = points.where(out)
         for name, values in off.items():
-            values[out] = np.log(points.seconds[out] / np.maximum(laws[name].at(points.where(out)), SHORTEST))
+            values[out] = np.log(unseen.seconds / np.maximum(laws[name].at(unseen), SHORTEST))
     return off

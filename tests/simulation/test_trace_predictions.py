@@ -37,12 +37,12 @@ def test_no_job_is_foretold_to_take_longer_than_it_may() -> None:
 
 def test_users_who_ask_for_too_much_are_found_out_and_nine_jobs_in_ten_stay_within_the_range() -> None:
     draw, predictor, within, off = random.Random(3), trace_predictor(Predictions.RUNS), [], []
-    for number in range(150):
+    for number in range(100):
         asked = draw.choice((600.0, 3600.0, 7200.0))
         job = _job(number, asked / 5 * math.exp(draw.gauss(0, 0.3)), requested=asked)
         low, expected, high = foretold = predictor.predict(job)
         predictor.learn(job, foretold)
-        if number >= 50:
+        if number >= 30:
             within.append(low <= job.seconds <= high)
             off.append(abs(math.log(expected / job.seconds)))
     assert sum(off) / len(off) < 0.3

@@ -6,7 +6,7 @@ from cosched.simulation.experiments.harvest_figure_4 import EXPERIMENT, Performa
 
 
 def test_history_learns_what_the_matrix_does_not() -> None:
-    rows = EXPERIMENT.run(1, EXPERIMENT.settings({"services": "2"}))
+    rows = EXPERIMENT.run(1, EXPERIMENT.settings({"services": "1"}))
     errors = {(row["predictor"], row["requests"]): float(row["mean_error"] or 0) for row in rows}
     assert len(errors) == 8
     assert errors["history", "41-100"] < 0.08 < errors["history", "2-10"]

@@ -16,7 +16,7 @@ TINY: dict[str, dict[str, str]] = {
     "wrong-predictions": {"tasks": "2", "generations": "1"},
     "titan-table-2": {"requests": "200", "rate": "5", "first": "12", "generations": "0"},
     "grid-policies": {"first": "4", "error": "0.1", "generations": "0"},
-    "grid-faults": {"first": "3", "rate": "100", "generations": "0", "documents": "0"},
+    "grid-faults": {"first": "2", "rate": "100", "generations": "0", "documents": "0"},
     "shares": {"hosts": "2", "hours": "1", "generations": "0"},
     "harvest-figure-4": {"services": "1"},
     "grid-scale": {"largest": "10", "hosts": "4", "requests": "1", "span": "1"},
