@@ -381,7 +381,14 @@ class SlurmConnector:
             if record is not None and record.vanished and stamps.started is not None:
                 record = None  # it did begin, and Slurm has forgotten it
             fenced = self._attempts.fenced(attempt)
-        report = merged_report(attempt, record, stamps, fenced=fenced, now=time.time())
+            report = merged_report(
+                attempt,
+                record,
+                stamps,
+                fenced=fenced,
+                now=time.time(),
+                script_lost=lambda: self._attempts.script_lost(attempt),
+            )
         return None if report is None else with_preparation_failure(report, self._attempts.folder(attempt))
 
     def _sought(self, attempt: str, record: JobRecord | None) -> JobReport | None:

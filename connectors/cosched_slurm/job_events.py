@@ -29,10 +29,17 @@ _SHORTEST_POLL = 0.25  # seconds after which Slurm is asked for a job whose end 
 _PROCESSES_VANISHED = (
     "some of its processes vanished without a word: their host or the job's step was lost, see slurm.log"
 )
+_SCRIPT_LOST = "its node had lost the job's script before it began, see slurm.log"
 
 
 def merged_report(
-    attempt: str, record: JobRecord | None, stamps: ProcessStamps, *, fenced: bool, now: float
+    attempt: str,
+    record: JobRecord | None,
+    stamps: ProcessStamps,
+    *,
+    fenced: bool,
+    now: float,
+    script_lost: Callable[[], bool] = lambda: False,
 ) -> JobReport | None:
     """Return the report of an attempt; None where neither Slurm nor a stamp knows it.
 
@@ -42,6 +49,8 @@ def merged_report(
         stamps: stamps of its processes.
         fenced: whether it was cancelled.
         now: seconds since the epoch.
+        script_lost: tells whether a node had lost the script of the job that it was to start; asked only of a job that
+            failed before its first process began.
     """
     if record is None:
         if stamps.code is None:
@@ -49,6 +58,8 @@ def merged_report(
         state = JobState.FAILED if stamps.code else JobState.COMPLETED
         return JobReport(attempt, state, stamps.job, stamps.started, stamps.finished, stamps.code, hosts=stamps.hosts)
     state, reason = _merged_state(record, stamps, fenced=fenced, now=now)
+    if state is JobState.FAILED and stamps.started is None and script_lost():
+        state, reason = (JobState.REMOVED, "cancelled") if fenced else (JobState.EVICTED, _SCRIPT_LOST)
     begun = state not in (JobState.QUEUED, JobState.UNKNOWN)
     over = state.final or state is JobState.EVICTED
     started = (stamps.started or record.started) if begun else None

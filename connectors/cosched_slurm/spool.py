@@ -7,6 +7,7 @@ controller. Where `began` exists, it does not run again.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import time
 from dataclasses import dataclass, replace
@@ -46,6 +47,9 @@ code=$?
 echo "$(date +%s.%N) $code" > "$folder/ending.$rank" && mv "$folder/ending.$rank" "$folder/ended.$rank"
 exit "$code"
 """
+# slurmd, asked of its jobs while it takes a new one, may think the new script left over and remove it ("purging vestigial
+# job script"): the job ends with what its starter says of it.
+_LOST_SCRIPT = re.compile(r"slurmstepd[^\n]*: error: execve\(\): \S*/slurm_script: No such file or directory")
 # On several nodes the job's script has asked Slurm for their names.
 _CHOSEN_HOSTS = 'export COSCHED_HOSTS="${COSCHED_HOSTS:-$SLURMD_NODENAME}"'
 _RANK_OF_HOST = """\
@@ -122,6 +126,10 @@ class SlurmAttemptFolders(AttemptFolders):
             return self.folder(attempt).stat().st_mtime_ns
         except FileNotFoundError:
             return 0
+
+    def script_lost(self, attempt: str) -> bool:
+        """Return whether Slurm's log says that a node had lost the script when it was to start it."""
+        return _LOST_SCRIPT.search(read_job_file(self.folder(attempt) / "slurm.log") or "") is not None
 
     def stamps(self, attempt: str) -> ProcessStamps:
         """Return the stamps of the attempt's processes; empty ones where they make no sense."""

@@ -234,6 +234,20 @@ def test_processes_that_vanish_are_a_lost_host() -> None:
     assert _state(_job_record(JobState.FAILED, 1, 137), _BEGAN) is JobState.FAILED
 
 
+def test_a_job_whose_script_its_node_lost_is_run_again() -> None:
+    """slurmd purged the script as a leftover, and Slurm said no more than exit code 2."""
+    failed = _job_record(JobState.FAILED, 1, 2)
+
+    def state(stamps: ProcessStamps, *, fenced: bool) -> JobState | None:
+        report = merged_report("a", failed, stamps, fenced=fenced, now=_NOW, script_lost=lambda: True)
+        return None if report is None else report.state
+
+    assert state(ProcessStamps(), fenced=False) is JobState.EVICTED
+    assert state(ProcessStamps(), fenced=True) is JobState.REMOVED
+    assert state(_BEGAN, fenced=False) is JobState.FAILED  # it began: what its own output says proves nothing
+    assert _state(failed, ProcessStamps()) is JobState.FAILED
+
+
 def test_what_ended_at_the_fence_was_removed() -> None:
     assert _state(_job_record(JobState.FAILED, 1, FENCED), ProcessStamps(), fenced=True) is JobState.REMOVED
     assert _state(_job_record(JobState.FAILED, 1, 7), _ENDED_BADLY, fenced=True) is JobState.FAILED

@@ -183,3 +183,21 @@ def test_a_stamp_that_makes_no_sense_is_none(attempts: SlurmAttemptFolders, text
     attempts.create("a")
     (attempts.folder("a") / "began.0").write_text(text)
     assert attempts.stamps("a") == ProcessStamps()
+
+
+@pytest.mark.parametrize(
+    ("log", "lost"),
+    [
+        ("slurmstepd: error: execve(): /var/spool/slurmd/job00917/slurm_script: No such file or directory\n", True),
+        ("slurmstepd-n1: error: execve(): /d/n1/job00917/slurm_script: No such file or directory\n", True),
+        ("slurmstepd: error: execve(): /home/ann/program: No such file or directory\n", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_slurms_log_tells_of_a_lost_script(attempts: SlurmAttemptFolders, log: str | None, *, lost: bool) -> None:
+    attempt = str(uuid.uuid4())
+    attempts.create(attempt)
+    if log is not None:
+        (attempts.folder(attempt) / "slurm.log").write_text(log)
+    assert attempts.script_lost(attempt) is lost
