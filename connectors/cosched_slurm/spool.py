@@ -47,8 +47,8 @@ code=$?
 echo "$(date +%s.%N) $code" > "$folder/ending.$rank" && mv "$folder/ending.$rank" "$folder/ended.$rank"
 exit "$code"
 """
-# slurmd, asked of its jobs while it takes a new one, may think the new script left over and remove it ("purging vestigial
-# job script"): the job ends with what its starter says of it.
+# slurmd, asked of its jobs while it takes a new one, may think the new script left over and remove it ("purging
+# vestigial job script"): the job ends with what its starter says of it.
 _LOST_SCRIPT = re.compile(r"slurmstepd[^\n]*: error: execve\(\): \S*/slurm_script: No such file or directory")
 # On several nodes the job's script has asked Slurm for their names.
 _CHOSEN_HOSTS = 'export COSCHED_HOSTS="${COSCHED_HOSTS:-$SLURMD_NODENAME}"'

@@ -147,6 +147,7 @@ def profile_view(profile: Profile) -> ProfileView:
         stated=_nulled(profile.stated) if profile.stated else None,
         explores=profile.explores,
         changed=profile.changed,
+        classes=tuple(map(profile_view, profile.classes)),
     )
 
 
@@ -313,6 +314,8 @@ def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> Expla
     """Return the core's explanation of a live task; on the core's thread."""
     task = core.tasks[found.task]
     profile = corrected_profile(task, core.corrections())
+    if profile is not None and found.planned_hosts:
+        profile = profile.among(core.domain.classes_of(found.planned_hosts))
     return ExplanationView(
         task=found.task,
         state=str(found.state),

@@ -8,15 +8,16 @@ dark; a page that gives a picture its own leaves the style out and puts `.plot` 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from cosched.drawing.svg import template, ticks
+from cosched.drawing.axes import Axis, AxisKind
+from cosched.drawing.svg import template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import tzinfo
 
     import numpy as np
     from numpy.typing import NDArray
@@ -27,7 +28,6 @@ _WIDTH, _HEIGHT = 640.0, 360.0  # of the plot, in SVG units
 _COLOURS = 6
 _LETTER = 6.5  # width of a letter at font size 11
 _LEGEND = 10.0  # likewise in the legend, which phones show larger
-_ALIKE = 1e-9  # values closer than this part of them are shown as one
 _SMALLEST, _LARGEST = 1e-280, 1e280  # what is beyond is shown as 0 or not at all
 _CROWD = 40  # points of a line above which they are drawn smaller
 
@@ -43,6 +43,7 @@ class Line:
         low: lower edge of the band around the line; None for no band.
         high: upper edge; None together with `low`.
         dashed: for a line to compare with.
+        joined: whether its points are joined; else each stands for itself, and `x` is in any order.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Line:
     low: Sequence[float] | NDArray[np.float64] | None = None
     high: Sequence[float] | NDArray[np.float64] | None = None
     dashed: bool = False
+    joined: bool = True
 
 
 def line_plot(
@@ -59,8 +61,9 @@ def line_plot(
     x_label: str,
     y_label: str,
     *,
-    log_x: bool = False,
-    log_y: bool = False,
+    across: AxisKind = AxisKind.LINEAR,
+    upwards: AxisKind = AxisKind.LINEAR,
+    zone: tzinfo | None = None,
     styled: bool = True,
 ) -> str:
     """Return a plot as the text of an SVG file.
@@ -70,33 +73,36 @@ def line_plot(
         title: shown above the plot.
         x_label: under the axis.
         y_label: beside the axis.
-        log_x: a logarithmic axis.
-        log_y: likewise; a linear one begins at 0 where no value is negative.
+        across: what `x` is.
+        upwards: what `y` is; lengths and numbers begin at 0 where none is negative.
+        zone: of the reader, for times of day; None: this machine's.
         styled: False leaves the style to the page that the text is put into.
 
     Raises:
         ValueError: the columns of a line differ in length.
     """
-    every = [_points(line, log_x, log_y) for line in lines]
+    every = [_points(line, across, upwards) for line in lines]
     known = [point for points in every for point in points if point is not None]
-    across = _Axis([point.x for point in known], _WIDTH, log_x)
     heights = [value for point in known for value in (point.low, point.y, point.high)]
-    upwards = _Axis(heights if log_y or min(heights, default=0.0) < 0 else [0.0, *heights], _HEIGHT, log_y)
+    if upwards not in (AxisKind.LOGARITHMIC, AxisKind.CLOCK) and min(heights, default=0.0) >= 0:
+        heights.append(0.0)
+    x_axis = Axis([point.x for point in known], _WIDTH, across, zone)
+    y_axis = Axis(heights, _HEIGHT, upwards, zone)
     legend = [line.name for line in lines]
     widest = max(map(len, legend), default=0) * _LEGEND + 40
     return template("plot.svg.j2").render(
         title=title,
         styled=styled,
         description=f"{y_label} by {x_label}: {', '.join(legend)}",
-        margin=_margin(upwards.ticks),
+        margin=34 + max((len(text) for _, text in y_axis.ticks), default=1) * _LETTER,
         width=_WIDTH,
         height=_HEIGHT,
-        x_ticks=[(across.at(value), _number(value)) for value in across.ticks],
-        y_ticks=[(_HEIGHT - upwards.at(value), _number(value)) for value in upwards.ticks],
+        x_ticks=[(x_axis.at(value), text) for value, text in x_axis.ticks],
+        y_ticks=[(_HEIGHT - y_axis.at(value), text) for value, text in y_axis.ticks],
         x_label=x_label,
         y_label=y_label,
         lines=[
-            _drawn(line, points, number, across, upwards)
+            _drawn(line, points, number, x_axis, y_axis)
             for number, (line, points) in enumerate(zip(lines, every, strict=True))
         ],
         columns=max(1, int(_WIDTH // widest)),
@@ -112,37 +118,10 @@ class _Point:
     high: float
 
 
-class _Axis:
-    """An axis places values, in SVG units from its start."""
-
-    def __init__(self, values: Sequence[float], length: float, logarithmic: bool) -> None:
-        least, most = min(values, default=1.0), max(values, default=2.0)
-        if most - least <= _ALIKE * max(abs(least), abs(most), _SMALLEST):
-            middle = max(abs(least), abs(most)) or 1.0
-            least, most = (least / 2, most * 2) if logarithmic else (least - middle / 2, most + middle / 2)
-        self._scale: Callable[[float], float] = math.log10 if logarithmic else float
-        self.ticks = _powers(least, most) if logarithmic else ticks(least, most, 8)
-        if logarithmic and len(self.ticks) < 2:
-            self.ticks = [value for value in ticks(least, most, 8) if value > 0]
-        self._first, self._length = self._scale(least), length
-        self._span = self._scale(most) - self._first
-
-    def at(self, value: float) -> float:
-        return (self._scale(value) - self._first) / self._span * self._length
-
-
-def _powers(least: float, most: float) -> list[float]:
-    """Return powers of ten, with 2 and 5 between where there is room."""
-    first, last = math.floor(math.log10(least)), math.ceil(math.log10(most))
-    digits = (1, 2, 5) if last - first <= 4 else (1,)
-    every = max(1, (last - first) // 8)
-    values = (digit * 10.0**power for power in range(first, last + 1, every) for digit in digits)
-    return [value for value in values if least * (1 - 1e-9) <= value <= most * (1 + 1e-9)]
-
-
-def _points(line: Line, log_x: bool, log_y: bool) -> list[_Point | None]:
+def _points(line: Line, across: AxisKind, upwards: AxisKind) -> list[_Point | None]:
     """Return the points of a line, None for each gap."""
     low, high = line.low if line.low is not None else line.y, line.high if line.high is not None else line.y
+    log_x, log_y = across is AxisKind.LOGARITHMIC, upwards is AxisKind.LOGARITHMIC
     found: list[_Point | None] = []
     for values in zip(line.x, line.y, low, high, strict=True):
         x, *heights = (0.0 if abs(value) < _SMALLEST else float(value) for value in values)
@@ -151,40 +130,31 @@ def _points(line: Line, log_x: bool, log_y: bool) -> list[_Point | None]:
     return found
 
 
-def _drawn(
-    line: Line, points: Sequence[_Point | None], number: int, across: _Axis, upwards: _Axis
-) -> dict[str, object]:
-    runs = [list(run) for there, run in groupby(points, key=bool) if there]
+def _drawn(line: Line, points: Sequence[_Point | None], number: int, x_axis: Axis, y_axis: Axis) -> dict[str, object]:
+    runs = [list(run) for there, run in groupby(points, key=bool) if there] if line.joined else []
 
     def path(run: Sequence[_Point | None], height: Callable[[_Point], float]) -> list[tuple[float, float]]:
-        return [(across.at(p.x), _HEIGHT - upwards.at(height(p))) for p in run if p is not None]
+        return [(x_axis.at(p.x), _HEIGHT - y_axis.at(height(p))) for p in run if p is not None]
 
     banded = line.low is not None or line.high is not None
     return {
         "name": line.name,
         "colour": number % _COLOURS + 1,
         "dashed": line.dashed or number // _COLOURS % 2 == 1,
+        "joined": line.joined,
         "paths": [path(run, lambda p: p.y) for run in runs],
         "bands": [path(run, lambda p: p.high) + path(run[::-1], lambda p: p.low) for run in runs] if banded else [],
         "radius": 3.0 if len(points) <= _CROWD else 1.5,
-        "marks": list(_marks(line.name, [p for p in points if p is not None], banded, across, upwards)),
+        "marks": list(_marks(line.name, [p for p in points if p is not None], banded, x_axis, y_axis)),
     }
 
 
 def _marks(
-    name: str, points: Sequence[_Point], banded: bool, across: _Axis, upwards: _Axis
+    name: str, points: Sequence[_Point], banded: bool, x_axis: Axis, y_axis: Axis
 ) -> Iterator[tuple[float, float, str]]:
     """Give place and hover text of each point."""
     for point in points:
-        text = f"{name}, {_number(point.x)}: {_number(point.y)}"
+        text = f"{name}, {x_axis.words(point.x)}: {y_axis.words(point.y)}"
         if banded:
-            text += f" ({_number(point.low)} to {_number(point.high)})"
-        yield across.at(point.x), _HEIGHT - upwards.at(point.y), text
-
-
-def _margin(values: Sequence[float]) -> float:
-    return 34 + max((len(_number(value)) for value in values), default=1) * _LETTER
-
-
-def _number(value: float) -> str:
-    return f"{value:.6g}"
+            text += f" ({y_axis.words(point.low)} to {y_axis.words(point.high)})"
+        yield x_axis.at(point.x), _HEIGHT - y_axis.at(point.y), text

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import TaskSubmitted
 from cosched.coscheduler.task import Task, TaskSpec
+from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
@@ -245,7 +246,11 @@ def wait_charts(replays: Mapping[str, TraceReplay], title: str) -> dict[str, str
         lines.append(
             Line(name, [max(ordered[step], 1.0) for step in steps], [(step + 1) / len(ordered) for step in steps])
         )
-    return {"waits": line_plot(lines, f"{title}: waits", "wait at most (s)", "share of the jobs", log_x=True)}
+    return {
+        "waits": line_plot(
+            lines, f"{title}: waits", "wait at most (s)", "share of the jobs", across=AxisKind.LOGARITHMIC
+        )
+    }
 
 
 def _prediction_errors(

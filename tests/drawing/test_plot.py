@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -14,6 +15,7 @@ VALUES = st.one_of(st.floats(), st.floats(0.001, 1000), st.integers(-5, 5).map(f
 COLUMNS = st.integers(0, 8).flatmap(
     lambda size: st.tuples(*[st.lists(VALUES, min_size=size, max_size=size) for _ in range(4)])
 )
+NUMBERS = st.sampled_from([AxisKind.LINEAR, AxisKind.LOGARITHMIC, AxisKind.COUNT])
 LINES = st.builds(lambda name, columns: Line(name, *columns), st.text(max_size=10), COLUMNS)
 
 
@@ -50,12 +52,22 @@ def test_what_has_no_value_leaves_a_gap() -> None:
     assert len(elements(svg, "circle", "mark")) == 3
 
 
+def logarithmic(line: Line) -> str:
+    return line_plot([line], "", "", "", across=AxisKind.LOGARITHMIC, upwards=AxisKind.LOGARITHMIC)
+
+
 def test_logarithmic_axes_make_powers_straight() -> None:
-    svg = line_plot([Line("a", [1, 10, 100], [100.0, 10.0, 1.0])], "", "", "", log_x=True, log_y=True)
+    svg = logarithmic(Line("a", [1, 10, 100], [100.0, 10.0, 1.0]))
     (line,) = elements(svg, "polyline", "line")
     assert points(line) == [(0, 0), (320, 180), (640, 360)]
     assert {"1", "10", "100"} <= set(texts(svg))
-    assert line_plot([Line("a", [0, 1], [-1.0, 1.0])], "", "", "", log_x=True, log_y=True).count("<circle") == 1
+    assert logarithmic(Line("a", [0, 1], [-1.0, 1.0])).count("<circle") == 1
+
+
+def test_points_that_are_not_joined_stand_for_themselves() -> None:
+    svg = line_plot([Line("runs", [3, 1, 2], [1.0, 2.0, 3.0], joined=False)], "", "", "")
+    assert not elements(svg, "polyline", "line")
+    assert len(elements(svg, "circle", "mark")) == 3
 
 
 def test_many_lines_are_told_apart() -> None:
@@ -75,13 +87,13 @@ def test_columns_that_differ_in_length_are_a_mistake() -> None:
         line_plot([Line("a", [1, 2], [1.0])], "", "", "")
 
 
-@given(st.lists(LINES, max_size=8), st.text(max_size=20), st.booleans(), st.booleans())
+@given(st.lists(LINES, max_size=8), st.text(max_size=20), NUMBERS, NUMBERS)
 def test_whatever_is_drawn_is_well_formed_and_the_same_again(
-    lines: list[Line], title: str, log_x: bool, log_y: bool
+    lines: list[Line], title: str, across: AxisKind, upwards: AxisKind
 ) -> None:
-    svg = line_plot(lines, title, title, title, log_x=log_x, log_y=log_y)
+    svg = line_plot(lines, title, title, title, across=across, upwards=upwards)
     root = ET.fromstring(svg)
-    assert svg == line_plot(lines, title, title, title, log_x=log_x, log_y=log_y)
+    assert svg == line_plot(lines, title, title, title, across=across, upwards=upwards)
     drawn = [pair for item in root.iter(f"{SVG}polyline") for pair in points(item)]
     assert all(-1 <= x <= 641 and -1 <= y <= 361 for x, y in drawn)
 

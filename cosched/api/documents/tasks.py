@@ -123,6 +123,7 @@ class ProfileView:
         stated: what model or user said before runs corrected it; null where none did.
         explores: whether it has the one number of hosts that was chosen to learn how long a run takes there.
         changed: number of the first of these runs after all had become slower or faster; 0: they have not.
+        classes: the prediction for each class of hosts alone, `hardware` its name; empty where one holds for all.
     """
 
     seconds: tuple[float | None, ...]
@@ -134,6 +135,7 @@ class ProfileView:
     stated: tuple[float | None, ...] | None = None
     explores: bool = False
     changed: int = 0
+    classes: tuple[ProfileView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +188,8 @@ class Forecast:
     """Likely result of a submission at present; nothing was stored.
 
     Attributes:
-        profile: the prediction, corrected by what earlier runs taught; null for a task that passes through.
+        profile: the prediction on the class of its planned hosts, corrected by what earlier runs taught; null for a
+            task that passes through.
         planned_start: as the last in the queue, or earlier where its deadline asks for it.
         meets_deadline: null without a deadline or a prediction.
         earliest_deadline: the earliest that could be met if all hosts were free.
@@ -431,7 +434,8 @@ class ExplanationView:
     """The reasons of a task's state, its planned place, and changes that would help.
 
     Attributes:
-        profile: its prediction as runs have corrected it by now; null where it passes through, or has ended.
+        profile: its prediction as runs have corrected it by now, on the class of its planned hosts; null where it
+            passes through, or has ended.
         end_low: before when a run in twenty ends that starts as planned; null where no uncertainty is known.
         end_high: after when one ends, likewise.
     """

@@ -245,13 +245,13 @@ class SubmissionService:
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
         profile = corrected_profile(task, state.corrections)
-        task, placement = self._core.ask(lambda core, time: _with_placement(core, task, time))
+        task, placement, classes = self._core.ask(lambda core, time: _with_placement(core, task, time))
         meets = None if placement is None or task.spec.deadline is None else placement.end <= task.spec.deadline
         offered = meets is False and state.accepts_late and not forwarding_obstacle(task)
         return Forecast(
             application=task.spec.application,
             name=task.spec.name,
-            profile=None if profile is None else profile_view(profile),
+            profile=None if profile is None else profile_view(profile.among(classes) if classes else profile),
             planned_start=None if placement is None else placement.start,
             planned_end=None if placement is None else placement.end,
             planned_hosts=() if placement is None else placement.hosts,
@@ -270,10 +270,11 @@ def _count(placement: PredictedPlacement | None, profile: Profile) -> int:
     return profile.best_count if placement is None else len(placement.hosts)
 
 
-def _with_placement(core: Coscheduler, task: Task, time: float) -> tuple[Task, PredictedPlacement | None]:
-    """Return a new task with its claim, and where it would run."""
+def _with_placement(core: Coscheduler, task: Task, time: float) -> tuple[Task, PredictedPlacement | None, set[str]]:
+    """Return a new task with its claim, where it would run, and the classes of the hosts there."""
     task = core.with_granted_claim(task, time)
-    return task, predict_placement(core, task, time)
+    placement = predict_placement(core, task, time)
+    return task, placement, set() if placement is None else core.domain.classes_of(placement.hosts)
 
 
 def _notice(task: Task, state: DomainState) -> str:

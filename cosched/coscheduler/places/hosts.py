@@ -161,6 +161,10 @@ class DomainHosts:
         """Return the class of each host, empty where the manager does not say."""
         return dict(self._classes)
 
+    def classes_of(self, hosts: Iterable[str]) -> set[str]:
+        """Return the classes of some hosts; a host that is gone has none."""
+        return {self._classes.get(host, "") for host in hosts}
+
     def kinds(self) -> tuple[dict[str, str], dict[str, Host]]:
         """Return the kind of each host, and a host of each kind.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 
 if TYPE_CHECKING:
@@ -23,20 +24,26 @@ def plottable(times: Sequence[float | None]) -> list[float]:
 
 
 def run_time_curve(profile: ProfileView, chosen: int = 0, measured: float | None = None) -> Markup:
-    """Draw the run time by number of hosts, with its uncertainty.
+    """Draw the run time by number of hosts, with its uncertainty; other classes of hosts as dashed lines.
 
     Args:
-        profile: predicted run times.
+        profile: predicted run times on the hosts that it has, or is to have.
         chosen: the number that is planned, or that it had; 0 for none.
         measured: run time on that number of hosts, in seconds.
     """
     seconds = plottable(profile.seconds)
     hosts = range(1, len(seconds) + 1)
     low, high = (None if side is None else plottable(side) for side in (profile.low, profile.high))
-    lines = [Line("predicted", hosts, seconds, low, high)]
+    lines = [Line(f"on {profile.hardware}" if profile.classes else "predicted", hosts, seconds, low, high)]
     count = "1 host" if chosen == 1 else f"{chosen} hosts"
     if measured is not None:
         lines.append(Line(f"measured: {count}", [chosen], [measured]))
     elif 1 <= chosen <= len(seconds):
         lines.append(Line(f"planned: {count}", [chosen], [seconds[chosen - 1]]))
-    return Markup(line_plot(lines, "Run time by number of hosts", "hosts", "seconds", styled=False))  # noqa: S704  it escapes
+    lines += [
+        Line(f"on {each.hardware}", range(1, len(each.seconds) + 1), plottable(each.seconds), dashed=True)
+        for each in profile.classes
+        if each.hardware not in profile.hardware.split("+")
+    ]
+    title, kinds = "Run time by number of hosts", (AxisKind.COUNT, AxisKind.DURATION)
+    return Markup(line_plot(lines, title, "hosts", "run time", across=kinds[0], upwards=kinds[1], styled=False))  # noqa: S704  it escapes

@@ -14,6 +14,7 @@ from pygments.formatters import HtmlFormatter
 from cosched.access.principals import Scope
 from cosched.api.documents import CurvesView
 from cosched.app.services import DomainServices
+from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.language.highlighting import HmclLexer, PslLexer
@@ -104,4 +105,9 @@ def _picture(name: str, curves: CurvesView) -> Markup:
         lines.append(Line(hardware, range(1, len(seconds) + 1), seconds, low, high))
     spread = [value for line in lines for value in line.y if math.isfinite(value)]
     log = bool(spread) and max(spread) > 30 * min(spread)
-    return Markup(line_plot(lines, f"{name} by number of hosts", "hosts", "seconds", log_y=log, styled=False))  # noqa: S704  it escapes
+    upwards, label = (AxisKind.LOGARITHMIC, "seconds") if log else (AxisKind.DURATION, "run time")
+    return Markup(  # noqa: S704  it escapes
+        line_plot(
+            lines, f"{name} by number of hosts", "hosts", label, across=AxisKind.COUNT, upwards=upwards, styled=False
+        )
+    )

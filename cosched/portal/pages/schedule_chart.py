@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from cosched.api.times import format_clock
+from cosched.drawing.axes import clock_ticks
 from cosched.durations import format_duration
 from cosched.portal.pages.lanes import lanes, row_runs
 
@@ -27,32 +27,6 @@ _LETTER = 6.1  # width of a letter at font size 11
 _COLOURS = 10
 _TALLEST, _LOWEST, _HEIGHT = 22.0, 2.5, 480.0
 _LANES = 3.0  # times as high is a row at most in which tasks are side by side
-_STEPS = (
-    1,
-    2,
-    5,
-    10,
-    15,
-    30,
-    60,
-    120,
-    300,
-    600,
-    900,
-    1800,
-    3600,
-    7200,
-    10800,
-    21600,
-    43200,
-    86400,
-    172800,
-    604800,
-    1209600,
-    2419200,
-    7862400,
-)
-_TICKS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +131,7 @@ def schedule_chart(
             for number, host in enumerate(hosts)
             if not host.up
         ),
-        ticks=tuple(_ticks(scale, right, now, zone)),
+        ticks=tuple(_ticks(scale, right, zone)),
         now=scale.x(now),
         row=row,
         margin=16 + min(22, max((len(host.name) for host in hosts), default=4)) * _LETTER,
@@ -267,16 +241,8 @@ def _colour(application: str, order: Sequence[str]) -> int:
     return known % _COLOURS
 
 
-def _ticks(scale: _TimeScale, right: float, now: float, zone: tzinfo | None) -> Iterator[tuple[float, str]]:
-    """Return round times of day in the reader's zone."""
-    span = right - scale.left
-    step = next((step for step in _STEPS if span / step <= _TICKS), _STEPS[-1])
-    offset = datetime.fromtimestamp(now).astimezone(zone).utcoffset()
-    shift = offset.total_seconds() if offset is not None else 0.0
-    first = -(-(scale.left + shift) // step) * step - shift
-    for number in range(int((right - first) / step) + 1):
-        moment = datetime.fromtimestamp(first + number * step).astimezone(zone)
-        text = f"{moment:%H:%M:%S}" if step < 60 else f"{moment:%H:%M}" if step < 43200 else f"{moment.day} {moment:%b}"
-        x = scale.x(first + number * step)
+def _ticks(scale: _TimeScale, right: float, zone: tzinfo | None) -> Iterator[tuple[float, str]]:
+    for moment, text in clock_ticks(scale.left, right, zone):
+        x = scale.x(moment)
         if x <= CHART_WIDTH - len(text) * _LETTER / 2:  # else its end would be cut off
             yield x, text

@@ -5,6 +5,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import tzinfo
 from http import HTTPStatus
 
 from fastapi import Request, Response
@@ -16,6 +17,7 @@ from cosched.access.principals import Principal, Scope
 from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskDetail
 from cosched.app.services import DomainServices
 from cosched.app.submission.resubmission import resubmit
+from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
 from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, sender
@@ -141,7 +143,7 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
         life=timeline(task, explained, time.time()),
         curve=None if task.profile is None else _curve(task, explained),
         points=points,
-        history=_history(task, points),
+        history=_history(task, points, zone_of(request)),
         written=_output_tails(services, principal, task),
         ranks=_RANKS,
     )
@@ -199,30 +201,20 @@ def _as_it_left(profile: ProfileView, hosts: int, predicted: float | None) -> Pr
         seconds=scaled(profile.seconds),
         low=None if profile.low is None else scaled(profile.low),
         high=None if profile.high is None else scaled(profile.high),
+        classes=(),  # what held for other hosts then is not kept
     )
 
 
-def _history(task: TaskDetail, points: Sequence[PlanPoint]) -> Markup | None:
+def _history(task: TaskDetail, points: Sequence[PlanPoint], zone: tzinfo | None) -> Markup | None:
     """Draw how the planned end moved; None where it was planned but once."""
     if len(points) < 2:
         return None
-    first = points[0].time
-    lines = [
-        Line("planned end", [point.time - first for point in points], [point.end - task.submitted for point in points])
-    ]
+    lines = [Line("planned end", [point.time for point in points], [point.end for point in points])]
     if task.deadline is not None:
-        lines.append(
-            Line("deadline", [0.0, points[-1].time - first], [task.deadline - task.submitted] * 2, dashed=True)
-        )
-    return Markup(  # noqa: S704  it escapes
-        line_plot(
-            lines,
-            "Planned end as the plan changed",
-            "seconds since it was first planned",
-            "seconds after submission",
-            styled=False,
-        )
-    )
+        lines.append(Line("deadline", [points[0].time, points[-1].time], [task.deadline] * 2, dashed=True))
+    clock = AxisKind.CLOCK
+    title, labels = "Planned end as the plan changed", ("planned at", "planned end")
+    return Markup(line_plot(lines, title, *labels, across=clock, upwards=clock, zone=zone, styled=False))  # noqa: S704  it escapes
 
 
 def _output_tails(services: DomainServices, principal: Principal, task: TaskDetail) -> list[_OutputTail]:

@@ -53,27 +53,18 @@
   const atEnd = (box) => "end" in box.dataset && box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
   for (const box of document.querySelectorAll("[data-end]")) box.scrollTop = box.scrollHeight;
 
+  // Only what differs is changed: a selection, the focus, a scrolled box, a screen reader's place stay as they are. What
+  // the reader has opened and ticked is his.
+  const readers = { open: "details", checked: "input", hidden: "[data-tick-every]" };
   function replace(element, text) {
-    const within = element.contains(document.activeElement) ? document.activeElement : null;
-    const link = within && within.getAttribute("href");
-    const boxes = [...element.querySelectorAll(".wide, pre")].map((box) => [box.scrollLeft, atEnd(box) ? Infinity : box.scrollTop]);
-    const open = [...element.querySelectorAll("details")].map((each) => each.open);
-    const ticked = new Set([...element.querySelectorAll(":checked")].map((each) => each.value));
-    const focused = within ? [...element.querySelectorAll("a, button, input, .wide, summary, pre")].indexOf(within) : -1;
-    element.innerHTML = text;
-    element.querySelectorAll(".wide, pre").forEach((box, number) => {
-      const [left, top] = boxes[number] || [0, "end" in box.dataset ? Infinity : 0];
-      [box.scrollLeft, box.scrollTop] = [left, Math.min(top, box.scrollHeight)];
+    const boxes = new Set(element.querySelectorAll("[data-end]"));
+    const left = new Set([...boxes].filter((box) => !atEnd(box)));
+    Idiomorph.morph(element, text, {
+      morphStyle: "innerHTML",
+      ignoreActiveValue: true,
+      callbacks: { beforeAttributeUpdated: (name, each) => !(name in readers && each.matches(readers[name])) },
     });
-    element.querySelectorAll("details").forEach((each, number) => {
-      if (number < open.length) each.open = open[number];
-    });
-    for (const each of element.querySelectorAll("[type=checkbox]")) each.checked = ticked.has(each.value);
-    if (within) {
-      const all = [...element.querySelectorAll("a, button, input, .wide, summary, pre")];
-      const same = (link && all.find((each) => each.getAttribute("href") === link)) || all[focused];
-      if (same) same.focus({ preventScroll: true });
-    }
+    for (const box of element.querySelectorAll("[data-end]")) if (!left.has(box)) box.scrollTop = box.scrollHeight;
     element.dispatchEvent(new CustomEvent("renewed", { bubbles: true }));
   }
 
@@ -158,7 +149,8 @@
         const text = await answer.text();
         if (answer.status === 401) toTheLogin();
         if (mine !== asked) return; // a later answer is on its way
-        if (answer.ok) shown.innerHTML = text;
+        if (!answer.ok) return; // nor is this one an answer: what is shown stays pale
+        shown.innerHTML = text;
         shown.classList.remove("stale");
       } catch {
         // Nobody answers: what is shown stays pale, as it may not be true any more.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -208,27 +209,32 @@ def test_the_chosen_task_stays_chosen_while_other_parts_of_the_page_are_renewed(
     tab_to(page, "[data-gantt]")
     page.keyboard.press("ArrowRight")
     task = page.locator("path.chosen").get_attribute("data-task")
-    state = page.locator(".state .domain").element_handle()
-    bar = page.locator("path.chosen").element_handle()
-    with busy.client() as client:
+    with renewal(page, "state"), renewal(page, "chart"), busy.client() as client:
         client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
-    # Both parts have come anew: what stood there is no longer on the page.
-    state.wait_for_element_state("hidden")
-    bar.wait_for_element_state("hidden")
     assert page.locator("path.chosen").get_attribute("data-task") == task
     assert page.locator(".tip").is_visible()
 
 
 def test_a_tooltip_under_the_pointer_survives_a_new_chart(visitor: Visitor, busy: Site) -> None:
     page = visitor.go("/schedule")
-    bar = page.locator("path.running").first
-    bar.hover(force=True)
-    before = bar.element_handle()
-    with busy.client() as client:
+    page.locator("path.running").first.hover(force=True)
+    with renewal(page, "chart"), busy.client() as client:
         client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
-    before.wait_for_element_state("hidden")
     assert page.locator(".tip").is_visible()
     assert "runs on 1 host" in page.inner_text(".tip")
+
+
+def test_what_is_selected_opened_and_focused_stays_so_as_a_part_is_renewed(visitor: Visitor, busy: Site) -> None:
+    page = visitor.go("/tasks/3")
+    page.wait_for_selector("pre >> text=working on 0")
+    page.click("summary:has-text('err.0')")  # it was open
+    page.focus("pre[aria-label='out.0']")
+    page.evaluate("getSelection().selectAllChildren(document.querySelector(\"pre[aria-label='out.0']\"))")
+    with renewal(page, "head"), busy.client() as client:
+        client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
+    assert page.evaluate("getSelection().toString()").strip() == "working on 0"
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "out.0"
+    assert page.locator("details#output-err\\.0").get_attribute("open") is None
 
 
 def test_a_list_changes_while_it_is_looked_at(visitor: Visitor, busy: Site) -> None:
@@ -450,13 +456,8 @@ def test_what_a_task_writes_is_followed_at_its_end_until_one_scrolls(visitor: Vi
         box = page.locator("pre[aria-label='out.0']")
         assert box.evaluate(left) <= 1
         box.evaluate("each => { each.scrollTop = 7; }")
-        part = page.locator("[data-live=head]")
-        part.evaluate("each => { each.firstElementChild.old = true; }")
-        client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
-        give_up = time.monotonic() + 60
-        while part.evaluate("each => each.firstElementChild.old === true"):  # until the page's part came anew
-            assert time.monotonic() < give_up
-            page.wait_for_timeout(50)
+        with renewal(page, "head"):
+            client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
         assert box.evaluate("each => each.scrollTop") == 7
         client.cancel(task)
 
@@ -521,6 +522,19 @@ def test_whoever_is_not_logged_in_is_led_to_the_login(browser: Browser, busy: Si
         visitor.page.goto(visitor.address + "/tasks/1")
         visitor.page.wait_for_url("**/login?next=*")
         assert visitor.faults() == []
+
+
+@contextmanager
+def renewal(page: Page, part: str) -> Iterator[None]:
+    """Wait until a part of the page has come anew after what is done meanwhile."""
+    element = page.locator(f"[data-live={part}]")
+    element.evaluate("each => { each.addEventListener('renewed', () => { each.anew = (each.anew || 0) + 1; }); }")
+    yield
+    # The answer to a question that was asked before may come yet: the second one is of what was done.
+    give_up = time.monotonic() + 60
+    while element.evaluate("each => each.anew || 0") < 2:
+        assert time.monotonic() < give_up
+        page.wait_for_timeout(50)
 
 
 def tab_to(page: Page, selector: str) -> None:
