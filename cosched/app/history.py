@@ -134,4 +134,5 @@ def _run(principal: Principal, attempt: Attempt, task: Task) -> RunView:
         deadline=task.spec.deadline if mine else None,
         state=str(attempt.state),
         cores=attempt.cores,
+        owner=task.owner if mine else "",
     )

@@ -20,6 +20,7 @@ from cosched.api.documents import (
     PlanView,
     ProfileView,
     RecordView,
+    RescueView,
     TaskDetail,
     TaskView,
 )
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler import explain
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.handovers import Handover
+    from cosched.coscheduler.rescue import Rescue
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.profile import Profile
     from cosched.store import LogEntry
@@ -328,6 +330,19 @@ def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> Expla
         slack=found.slack,
         would_change=found.would_change,
         profile=None if profile is None else profile_view(profile),
+        rescues=tuple(_rescue_view(each, task, core) for each in found.rescues),
+    )
+
+
+def _rescue_view(rescue: Rescue, asked: Task, core: Coscheduler) -> RescueView:
+    other = core.tasks.get(rescue.task)
+    return RescueView(
+        kind=str(rescue.kind),
+        task=rescue.task,
+        name=other.spec.name if other is not None and other.owner == asked.owner else "",
+        end=rescue.end,
+        saves=rescue.saves,
+        made_late=rescue.made_late,
     )
 
 

@@ -16,6 +16,7 @@ from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.places.hosts import expected_end, needs_on_host
 from cosched.coscheduler.places.shortage import share_text, shortage
 from cosched.coscheduler.progress import doubtful_hosts, overrun_of
+from cosched.coscheduler.rescue import rescues
 from cosched.coscheduler.sharing.standing import share_obstacle
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.durations import format_duration
@@ -26,6 +27,7 @@ from cosched.scheduling.plan import Plan
 if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.progress import Overrun
+    from cosched.coscheduler.rescue import Rescue
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task, TaskStatus
     from cosched.scheduling.problem import Problem
@@ -47,6 +49,7 @@ class TaskExplanation:
         planned_hosts: its hosts in the plan.
         slack: deadline minus planned end; negative when late; None without a deadline or plan.
         would_change: changes that would make it end earlier, one sentence each.
+        rescues: what would save one that is planned to be late, the best first.
     """
 
     task: str
@@ -59,6 +62,7 @@ class TaskExplanation:
     planned_hosts: tuple[str, ...] = ()
     slack: float | None = None
     would_change: tuple[str, ...] = ()
+    rescues: tuple[Rescue, ...] = ()
 
 
 def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None:
@@ -175,6 +179,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         mine.hosts,
         slack,
         tuple(changes),
+        rescues(core, task.id, problem, schedule, time),
     )
 
 

@@ -89,6 +89,7 @@ def test_all_that_is_known_is_json() -> None:
         "stated": None,
         "explores": False,
         "changed": 0,
+        "classes": [],
     }
     assert document["tries"][0]["state"] == "held"
     assert document["log"][0]["kind"] == "submitted"
@@ -234,7 +235,8 @@ def test_an_explained_task_shows_what_runs_on_each_class_have_taught(monkeypatch
     assert found is not None
     profile = explanation_view(found, core).profile
     assert profile is not None
-    assert profile.seconds == (18.0,)
+    assert profile.seconds == (6.0,)  # it is planned on the fast one
+    assert [(each.hardware, each.seconds) for each in profile.classes] == [("fast", (6.0,)), ("slow", (18.0,))]
 
 
 def test_an_ended_task_waits_for_nothing() -> None:

@@ -219,7 +219,7 @@ class PlanView:
 class RunView:
     """One attempt that has ended, on its hosts.
 
-    Another user's task has no name and no deadline. `cores` is what it took of each of its hosts where tasks share
+    Another user's task has no name, owner and deadline. `cores` is what it took of each of its hosts where tasks share
     them, 0 for the whole.
     """
 
@@ -232,6 +232,7 @@ class RunView:
     deadline: float | None
     state: str
     cores: int = 0
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

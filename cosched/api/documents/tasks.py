@@ -18,6 +18,7 @@ __all__ = [
     "PlanPoint",
     "ProfileView",
     "RecordView",
+    "RescueView",
     "TaskChange",
     "TaskDetail",
     "TaskPage",
@@ -430,6 +431,27 @@ class TaskPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RescueView:
+    """One thing that would have a task that is planned to be late end sooner, or in time.
+
+    Attributes:
+        kind: hold (another task), first (in the queue) or deadline (a later one).
+        task: the task to hold; empty for the others.
+        name: its name, where both tasks are of one user.
+        end: when it would end then; the deadline that would be met.
+        saves: whether that is in time.
+        made_late: how many other tasks would miss deadlines that they meet now.
+    """
+
+    kind: str
+    task: str
+    name: str
+    end: float
+    saves: bool
+    made_late: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExplanationView:
     """The reasons of a task's state, its planned place, and changes that would help.
 
@@ -438,6 +460,7 @@ class ExplanationView:
             passes through, or has ended.
         end_low: before when a run in twenty ends that starts as planned; null where no uncertainty is known.
         end_high: after when one ends, likewise.
+        rescues: what would save one that is planned to be late, the best first.
     """
 
     task: str
@@ -451,3 +474,4 @@ class ExplanationView:
     profile: ProfileView | None = None
     end_low: float | None = None
     end_high: float | None = None
+    rescues: tuple[RescueView, ...] = ()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Forecast,
         PlacementView,
         ProfileView,
+        RescueView,
         TaskDetail,
         TaskView,
     )
@@ -207,7 +208,20 @@ def explanation_lines(explanation: ExplanationView) -> list[str]:
             f"deadline:      {'missed by' if late else 'met with'} {format_duration(abs(explanation.slack))}"
             f"{'' if late else ' in hand'}"
         )
-    return lines + [f"would change:  {clean(sentence)}" for sentence in explanation.would_change]
+    lines += [f"would change:  {clean(sentence)}" for sentence in explanation.would_change]
+    return lines + [_rescue_line(explanation.task, each) for each in explanation.rescues]
+
+
+def _rescue_line(task: str, rescue: RescueView) -> str:
+    called = f" ({clean(rescue.name)})" if rescue.name else ""
+    what = {
+        "hold": f"`cosched task hold {rescue.task}`{called}: it would end {format_optional_time(rescue.end)}",
+        "first": f"first in the queue it would end {format_optional_time(rescue.end)}",
+        "deadline": f"`cosched task edit {task} --deadline '{format_optional_time(rescue.end)}'`",
+    }[rescue.kind]
+    late = rescue.made_late
+    others = f"; {late} other task{'s' * (late > 1)} would then be late" if late else ""
+    return f"{'would save it:' if rescue.saves else 'would help:   '} {what}{others}"
 
 
 def _range_text(explanation: ExplanationView) -> str:

@@ -5,23 +5,24 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 
 from cosched.access.principals import Principal
 from cosched.api.documents import PlanView, SearchPoint
 from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
+from cosched.portal.pages.chart.blocks import ChartBlock
+from cosched.portal.pages.chart.colours import ApplicationColours, OwnerColours, SlackColours, TaskColours
+from cosched.portal.pages.chart.layout import schedule_chart
+from cosched.portal.pages.chart.view import SPANS, Colouring, ScheduleView, stands_out, steps
 from cosched.portal.pages.deadlines import deadlines
 from cosched.portal.pages.rendering import render_page, zone_of
-from cosched.portal.pages.schedule_chart import ChartBlock, schedule_chart
 
 __all__ = ["router"]
 
-_SPANS = {"10min": 600.0, "1h": 3600.0, "6h": 6 * 3600.0, "1d": 86400.0}
-_PAST = 0.25  # of the time shown
-_SHORTEST = 60.0
 _QUEUE = 100
 _RECENT = 120.0
 
@@ -30,21 +31,23 @@ router = page_router()
 
 
 @router.get("/schedule")
-def schedule(request: Request, services: Services, principal: Reader, span: str = "") -> Response:
+def schedule(
+    request: Request, services: Services, principal: Reader, view: Annotated[ScheduleView, Depends()]
+) -> Response:
     plan = services.domain.plan(principal)
-    hosts = services.domain.hosts(principal)
+    hosts = sorted(services.domain.hosts(principal), key=lambda host: host.host_class)
     now = time.time()
-    length = _SPANS.get(span) or max(plan.makespan * 1.05 / (1 - _PAST), _SHORTEST)
-    blocks = _blocks(services, principal, plan, now - _PAST * length)
-    order = [entry.name for entry in services.models.applications()]
+    window = view.window(now, plan.makespan)
+    blocks = _blocks(services, principal, plan, window[0])
     picture = schedule_chart(
         blocks,
         hosts,
-        (now - _PAST * length, now + (1 - _PAST) * length),
+        window,
         now,
-        order,
+        _colours(view.colour, services),
         zone_of(request),
         services.reservations.reservations(principal),
+        lambda block: stands_out(block, view.show, principal.name),
     )
     queue = sorted((spot for spot in plan.placements if not spot.running), key=lambda spot: spot.start)
     return render_page(
@@ -55,11 +58,25 @@ def schedule(request: Request, services: Services, principal: Reader, span: str 
         expected=deadlines(plan.placements),
         queue=queue[:_QUEUE],
         waiting=len(queue),
-        span=span,
-        spans=list(_SPANS),
+        view=view,
+        steps=steps(window),
+        spans=list(SPANS),
+        colourings=list(Colouring),
+        applications=sorted({block.application for block in blocks if block.application}),
+        owners=sorted({block.owner for block in blocks if block.owner}),
         hosts=hosts,
         progress=_search_progress(services.history.search(), now),
     )
+
+
+def _colours(colouring: Colouring, services: DomainServices) -> TaskColours:
+    match colouring:
+        case Colouring.OWNER:
+            return OwnerColours()
+        case Colouring.SLACK:
+            return SlackColours()
+        case _:
+            return ApplicationColours([entry.name for entry in services.models.applications()])
 
 
 def _blocks(services: DomainServices, principal: Principal, plan: PlanView, since: float) -> list[ChartBlock]:
@@ -74,6 +91,7 @@ def _blocks(services: DomainServices, principal: Principal, plan: PlanView, sinc
             run.deadline,
             "past" if run.state == "completed" else "broken",
             run.cores,
+            run.owner,
         )
         for run in services.history.runs(principal, since)
     ]
@@ -88,6 +106,8 @@ def _blocks(services: DomainServices, principal: Principal, plan: PlanView, sinc
             spot.deadline,
             "running" if spot.running else "planned",
             spot.cores,
+            spot.owner,
+            spot.end_high,
         )
         for spot in plan.placements
     ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from http import HTTPStatus
+from urllib.parse import quote
 
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -23,7 +24,7 @@ from cosched.errors import CoschedError, SystemFault
 from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, sender
 from cosched.portal.pages import page_router
 from cosched.portal.pages.curves import run_time_curve
-from cosched.portal.pages.forms import read_change
+from cosched.portal.pages.forms import local_minute, read_change
 from cosched.portal.pages.rendering import render_page, zone_of
 from cosched.portal.pages.wording import as_terminal
 from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES, edit_task
@@ -144,16 +145,20 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
         curve=None if task.profile is None else _curve(task, explained),
         points=points,
         history=_history(task, points, zone_of(request)),
+        later=next(
+            (local_minute(each.end, zone_of(request)) for each in explained.rescues if each.kind == "deadline"), ""
+        ),
         written=_output_tails(services, principal, task),
         ranks=_RANKS,
     )
 
 
 @router.post("/tasks/{task_id}/hold", dependencies=[needs(Scope.SUBMIT)])
-def hold(request: Request, portal: Portal, principal: AnyPrincipal, task_id: str) -> Response:
+def hold(request: Request, portal: Portal, principal: AnyPrincipal, task_id: str, back: str = "") -> Response:
+    """Hold a task; `back` is another one, for whose sake it is done and to whose page it leads."""
     held = portal.services.tasks.hold(principal, task_id)
     portal.access.log(principal, sender(request), "task held", held.id)
-    return RedirectResponse(f"/tasks/{task_id}", HTTPStatus.SEE_OTHER)
+    return RedirectResponse(f"/tasks/{quote(back or task_id, safe='')}", HTTPStatus.SEE_OTHER)
 
 
 @router.post("/tasks/{task_id}/release", dependencies=[needs(Scope.SUBMIT)])

@@ -1,5 +1,5 @@
-// What makes the pages live: parts that are asked for anew when something happens, the preview of a submission, the
-// chart's pointer and keys. Every page can be read and every form be sent without it.
+// What makes the pages live: parts that are asked for anew when something happens, the preview of a submission, undoing.
+// Every page can be read and every form be sent without it.
 "use strict";
 
 (() => {
@@ -32,22 +32,31 @@
     part.stale = false;
     const began = performance.now();
     try {
-      const address = new URL(location.href);
+      const looked = location.href;
+      const address = new URL(looked);
       address.searchParams.set("part", part.name);
       const answer = await fetch(address, { headers: { Accept: "text/html" } });
       // The login has ended: the answer is its page, not a part of ours.
       if (answer.redirected || answer.status === 401) toTheLogin();
       else if (answer.ok) {
-        replace(part.element, await answer.text());
+        const text = await answer.text();
+        if (looked === location.href) replace(part.element, text);
+        else Object.assign(part, { stale: true, due: 0 }); // the reader has moved on: what came is not what he looks at
         seen = new Date();
       }
     } catch {
       // The stream's own state says that cosched is away; what is on the page stays.
     }
     // Whoever draws slowly is asked less often.
-    part.due = performance.now() + Math.max(part.every, 4 * (performance.now() - began));
+    if (!part.stale || part.due) part.due = performance.now() + Math.max(part.every, 4 * (performance.now() - began));
     part.busy = false;
   }
+
+  // The page's address says what is looked at; where a script changes it, the parts come at once.
+  document.addEventListener("look", () => {
+    for (const part of parts) Object.assign(part, { stale: true, due: 0 });
+    turn();
+  });
 
   // What a program writes is followed at its end, until somebody scrolls up in it.
   const atEnd = (box) => "end" in box.dataset && box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
@@ -280,64 +289,4 @@
     addEventListener("pagehide", sendNow);
     undo.focus();
   });
-
-  // ── the chart ──────────────────────────────────────────────────────────────────────────────────────────────
-  const tip = document.createElement("div");
-  tip.className = "tip";
-  tip.hidden = true;
-  document.body.append(tip);
-  let chosen = null, pointer = null;
-
-  function tell(bar, x, y) {
-    tip.textContent = bar.dataset.tip;
-    tip.hidden = false;
-    tip.style.left = `${Math.max(8, Math.min(x + 14, innerWidth - tip.offsetWidth - 8))}px`;
-    tip.style.top = `${Math.max(8, Math.min(y + 16, innerHeight - tip.offsetHeight - 8))}px`;
-  }
-
-  const barAt = (element) => element instanceof Element && element.closest("path[data-tip]");
-  document.addEventListener("pointermove", (event) => {
-    const bar = barAt(event.target);
-    pointer = bar ? [event.clientX, event.clientY] : null;
-    if (bar) tell(bar, event.clientX, event.clientY);
-    else if (!chosen) tip.hidden = true;
-  });
-  document.addEventListener("click", (event) => {
-    const bar = barAt(event.target);
-    if (bar && bar.dataset.task) location.href = `/tasks/${encodeURIComponent(bar.dataset.task)}`;
-  });
-  document.addEventListener("keydown", (event) => {
-    const box = event.target instanceof Element && event.target.closest("[data-gantt]");
-    if (!box) return;
-    const bars = [...box.querySelectorAll("path[data-task]")];
-    const place = bars.findIndex((bar) => bar.dataset.task === chosen);
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (step && bars.length) {
-      event.preventDefault();
-      choose(bars, bars[place < 0 ? 0 : (place + step + bars.length) % bars.length]);
-    } else if (event.key === "Enter" && place >= 0) {
-      location.href = `/tasks/${encodeURIComponent(chosen)}`;
-    } else if (event.key === "Escape") {
-      choose(bars, null);
-    }
-  });
-  document.addEventListener("renewed", (event) => {
-    if (!event.target.querySelector("[data-gantt]")) return; // another part of the page: the chart stands as it was
-    tip.hidden = true;
-    if (chosen) choose([...event.target.querySelectorAll("path[data-task]")], null, chosen);
-    const bar = pointer && barAt(document.elementFromPoint(...pointer));
-    if (bar) tell(bar, ...pointer);
-  });
-
-  function choose(bars, bar, again) {
-    const wanted = bar || bars.find((each) => each.dataset.task === again);
-    for (const each of bars) each.classList.toggle("chosen", each === wanted);
-    chosen = wanted ? wanted.dataset.task : null;
-    tip.hidden = !wanted;
-    if (wanted) {
-      const where = wanted.getBoundingClientRect();
-      wanted.closest("[data-gantt]").setAttribute("aria-label", wanted.dataset.tip);
-      tell(wanted, where.left, where.bottom - 10);
-    }
-  }
 })();

@@ -5,7 +5,17 @@ from typing import Any
 
 import pytest
 
-from cosched.api.documents import Evidence, ExplanationView, Forecast, NearRun, PlacementView, ProfileView, TaskDetail
+from cosched.api.documents import (
+    Evidence,
+    ExplanationView,
+    Forecast,
+    NearRun,
+    PlacementView,
+    ProfileView,
+    RescueView,
+    TaskDetail,
+)
+from cosched.api.times import format_time
 from cosched.cli.task.text import explanation_lines, forecast_lines, task_lines, task_rows
 
 TASK = TaskDetail(
@@ -117,6 +127,31 @@ def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -
     assert lines[2].endswith("on h0, h1, h2, h3, h4, h5 and 2 more")
     assert words in lines[4]
     assert lines[5] == "would change:  more hosts"
+
+
+def test_what_would_save_a_late_task_is_a_command() -> None:
+    rescues = (
+        RescueView(kind="hold", task="3", name="night", end=1e9, saves=True, made_late=0),
+        RescueView(kind="first", task="", name="", end=1e9, saves=False, made_late=2),
+        RescueView(kind="deadline", task="", name="", end=1e9, saves=True, made_late=0),
+    )
+    found = ExplanationView(
+        task="7",
+        state="queued",
+        waits_for=(),
+        planned_start=None,
+        planned_end=None,
+        planned_hosts=(),
+        slack=-5.0,
+        would_change=(),
+        rescues=rescues,
+    )
+    then = format_time(1e9)
+    assert explanation_lines(found)[-3:] == [
+        f"would save it: `cosched task hold 3` (night): it would end {then}",
+        f"would help:    first in the queue it would end {then}; 2 other tasks would then be late",
+        f"would save it: `cosched task edit 7 --deadline '{then}'`",
+    ]
 
 
 def test_a_forecast_without_room_says_so() -> None:

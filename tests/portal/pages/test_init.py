@@ -224,6 +224,86 @@ def test_a_tooltip_under_the_pointer_survives_a_new_chart(visitor: Visitor, busy
     assert "runs on 1 host" in page.inner_text(".tip")
 
 
+def test_a_stroke_over_the_chart_looks_closer_and_a_key_shows_all_again(visitor: Visitor) -> None:
+    page = visitor.go("/schedule?span=1h")
+    box = page.locator(".gantt .ground").bounding_box()
+    assert box is not None
+    with renewal(page, "chart", 1):
+        page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 10)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30)
+        assert float(page.locator(".gantt .stroke").get_attribute("width") or 0) > 100
+        page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 30)
+        page.mouse.up()
+    assert "/schedule?from=" in page.url  # and no task was opened
+    assert 890 < seen_seconds(page) < 910
+    assert page.locator("text=These hours stand still").count() == 1
+    assert visitor.faults() == []
+    page.focus("[data-gantt]")
+    with renewal(page, "chart", 1):
+        page.keyboard.press("0")
+    assert page.url.endswith("/schedule")
+    assert seen_seconds(page) > 600
+
+
+def test_wheel_and_keys_move_and_widen_the_time_that_is_seen(visitor: Visitor) -> None:
+    page = visitor.go("/schedule?span=1h")
+    page.locator(".gantt .ground").hover(force=True)
+    with renewal(page, "chart", 1):
+        page.keyboard.down("Control")
+        page.mouse.wheel(0, -100)
+        page.keyboard.up("Control")
+    closer = seen_seconds(page)
+    assert 2000 < closer < 3000
+    page.focus("[data-gantt]")
+    with renewal(page, "chart", 1):
+        page.keyboard.press("-")
+    assert abs(seen_seconds(page) - 2 * closer) < 2
+    left = float(page.locator("[data-gantt]").get_attribute("data-from") or 0)
+    with renewal(page, "chart", 1):
+        page.keyboard.press("Shift+ArrowRight")
+    moved = float(page.locator("[data-gantt]").get_attribute("data-from") or 0) - left
+    assert abs(moved - closer / 2) < 2
+
+
+def test_two_fingers_look_closer(browser: Browser, busy: Site) -> None:
+    with visiting(browser, busy, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
+        page = visitor.go("/schedule?span=1h")
+        box = page.locator(".gantt .ground").bounding_box()
+        assert box is not None
+        y, middle = box["y"] + 20, 180.0
+        session = page.context.new_cdp_session(page)
+
+        def touch(kind: str, *places: float) -> None:
+            points = [{"x": x, "y": y, "id": number} for number, x in enumerate(places)]
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+        with renewal(page, "chart", 1):
+            touch("touchStart", middle - 30, middle + 30)
+            for step in range(1, 7):
+                touch("touchMove", middle - 30 - 10 * step, middle + 30 + 10 * step)
+            touch("touchEnd")
+        assert seen_seconds(page) < 2000
+        assert visitor.complaints == []
+
+
+def test_tasks_stand_out_and_are_coloured_by_choice(visitor: Visitor) -> None:
+    page = visitor.go("/schedule")
+    bars = page.locator("path[data-task]").count()
+    assert page.locator("path.dim").count() == 0
+    with renewal(page, "chart", 1):
+        page.select_option("#show", "application:fft")
+    assert page.locator("path[data-task].dim").count() == bars - 1
+    assert "show=application%3Afft" in page.url
+    with renewal(page, "chart", 1):
+        page.select_option("#colour", "slack")
+    assert page.locator("path.slack-time").count() == 1
+    assert page.locator(".legend >> text=no deadline").count() == 1
+    assert visitor.faults() == []
+    page.click(".legend a.key, .tabs a:text-is('1h')")
+    page.wait_for_url("**colour=slack&show=application%3Afft**")
+
+
 def test_what_is_selected_opened_and_focused_stays_so_as_a_part_is_renewed(visitor: Visitor, busy: Site) -> None:
     page = visitor.go("/tasks/3")
     page.wait_for_selector("pre >> text=working on 0")
@@ -525,16 +605,24 @@ def test_whoever_is_not_logged_in_is_led_to_the_login(browser: Browser, busy: Si
 
 
 @contextmanager
-def renewal(page: Page, part: str) -> Iterator[None]:
-    """Wait until a part of the page has come anew after what is done meanwhile."""
+def renewal(page: Page, part: str, times: int = 2) -> Iterator[None]:
+    """Wait until a part of the page has come anew after what is done meanwhile.
+
+    The first answer may be to a question that was asked before; where a chart was moved, such an answer is not shown.
+    """
     element = page.locator(f"[data-live={part}]")
     element.evaluate("each => { each.addEventListener('renewed', () => { each.anew = (each.anew || 0) + 1; }); }")
+    element.evaluate("each => { each.anew = 0; }")
     yield
-    # The answer to a question that was asked before may come yet: the second one is of what was done.
     give_up = time.monotonic() + 60
-    while element.evaluate("each => each.anew || 0") < 2:
+    while element.evaluate("each => each.anew") < times:
         assert time.monotonic() < give_up
         page.wait_for_timeout(50)
+
+
+def seen_seconds(page: Page) -> float:
+    """Return how much time the chart shows."""
+    return float(page.locator("[data-gantt]").evaluate("each => each.dataset.to - each.dataset.from"))
 
 
 def tab_to(page: Page, selector: str) -> None:

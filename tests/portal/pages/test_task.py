@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hypothesis import given
@@ -12,6 +14,8 @@ from tests.portal.pages.makers import NOW, detail, explained, portal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.portal.pages.makers import Portal
 
 
 def test_another_users_task_is_not_there(tmp_path: Path) -> None:
@@ -142,3 +146,36 @@ def test_a_waiting_task_is_held_and_released(tmp_path: Path) -> None:
         assert here.person("bob").send("/tasks/1/release").status_code == 404
         assert ann.send("/tasks/1/release").headers["Location"] == "/tasks/1"
         assert "held by" not in ann.see("/tasks/1")
+
+
+def test_a_late_task_says_what_would_save_it_and_does_so(tmp_path: Path) -> None:
+    with portal(tmp_path, hosts=1) as here:
+        ann = here.person("ann")
+        ann.submit(own="command", command="/bin/sleep 9", runtime="100", name="first", deadline=_soon(here, 120.0))
+        ann.submit(own="command", command="/bin/sleep 9", runtime="100", name="hurried", deadline=_soon(here, 150.0))
+        late = ann.see("/tasks/2")
+        assert 'If <a href="/tasks/1">task 1</a> (<bdi>first</bdi>) were held' in late
+        assert ann.send("/tasks/1/hold?back=2").headers["Location"] == "/tasks/2"
+        assert "What would save it" not in ann.see("/tasks/2")
+        ann.send("/tasks/1/release")
+        deadline = re.search(r'name="deadline" value="([^"]+)"', ann.see("/tasks/2"))
+        assert deadline is not None
+        ann.send("/tasks/2/edit", deadline=deadline[1])
+        assert "What would save it" not in ann.see("/tasks/2")
+
+
+def test_others_tasks_are_held_by_nobody_for_whom_they_are_in_the_way(tmp_path: Path) -> None:
+    with portal(tmp_path, hosts=1) as here:
+        ann, bob = here.person("ann"), here.person("bob")
+        bob.submit(own="command", command="/bin/sleep 9", runtime="100", name="bobs", deadline=_soon(here, 120.0))
+        ann.submit(own="command", command="/bin/sleep 9", runtime="100", name="mine", deadline=_soon(here, 150.0))
+        page = ann.see("/tasks/2")
+        assert "were held" in page
+        assert "bobs" not in page
+        assert "Hold task" not in page
+        assert "Hold task 1" in here.person("chief", Role.OPERATOR).see("/tasks/2")
+
+
+def _soon(here: Portal, seconds: float) -> str:
+    """Return a deadline as the form has it; the test's client has said no zone, so it is the server's."""
+    return datetime.fromtimestamp(here.daemon.clock.now() + seconds).isoformat(timespec="seconds")

@@ -5,56 +5,43 @@ A task has one path even on hosts far apart, so that thousands of tasks stay qui
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.api.times import format_clock
 from cosched.drawing.axes import clock_ticks
 from cosched.durations import format_duration
-from cosched.portal.pages.lanes import lanes, row_runs
+from cosched.portal.pages.chart.lanes import lanes, row_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import tzinfo
 
     from cosched.api.documents import HostView, ReservationView
+    from cosched.portal.pages.chart.blocks import ChartBlock
+    from cosched.portal.pages.chart.colours import TaskColours
 
-__all__ = ["ChartBand", "ChartBar", "ChartBlock", "ScheduleChart", "schedule_chart"]
+__all__ = ["ChartBand", "ChartBar", "ScheduleChart", "schedule_chart"]
 
 CHART_WIDTH = 1200.0  # of the plot, in SVG units
 _LETTER = 6.1  # width of a letter at font size 11
-_COLOURS = 10
 _TALLEST, _LOWEST, _HEIGHT = 22.0, 2.5, 480.0
+_MARKED = 6.0  # height of a row that has room for marks of deadlines
 _LANES = 3.0  # times as high is a row at most in which tasks are side by side
 
 
 @dataclass(frozen=True, slots=True)
-class ChartBlock:
-    """One task on its hosts; times are seconds since the epoch.
+class ChartBar:
+    """A block as drawn: an SVG path, a label where one fits, and a tooltip.
 
-    `kind` is past, broken, running or planned. `cores` is what it takes of each host where tasks share them, 0 for all.
+    `colour` is a class of the style sheet; a task is `dim` where others are to stand out.
     """
 
     task: str
-    name: str
-    application: str
-    hosts: tuple[str, ...]
-    start: float
-    end: float
-    deadline: float | None
     kind: str
-    cores: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ChartBar:
-    """A block as drawn: an SVG path, a label where one fits, and a tooltip."""
-
-    task: str
-    kind: str
-    colour: int
+    colour: str
     late: bool
+    dim: bool
     path: str
     label: str
     x: float
@@ -75,10 +62,28 @@ class ChartBand:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleChart:
-    """Everything the template draws; lengths in SVG units."""
+    """Everything the template draws; lengths in SVG units.
+
+    Attributes:
+        bars: tasks on their hosts.
+        rows: middle and name of each host that has room for its name.
+        groups: top and name of each class of hosts, where there are several.
+        down: top, height and reason of each host that is down.
+        ticks: times of day.
+        now: the present.
+        row: height of a row.
+        margin: width of the names to the left of the plot.
+        width: of the plot.
+        height: of the plot.
+        legend: what each colour means, with its class in the style sheet and what the address calls those tasks.
+        deadlines: path of the marks at deadlines, of tasks that stand out.
+        bands: reservations.
+        window: first and last moment, seconds since the epoch.
+    """
 
     bars: tuple[ChartBar, ...]
     rows: tuple[tuple[float, str], ...]
+    groups: tuple[tuple[float, str], ...]
     down: tuple[tuple[float, float, str], ...]
     ticks: tuple[tuple[float, str], ...]
     now: float
@@ -86,8 +91,10 @@ class ScheduleChart:
     margin: float
     width: float
     height: float
-    legend: tuple[tuple[str, int], ...]
-    bands: tuple[ChartBand, ...] = ()
+    legend: tuple[tuple[str, str, str], ...]
+    deadlines: str
+    bands: tuple[ChartBand, ...]
+    window: tuple[float, float]
 
 
 def schedule_chart(
@@ -95,20 +102,22 @@ def schedule_chart(
     hosts: Sequence[HostView],
     window: tuple[float, float],
     now: float,
-    order: Sequence[str],
+    colours: TaskColours,
     zone: tzinfo | None,
     reservations: Sequence[ReservationView] = (),
+    outstanding: Callable[[ChartBlock], bool] = lambda _block: True,
 ) -> ScheduleChart:
     """Lay out a schedule.
 
     Args:
         blocks: blocks in any order; those outside the window are left out.
-        hosts: all rows, from the top down.
+        hosts: all rows, from the top down; those of one class together.
         window: first and last moment shown.
         now: drawn as a line.
-        order: applications that keep their colours in every chart.
+        colours: the colour of each task.
         zone: time zone of the reader.
         reservations: drawn below the tasks, each as a band with its name.
+        outstanding: tells of a task whether it is to stand out; the others are pale.
     """
     left, right = window
     tallest = _LANES * _TALLEST if any(block.cores for block in blocks) else _TALLEST
@@ -116,16 +125,14 @@ def schedule_chart(
     place = {host.name: number for number, host in enumerate(hosts)}
     scale = _TimeScale(left, CHART_WIDTH / (right - left), row)
     shown = [block for block in blocks if block.end > left and block.start < right]
-    names = sorted({block.application for block in shown if block.application})
-    colours = {name: _colour(name, order) for name in names}
     every = max(1, -(-12 // int(row)) if row >= 1 else 12)
+    drawn = [
+        (block, bands, outstanding(block)) for block, bands in zip(shown, lanes(shown, hosts), strict=True) if bands
+    ]
     return ScheduleChart(
-        bars=tuple(
-            _bar(block, bands, scale, right, now, colours, zone)
-            for block, bands in zip(shown, lanes(shown, hosts), strict=True)
-            if bands
-        ),
+        bars=tuple(_bar(block, bands, scale, right, now, colours, zone, dim=not out) for block, bands, out in drawn),
         rows=tuple((row * (number + 0.5), host.name) for number, host in enumerate(hosts) if number % every == 0),
+        groups=tuple(_groups(hosts, row)),
         down=tuple(
             (row * number, row, f"{host.name} is down: {host.reason or 'no reason given'}")
             for number, host in enumerate(hosts)
@@ -137,7 +144,8 @@ def schedule_chart(
         margin=16 + min(22, max((len(host.name) for host in hosts), default=4)) * _LETTER,
         width=CHART_WIDTH,
         height=row * max(len(hosts), 1),
-        legend=tuple(colours.items()),
+        legend=tuple(colours.legend(shown)),
+        deadlines="".join(_deadline_mark(block, bands, scale, right) for block, bands, out in drawn if out),
         bands=tuple(
             band
             for each in reservations
@@ -145,7 +153,17 @@ def schedule_chart(
             and each.start < right
             and (band := _band(each, place, scale, right, now, zone)) is not None
         ),
+        window=window,
     )
+
+
+def _groups(hosts: Sequence[HostView], row: float) -> Iterator[tuple[float, str]]:
+    """Give top and name of each class; nothing where all hosts are of one."""
+    if len({host.host_class for host in hosts}) < 2:
+        return
+    for number, host in enumerate(hosts):
+        if number == 0 or host.host_class != hosts[number - 1].host_class:
+            yield row * number, host.host_class or "unnamed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +182,10 @@ def _bar(
     scale: _TimeScale,
     right: float,
     now: float,
-    colours: Mapping[str, int],
+    colours: TaskColours,
     zone: tzinfo | None,
+    *,
+    dim: bool,
 ) -> ChartBar:
     x, width = _extent(block.start, min(block.end, right), scale)
     first, count = max(bands, key=lambda band: band[1])
@@ -175,8 +195,9 @@ def _bar(
     return ChartBar(
         task=block.task,
         kind=block.kind,
-        colour=colours.get(block.application, _COLOURS),
-        late=block.deadline is not None and block.end > block.deadline,
+        colour=colours.of(block),
+        late=block.late,
+        dim=dim,
         path=path,
         label=label if fits else "",
         x=x + width / 2,
@@ -236,9 +257,12 @@ def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
     return f"{text}\n{format_duration(abs(left))} {'before its deadline' if left >= 0 else 'after its deadline'}"
 
 
-def _colour(application: str, order: Sequence[str]) -> int:
-    known = order.index(application) if application in order else zlib.crc32(application.encode())
-    return known % _COLOURS
+def _deadline_mark(block: ChartBlock, bands: Sequence[tuple[float, float]], scale: _TimeScale, right: float) -> str:
+    """Return a mark at the deadline in each row of a task, joined with its end; nothing outside the window."""
+    if block.deadline is None or not scale.left <= block.deadline <= right or scale.row < _MARKED:
+        return ""
+    x = scale.x(block.deadline)
+    return "".join(f"M{x:.1f} {first * scale.row + 1:.1f}v{count * scale.row - 2:.1f}" for first, count in bands)
 
 
 def _ticks(scale: _TimeScale, right: float, zone: tzinfo | None) -> Iterator[tuple[float, str]]:

@@ -8,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.api.documents import ReservationView
-from cosched.portal.pages.schedule_chart import CHART_WIDTH, ChartBlock, schedule_chart
+from cosched.portal.pages.chart.blocks import ChartBlock
+from cosched.portal.pages.chart.colours import ApplicationColours
+from cosched.portal.pages.chart.layout import CHART_WIDTH, schedule_chart
 from tests.portal.pages.makers import NOW, host
 
 UTC = ZoneInfo("UTC")
+COLOURS = ApplicationColours(["a", "b"])
 HOSTS = [host(f"h{number}") for number in range(8)]
 
 
@@ -21,34 +24,34 @@ def block(hosts: tuple[str, ...], start: float = 0.0, end: float = 50.0, **chang
 
 
 def test_neighbouring_hosts_are_one_rectangle_of_one_path() -> None:
-    drawn = schedule_chart([block(("h0", "h1", "h2", "h5"))], HOSTS, (NOW, NOW + 100), NOW, ["a", "b"], UTC)
+    drawn = schedule_chart([block(("h0", "h1", "h2", "h5"))], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC)
     (bar,) = drawn.bars
     assert bar.path.count("M") == 2
-    assert bar.colour == 1
+    assert bar.colour == "c1"
     assert bar.label == "night"
     assert bar.y < drawn.row * 3  # in the larger of the two
 
 
 def test_what_lies_outside_or_on_no_host_is_left_out() -> None:
     blocks = [block(("h0",), -50, -10), block(("h0",), 200, 300), block(("gone",)), block(())]
-    assert schedule_chart(blocks, HOSTS, (NOW, NOW + 100), NOW, [], UTC).bars == ()
+    assert schedule_chart(blocks, HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC).bars == ()
 
 
 def test_a_bar_is_cut_at_the_edges() -> None:
-    (bar,) = schedule_chart([block(("h0",), -1000, 1000)], HOSTS, (NOW, NOW + 100), NOW, [], UTC).bars
+    (bar,) = schedule_chart([block(("h0",), -1000, 1000)], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC).bars
     assert f"h{CHART_WIDTH:.1f}v" in bar.path
     assert bar.path.startswith("M0.0 ")
 
 
 def test_a_missed_deadline_is_marked_and_told() -> None:
-    (bar,) = schedule_chart([block(("h0",), deadline=NOW + 20)], HOSTS, (NOW, NOW + 100), NOW, [], UTC).bars
+    (bar,) = schedule_chart([block(("h0",), deadline=NOW + 20)], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC).bars
     assert bar.late
     assert bar.tip == "1 night\nplanned on 1 host, 50 s\n15:06:40 to 15:07:30\n30 s after its deadline"
 
 
 def test_another_users_task_has_no_name() -> None:
     (bar,) = schedule_chart(
-        [block(("h0",), task="", name="", application="")], HOSTS, (NOW, NOW + 100), NOW, [], UTC
+        [block(("h0",), task="", name="", application="")], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC
     ).bars
     assert bar.tip.startswith("another user's task\n")
     assert bar.label == ""
@@ -56,18 +59,18 @@ def test_another_users_task_has_no_name() -> None:
 
 def test_hosts_that_are_down_are_said_to_be() -> None:
     hosts = [*HOSTS, host("h8", up=False, reason="<taken>")]
-    assert [text for _, _, text in schedule_chart([], hosts, (NOW, NOW + 100), NOW, [], UTC).down] == [
+    assert [text for _, _, text in schedule_chart([], hosts, (NOW, NOW + 100), NOW, COLOURS, UTC).down] == [
         "h8 is down: <taken>"
     ]
 
 
 def test_a_domain_without_hosts_is_a_chart_all_the_same() -> None:
-    assert schedule_chart([], [], (NOW, NOW + 100), NOW, [], UTC).rows == ()
+    assert schedule_chart([], [], (NOW, NOW + 100), NOW, COLOURS, UTC).rows == ()
 
 
 @given(st.floats(10, 1e7), st.sampled_from(["UTC", "Asia/Kolkata", "America/St_Johns"]))
 def test_ticks_are_few_round_and_inside(span: float, zone: str) -> None:
-    ticks = schedule_chart([], HOSTS, (NOW, NOW + span), NOW, [], ZoneInfo(zone)).ticks
+    ticks = schedule_chart([], HOSTS, (NOW, NOW + span), NOW, COLOURS, ZoneInfo(zone)).ticks
     assert 1 <= len(ticks) <= 11
     assert all(0 <= x <= CHART_WIDTH + 0.1 for x, _ in ticks)
 
@@ -76,7 +79,7 @@ def test_a_thousand_tasks_on_256_hosts_are_a_thousand_paths_of_few_bytes() -> No
     hosts = [host(f"node{number:03}") for number in range(256)]
     sets = [tuple(f"node{(number * 7 + step) % 256:03}" for step in range(number % 32 + 1)) for number in range(1000)]
     blocks = [block(held, number, number + 60, task=str(number)) for number, held in enumerate(sets)]
-    drawn = schedule_chart(blocks, hosts, (NOW, NOW + 1100), NOW, [], UTC)
+    drawn = schedule_chart(blocks, hosts, (NOW, NOW + 1100), NOW, COLOURS, UTC)
     assert len(drawn.bars) == 1000
     assert sum(len(bar.path) for bar in drawn.bars) < 100_000
     assert len(drawn.rows) <= 52  # names that have room
@@ -97,7 +100,7 @@ def test_a_reservation_is_a_band_with_its_name() -> None:
         ReservationView(id="r2", name="", hosts=("gone",), start=NOW, end=NOW + 9, owner="c", created=NOW),
         ReservationView(id="r3", name="", hosts=("h1",), start=NOW + 200, end=NOW + 900, owner="c", created=NOW),
     ]
-    (band,) = schedule_chart([], HOSTS, (NOW, NOW + 100), NOW, [], UTC, kept).bands
+    (band,) = schedule_chart([], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC, kept).bands
     assert (band.label, band.path.count("M"), band.path.startswith("M240.0 ")) == ("course", 1, True)
     assert f"h{CHART_WIDTH * 0.8:.1f}" in band.path
     assert band.tip.startswith("course\n3 hosts reserved by chief\n")
@@ -111,7 +114,7 @@ def test_tasks_that_share_a_host_are_side_by_side_in_its_row() -> None:
         block(("h0",), 60, 90, task="3", cores=8),
         block(("h1",), 60, 90, task="4"),
     ]
-    drawn = schedule_chart(blocks, nodes, (NOW, NOW + 100), NOW, [], UTC)
+    drawn = schedule_chart(blocks, nodes, (NOW, NOW + 100), NOW, COLOURS, UTC)
     bands = {
         bar.task: [(float(y), float(high)) for y, high in re.findall(r"M\S+ ([\d.]+)h[\d.]+v([\d.]+)", bar.path)]
         for bar in drawn.bars
@@ -131,6 +134,29 @@ def test_tasks_that_share_a_host_are_side_by_side_in_its_row() -> None:
 def test_a_task_that_outlasts_its_place_is_drawn_all_the_same() -> None:
     nodes = [replace(host("h0"), cores=2)]
     drawn = schedule_chart(
-        [block(("h0",), cores=2), block(("h0",), 10, 20, cores=1)], nodes, (NOW, NOW + 100), NOW, [], UTC
+        [block(("h0",), cores=2), block(("h0",), 10, 20, cores=1)], nodes, (NOW, NOW + 100), NOW, COLOURS, UTC
     )
     assert len(drawn.bars) == 2
+
+
+def test_hosts_of_one_class_stand_under_its_name() -> None:
+    hosts = [replace(each, host_class="fast" if number < 3 else "slow") for number, each in enumerate(HOSTS)]
+    drawn = schedule_chart([], hosts, (NOW, NOW + 100), NOW, COLOURS, UTC)
+    assert drawn.groups == ((0.0, "fast"), (3 * drawn.row, "slow"))
+    assert schedule_chart([], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC).groups == ()
+
+
+def test_tasks_that_do_not_stand_out_are_pale_and_their_deadlines_unmarked() -> None:
+    blocks = [
+        block(("h0", "h1", "h5"), task="1", owner="ann", deadline=NOW + 60),
+        block(("h2",), task="2", owner="bob", deadline=NOW + 70),
+    ]
+    drawn = schedule_chart(blocks, HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC, (), lambda each: each.owner == "ann")
+    assert [bar.dim for bar in drawn.bars] == [False, True]
+    marks = re.findall(r"M([\d.]+) ", drawn.deadlines)
+    assert marks == [f"{CHART_WIDTH * 0.6:.1f}"] * 2  # h0 with h1, and h5
+
+
+def test_a_deadline_beyond_the_window_has_no_mark() -> None:
+    drawn = schedule_chart([block(("h0",), deadline=NOW + 101)], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC)
+    assert drawn.deadlines == ""

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.coscheduler.explain import explain
+from cosched.coscheduler.planning.task_plan import TaskPlan
+from cosched.coscheduler.rescue import Rescue, RescueKind
+from tests.coscheduler.makers import a_core, a_task, dispatched, start, submit, under_plan
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.core import Coscheduler
+
+
+def _queue(*tasks: tuple[float, float | None]) -> Coscheduler:
+    """Return a core in which tasks of these run times and deadlines wait for one host that is free from 10 on."""
+    core = a_core(1)
+    (running,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, running, 0.0)
+    for number, (seconds, deadline) in enumerate(tasks, start=2):
+        submit(core, a_task(number, [seconds], deadline=deadline, best_effort=True))
+    names = tuple(str(number + 2) for number in range(len(tasks)))
+    return under_plan(core, TaskPlan(names, (1,) * len(names)))
+
+
+def _rescues(core: Coscheduler, task: str) -> tuple[Rescue, ...]:
+    found = explain(core, task, 0.0)
+    assert found is not None
+    return found.rescues
+
+
+def test_who_is_in_the_way_of_a_late_task_is_named() -> None:
+    core = _queue((4.0, None), (5.0, 16.0))
+    held, first, later = _rescues(core, "3")
+    assert held == Rescue(RescueKind.HOLD, 15.0, saves=True, task="2")
+    assert first == Rescue(RescueKind.FIRST, 15.0, saves=True)
+    assert (later.kind, later.saves, later.end > 19.0) == (RescueKind.DEADLINE, True, True)
+
+
+def test_who_would_be_late_instead_is_counted_but_for_the_one_that_is_held() -> None:
+    core = _queue((4.0, 14.5), (5.0, 16.0))
+    held, first, _ = _rescues(core, "3")
+    assert (held.kind, held.made_late) == (RescueKind.HOLD, 0)
+    assert (first.kind, first.made_late) == (RescueKind.FIRST, 1)
+
+
+def test_what_helps_and_does_not_save_comes_after_what_saves() -> None:
+    core = _queue((1.0, None), (4.0, None), (5.0, 16.5))
+    found = _rescues(core, "4")
+    assert [(each.kind, each.task, each.saves) for each in found] == [
+        (RescueKind.HOLD, "3", True),
+        (RescueKind.FIRST, "", True),
+        (RescueKind.HOLD, "2", False),
+        (RescueKind.DEADLINE, "", True),
+    ]
+
+
+def test_a_task_in_time_needs_no_rescue() -> None:
+    core = _queue((4.0, None), (5.0, 30.0))
+    assert _rescues(core, "3") == ()
+    assert _rescues(core, "2") == ()
+
+
+def test_what_a_task_comes_after_is_not_held() -> None:
+    core = a_core(1)
+    (running,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(2, [4.0]))
+    submit(core, a_task(3, [5.0], deadline=16.0, after=("2",), best_effort=True))
+    core = under_plan(core, TaskPlan(("2", "3"), (1, 1)))
+    assert [each.kind for each in _rescues(core, "3")] == [RescueKind.DEADLINE]
+
+
+@given(st.lists(st.tuples(st.floats(1, 9), st.none() | st.floats(11, 40)), min_size=1, max_size=7))
+def test_what_is_said_to_save_a_task_does(tasks: list[tuple[float, float | None]]) -> None:
+    core = _queue(*tasks)
+    for number, (_, deadline) in enumerate(tasks, start=2):
+        for each in _rescues(core, str(number)):
+            assert deadline is not None
+            assert each.kind is RescueKind.DEADLINE or each.saves == (each.end <= deadline + 1e-9)
