@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-from cosched.api.documents import Accuracy, LearntRunView, RecordView, RunView, UsageView
+from cosched.api.documents import (
+    Accuracy,
+    DeadlineOutcome,
+    LearntApplication,
+    LearntRunView,
+    RecordView,
+    RunView,
+    UsageView,
+)
 from cosched.prediction.calibration import Correction
 from cosched.store.runs import RunTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
+
+    from _typeshed import DataclassInstance
 
     from cosched.access.principals import Principal
     from cosched.api.documents import PlanPoint, SearchPoint
     from cosched.app.core_access import CoreClient
     from cosched.app.plan_history import PlanHistory
     from cosched.coscheduler.task import Attempt, Task
+    from cosched.store.rows import TableRow
     from cosched.store.store import Store
 
 __all__ = ["DomainHistory"]
+
+V = TypeVar("V", bound="DataclassInstance")
 
 _MOST_RUNS = 4000
 _COMPLETED = 2000
@@ -73,7 +86,7 @@ class DomainHistory:
         """
         column = "application" if by == "application" else "owner"
         rows = self._store.usage(column, since, self._core.now(), _owner(principal))
-        found = [UsageView(**{item.name: row[item.name] for item in fields(UsageView)}) for row in rows]
+        found = [_view(UsageView, row) for row in rows]
         if by != "group":
             return found
         tree = self._core.ask(lambda core, _time: core.fair_shares.tree)
@@ -89,6 +102,41 @@ class DomainHistory:
         """Forget what was learnt of an application; only operators forget others' runs with their own."""
         self._learnt.forget(application, _owner(principal))
 
+    def learnt_applications(self, principal: Principal) -> list[LearntApplication]:
+        """Return the applications of which runs are kept, the one that ran last first; only operators see others'."""
+        return [_view(LearntApplication, row) for row in self._learnt.applications(_owner(principal))]
+
+    def deadline_outcomes(self, principal: Principal, since: float) -> list[DeadlineOutcome]:
+        """Return the tasks with deadlines that ended after a time, the last to end first; only operators see others'.
+
+        Those that were cancelled are left out; if there are too many, the last ones are returned.
+        """
+        rows = self._store.deadline_outcomes(since, _MOST_RUNS, _owner(principal))
+        return [_view(DeadlineOutcome, row) for row in rows]
+
+    def measured(
+        self, principal: Principal, applications: Collection[str], parameters: Mapping[str, float | None]
+    ) -> dict[str, list[tuple[int, float]]]:
+        """Return what completed runs of applications took, to be drawn beside a model's curves.
+
+        Args:
+            principal: only operators see others' runs.
+            applications: those that use the model.
+            parameters: of the curves, all of the model's; only runs with the same are returned. None is what a model
+                computes where nothing is given.
+
+        Returns:
+            Hosts and seconds of each run, by hardware.
+        """
+        found: dict[str, list[tuple[int, float]]] = {}
+        for task in self._store.completed(_COMPLETED):
+            known = task.spec.application in applications and task.profile is not None and principal.may_see(task.owner)
+            if known and task.status.actual is not None and _same_parameters(task.spec.parameters, parameters):
+                assert task.profile is not None
+                run = len(task.status.hosts), task.status.actual
+                found.setdefault(task.profile.hardware or "measured", []).append(run)
+        return found
+
     def planned(self, task: str) -> list[PlanPoint]:
         """Return where a task was planned as its plan changed, oldest first."""
         return self._plans.planned(task)
@@ -96,6 +144,15 @@ class DomainHistory:
     def search(self) -> list[SearchPoint]:
         """Return how the search's plan became better, oldest first."""
         return self._plans.search()
+
+
+def _view(kind: type[V], row: TableRow) -> V:
+    return kind(**{item.name: row[item.name] for item in fields(kind)})
+
+
+def _same_parameters(given: Mapping[str, object], wanted: Mapping[str, float | None]) -> bool:
+    """Return whether a task had these parameters; what it did not give is the model's own value."""
+    return all(value == wanted[name] for name, value in given.items() if name in wanted)
 
 
 def _owner(principal: Principal) -> str | None:

@@ -44,6 +44,7 @@ class Line:
         high: upper edge; None together with `low`.
         dashed: for a line to compare with.
         joined: whether its points are joined; else each stands for itself, and `x` is in any order.
+        marked: whether its points are marked, with their values as tooltips; not those of a line that has just an end.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Line:
     high: Sequence[float] | NDArray[np.float64] | None = None
     dashed: bool = False
     joined: bool = True
+    marked: bool = True
 
 
 def line_plot(
@@ -145,7 +147,7 @@ def _drawn(line: Line, points: Sequence[_Point | None], number: int, x_axis: Axi
         "paths": [path(run, lambda p: p.y) for run in runs],
         "bands": [path(run, lambda p: p.high) + path(run[::-1], lambda p: p.low) for run in runs] if banded else [],
         "radius": 3.0 if len(points) <= _CROWD else 1.5,
-        "marks": list(_marks(line.name, [p for p in points if p is not None], banded, x_axis, y_axis)),
+        "marks": list(_marks(line.name, [p for p in points if p is not None and line.marked], banded, x_axis, y_axis)),
     }
 
 

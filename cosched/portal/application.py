@@ -21,7 +21,17 @@ from cosched.portal.middleware.guard import RequestGuard
 from cosched.portal.middleware.headers import SecureHeaders
 from cosched.portal.middleware.identity import IdentityMiddleware
 from cosched.portal.middleware.metering import MeterMiddleware, RequestMetrics
-from cosched.portal.pages import account, cancel, models, schedule, static_files, submit, task
+from cosched.portal.pages import (
+    account,
+    accuracy,
+    cancel,
+    met_deadlines,
+    models,
+    schedule,
+    static_files,
+    submit,
+    task,
+)
 from cosched.portal.pages import domain as domain_page
 from cosched.portal.pages import tasks as tasks_page
 from cosched.portal.pages.error_pages import with_error_pages
@@ -111,6 +121,8 @@ _ROUTERS = (
     task.router,
     cancel.router,
     schedule.router,
+    met_deadlines.router,
+    accuracy.router,
     domain_page.router,
     account.router,
     models.router,

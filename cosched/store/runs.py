@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, desc, func, select
 
 from cosched.coscheduler.changes import RunRecord
 from cosched.store import tables
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
 
+    from cosched.store.rows import TableRow
     from cosched.store.store import Store
 
 __all__ = ["RunTable"]
@@ -75,6 +76,19 @@ class RunTable:
         """Return the newest runs of an application, the newest first; with an owner his alone."""
         query = select(tables.runs).where(*_selected(name, owner)).order_by(tables.runs.c.id.desc()).limit(most)
         return records_of(RunRecord, self._store.read(query))
+
+    def applications(self, owner: str | None) -> Sequence[TableRow]:
+        """Return the applications of which runs are kept, the one that ran last first; with an owner of his alone.
+
+        Returns:
+            Rows with the fields of `LearntApplication`.
+        """
+        runs = tables.runs.c
+        query = select(
+            runs.application.label("name"), func.count().label("runs"), func.max(runs.finished).label("finished")
+        ).group_by(runs.application)
+        query = query.order_by(desc("finished"), "name")
+        return self._store.read(query if owner is None else query.where(runs.owner == owner))
 
     def forget(self, name: str, owner: str | None) -> None:
         """Delete the runs of an application; with an owner his alone."""

@@ -286,6 +286,26 @@ class Store:
         rows = self.read(query.order_by(attempts.c.finished.desc()).limit(limit))
         return tuple((record_of(Attempt, row, "attempt_"), record_of(Task, row)) for row in rows)
 
+    def deadline_outcomes(self, since: float, limit: int, owner: str | None = None) -> Sequence[TableRow]:
+        """Return the tasks with deadlines that completed or failed after a time, the last to end first.
+
+        Args:
+            since: epoch seconds.
+            limit: how many at most, the last ones.
+            owner: user whose tasks alone count; None for all.
+
+        Returns:
+            Rows with the fields of `DeadlineOutcome`.
+        """
+        tasks = tables.tasks.c
+        names = ("name", "owner", "application", "state", "submitted", "finished", "deadline")
+        ended = [str(TaskState.COMPLETED), str(TaskState.FAILED)]
+        query = select(tasks.id.label("task"), *(tasks[name] for name in names)).where(
+            tasks.finished > since, tasks.deadline.is_not(None), tasks.state.in_(ended)
+        )
+        query = query.order_by(tasks.finished.desc()).limit(limit)
+        return self.read(query if owner is None else query.where(tasks.owner == owner))
+
     def usage(self, by: str, since: float, until: float, owner: str | None = None) -> Sequence[TableRow]:
         """Return the use of the hosts in a time, the largest first.
 

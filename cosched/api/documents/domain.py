@@ -8,8 +8,11 @@ __all__ = [
     "Accuracy",
     "AdvertisingView",
     "AdviceView",
+    "DeadlineOutcome",
     "FreeView",
     "HostView",
+    "LearntApplication",
+    "LearntRunView",
     "NetworkView",
     "OutlookView",
     "PeerView",
@@ -265,6 +268,45 @@ class LearntRunView:
     stated: float | None = None
     low: float | None = None
     high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearntApplication:
+    """An application of which runs are kept.
+
+    Attributes:
+        name: the application.
+        runs: how many there are.
+        finished: when the last of them ended.
+    """
+
+    name: str
+    runs: int
+    finished: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadlineOutcome:
+    """A task with a deadline that has completed, by its deadline or after it, or has failed."""
+
+    task: str
+    name: str
+    owner: str
+    application: str
+    state: str
+    submitted: float
+    finished: float
+    deadline: float
+
+    @property
+    def slack(self) -> float:
+        """Return the seconds that were left until its deadline; below 0 where it was late."""
+        return self.deadline - self.finished
+
+    @property
+    def met(self) -> bool:
+        """Return whether it completed by its deadline; a task that failed has met none."""
+        return self.state == "completed" and self.slack >= 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

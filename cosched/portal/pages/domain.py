@@ -1,8 +1,7 @@
-"""The domain's page shows hosts and their use, neighbours, prediction accuracy and activity."""
+"""The domain's page shows hosts and their use, neighbours and activity."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from fastapi import Query, Request, Response
 
-from cosched.api.documents import Accuracy, HostView, PlanView, RunView
+from cosched.api.documents import HostView, PlanView, RunView
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
 from cosched.portal.pages.rendering import render_page
@@ -98,8 +97,6 @@ def host_classes(hosts: Sequence[HostView], busy: Mapping[str, float]) -> list[H
 
 _HOUR = 3600.0
 _LINES = 50
-_OFF = 2.0  # the strip of an application's runs goes from half to twice the prediction
-_NEAR = 0.1
 
 
 router = page_router()
@@ -124,33 +121,6 @@ def domain(
         classes=host_classes(hosts, busy),
         peers=services.neighbours.peers(),
         network=services.neighbours.network(),
-        accuracy=[_accuracy_strip(entry) for entry in services.history.accuracy()],
         log=services.history.log(principal, _LINES, (page - 1) * _LINES),
         page=page,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _AccuracyStrip:
-    """Accuracy of one application's predictions on one hardware.
-
-    Attributes:
-        entry: accuracy on record.
-        dots: places of the runs, 0 (half of the predicted time or less) to 100 (twice that or more).
-        near: share of the runs within 10 % of their prediction.
-        middle: the median of measured / predicted.
-    """
-
-    entry: Accuracy
-    dots: tuple[float, ...]
-    near: float
-    middle: float
-
-
-def _accuracy_strip(entry: Accuracy) -> _AccuracyStrip:
-    ratios = sorted(entry.ratios)
-    dots = tuple(
-        round(50 + 50 * math.log(min(max(ratio, 1 / _OFF), _OFF)) / math.log(_OFF), 1) for ratio in entry.ratios
-    )
-    near = sum(abs(ratio - 1) <= _NEAR for ratio in ratios) / len(ratios)
-    return _AccuracyStrip(entry, dots, near, ratios[len(ratios) // 2])

@@ -3,7 +3,7 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -11,7 +11,7 @@ from markupsafe import Markup
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 
-from cosched.access.principals import Scope
+from cosched.access.principals import Principal, Scope
 from cosched.api.documents import CurvesView
 from cosched.app.services import DomainServices
 from cosched.drawing.axes import AxisKind
@@ -45,15 +45,16 @@ async def model(
 ) -> Response:
     services = portal.services
     if kind != "applications":
-        return await run_in_threadpool(_model_page, request, services, kind, name, hosts)
+        return await run_in_threadpool(_model_page, request, services, principal, kind, name, hosts)
     return await portal.computations.run(
-        request, principal, lambda check: _model_page(request, services, kind, name, hosts, check)
+        request, principal, lambda check: _model_page(request, services, principal, kind, name, hosts, check)
     )
 
 
 def _model_page(
     request: Request,
     services: DomainServices,
+    principal: Principal,
     kind: str,
     name: str,
     hosts: int,
@@ -67,6 +68,7 @@ def _model_page(
         except UserError as error:
             fault = str(error)
     users = [entry.name for entry in services.models.applications() if kind == "applications" and entry.model == name]
+    measured = {} if curves is None else services.history.measured(principal, users, _parameters(curves))
     return render_page(
         request,
         "model.html",
@@ -75,7 +77,7 @@ def _model_page(
         source=_coloured(kind, source),
         curves=curves,
         fault=fault,
-        picture=None if curves is None or not curves.profiles else _picture(name, curves),
+        picture=None if curves is None or not curves.profiles else _picture(name, curves, measured),
         hosts=hosts,
         users=users,
         lines=source.count("\n"),
@@ -97,12 +99,21 @@ def _coloured(kind: str, source: str) -> Markup:
     return Markup(highlight(source, lexer, formatter))  # noqa: S704  the formatter escapes
 
 
-def _picture(name: str, curves: CurvesView) -> Markup:
+def _parameters(curves: CurvesView) -> dict[str, float | None]:
+    """Return the values of all parameters that the curves are of; None where the model computes one."""
+    stated = {each.name: each.default if isinstance(each.default, float | int) else None for each in curves.parameters}
+    return {**stated, **curves.values}
+
+
+def _picture(name: str, curves: CurvesView, measured: Mapping[str, Sequence[tuple[int, float]]]) -> Markup:
+    """Draw the curve of each hardware, and what runs with the same parameters took."""
     lines = []
     for hardware, profile in curves.profiles.items():
         seconds = plottable(profile.seconds)
         low, high = (None if side is None else plottable(side) for side in (profile.low, profile.high))
         lines.append(Line(hardware, range(1, len(seconds) + 1), seconds, low, high))
+    for hardware, runs in measured.items():
+        lines.append(Line(f"measured: {hardware}", [run[0] for run in runs], [run[1] for run in runs], joined=False))
     spread = [value for line in lines for value in line.y if math.isfinite(value)]
     log = bool(spread) and max(spread) > 30 * min(spread)
     upwards, label = (AxisKind.LOGARITHMIC, "seconds") if log else (AxisKind.DURATION, "run time")

@@ -41,6 +41,8 @@ _NAVIGATION = (
     ("/submit", "Submit"),
     ("/tasks", "Tasks"),
     ("/schedule", "Schedule"),
+    ("/deadlines", "Deadlines"),
+    ("/accuracy", "Accuracy"),
     ("/domain", "Domain"),
     ("/models", "Models"),
 )

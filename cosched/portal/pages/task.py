@@ -216,7 +216,9 @@ def _history(task: TaskDetail, points: Sequence[PlanPoint], zone: tzinfo | None)
         return None
     lines = [Line("planned end", [point.time for point in points], [point.end for point in points])]
     if task.deadline is not None:
-        lines.append(Line("deadline", [points[0].time, points[-1].time], [task.deadline] * 2, dashed=True))
+        lines.append(
+            Line("deadline", [points[0].time, points[-1].time], [task.deadline] * 2, dashed=True, marked=False)
+        )
     clock = AxisKind.CLOCK
     title, labels = "Planned end as the plan changed", ("planned at", "planned end")
     return Markup(line_plot(lines, title, *labels, across=clock, upwards=clock, zone=zone, styled=False))  # noqa: S704  it escapes

@@ -9,7 +9,16 @@ from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from cosched.access.principals import Scope
-from cosched.api.documents import Accuracy, LearntRunView, PlanPoint, RecordView, RunView, SearchPoint, UsageView
+from cosched.api.documents import (
+    Accuracy,
+    DeadlineOutcome,
+    LearntRunView,
+    PlanPoint,
+    RecordView,
+    RunView,
+    SearchPoint,
+    UsageView,
+)
 from cosched.portal.dependencies import Manager, Portal, Reader, Services, Submitter, needs, sender
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
@@ -22,6 +31,7 @@ _PLANS, _SEARCH = (
     DocumentResponder[list[SearchPoint]](list[SearchPoint]),
 )
 _ACCURACY = DocumentResponder[list[Accuracy]](list[Accuracy])
+_OUTCOMES = DocumentResponder[list[DeadlineOutcome]](list[DeadlineOutcome])
 _LEARNT = DocumentResponder[list[LearntRunView]](list[LearntRunView])
 _USAGE = DocumentResponder[list[UsageView]](list[UsageView])
 _JSON_LINES = "application/jsonl"
@@ -71,6 +81,20 @@ def usage(
 ) -> Response:
     """Say who has had the hosts, the largest use first; only operators see others."""
     return _USAGE.tagged(request, services.history.usage(principal, by, since))
+
+
+@router.get("/deadlines", tags=["domain"], response_model=list[DeadlineOutcome], responses=NOT_MODIFIED)
+def deadline_outcomes(
+    request: Request,
+    services: Services,
+    principal: Reader,
+    since: Annotated[float, Query(ge=0, le=1e11, description="Only what ended after this time.")] = 0.0,
+) -> Response:
+    """List the tasks with deadlines that completed or failed, the last to end first, 4,000 at most.
+
+    Only operators see others'.
+    """
+    return _OUTCOMES.tagged(request, services.history.deadline_outcomes(principal, since))
 
 
 @router.get("/applications/{name}/runs", tags=["domain"], response_model=list[LearntRunView], responses=NOT_MODIFIED)

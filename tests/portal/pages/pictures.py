@@ -67,7 +67,9 @@ def take(browser: Browser, site: Site, folder: Path, task: str) -> list[Path]:
     )
     shoot("task", f"/tasks/{task}", "h1 .pill")
     shoot("tasks", "/tasks", "tbody tr")
-    shoot("domain", "/domain", ".strip")
+    shoot("domain", "/domain", ".hosts")
+    shoot("accuracy", "/accuracy?by=hosts", ".plot")
+    shoot("deadlines", "/deadlines", ".plot")
     shoot("model", "/models/applications/jacobi", "svg.plot")
     return taken
 

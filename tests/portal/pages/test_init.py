@@ -37,6 +37,8 @@ PAGES = (
     "/submit?own=command",
     "/submit?own=file",
     "/schedule",
+    "/deadlines",
+    "/accuracy",
     "/domain",
     "/models",
     "/models/applications/jacobi_measured",
@@ -49,6 +51,8 @@ MORE = (
     "/tasks/2",
     "/tasks/3",
     "/schedule?span=1h",
+    "/schedule?colour=slack&show=mine",
+    "/accuracy?application=jacobi&by=hosts",
     "/models/applications/sweep3d",
     "/models/hardware/sgi_origin2000",
     "/models/templates/wavefront",
@@ -297,11 +301,11 @@ def test_tasks_stand_out_and_are_coloured_by_choice(visitor: Visitor) -> None:
     assert "show=application%3Afft" in page.url
     with renewal(page, "chart", 1):
         page.select_option("#colour", "slack")
-    assert page.locator("path.slack-time").count() == 1
+    assert page.locator("path.slack-time:not(.past)").count() == 1
     assert page.locator(".legend >> text=no deadline").count() == 1
     assert visitor.faults() == []
-    page.click(".legend a.key, .tabs a:text-is('1h')")
-    page.wait_for_url("**colour=slack&show=application%3Afft**")
+    page.click(".tabs a:text-is('1h')")
+    page.wait_for_url("**/schedule?show=application%3Afft&colour=slack&span=1h")
 
 
 def test_what_is_selected_opened_and_focused_stays_so_as_a_part_is_renewed(visitor: Visitor, busy: Site) -> None:
