@@ -5,8 +5,8 @@ Made-up programs whose times grow with the square of a size and shrink with the 
 runs (Tsafrir, Etsion and Feitelson 2007) and the nearest run in logarithms of size and hosts.
 
 Then the same programs with a model that is right, too short, of a wrong shape, always the same (a user's figure), or
-right until something happens at run 21. Beside what runs make of it: one factor for all runs, the newest weighing a
-fifth.
+right until something happens at run 21, and what a model alone says beyond what has run. Beside what runs make of it:
+one factor for all runs, the newest weighing a fifth.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ _GROUPS = (3, 6, 12, 24, 40, 60)  # runs seen, from each to the next
 _COUNTS = range(1, 17)
 _AFTER = (1, 2, 3, 4, 6, 10, 20)  # runs after which something is printed
 _CHANGED = 20
+_LARGER = 9.0
+_EXPONENTS = (0.1, 0.3)
 _TIMED = 21
 _KEPT, _PROGRAMS = 10_000, 50
 _CASES: dict[str, tuple[Callable[[Run], float], Callable[[int], float], int]] = {
@@ -87,6 +89,7 @@ def main() -> None:
         texts = (f"{name} {median(values):6.1%} {fmean(values):7.1%}" for name, values in _of(errors, group))
         print(f"from {group:2} runs on   {'   '.join(texts)}   range {fmean(held[group]):.0%}")
     _print_cases(range(options.seed, options.seed + options.programs))
+    _print_beyond(range(options.seed, options.seed + options.programs))
     _print_times(random.Random(options.seed))
     _print_kept(random.Random(options.seed))
 
@@ -120,6 +123,27 @@ def _print_cases(seeds: range) -> None:
         print(
             "    range     " + "".join(f"{fmean(held[after]):8.0%}" if held[after] else "       -" for after in _AFTER)
         )
+
+
+def _print_beyond(seeds: range) -> None:
+    """Print how wide the range is where a model alone tells how a larger size takes longer."""
+    print("runs of one size under a model, then one nine times as large: the range, and how often it holds where the")
+    print(f"model's exponent of the size is off by (standard deviation) {', '.join(map(str, _EXPONENTS))}")
+    for seen in _GROUPS[:3]:
+        texts = []
+        for deviation in _EXPONENTS:
+            held, wide = [], []
+            for seed in seeds:
+                draw = random.Random(seed)
+                factor = _LARGER ** draw.gauss(0, deviation)
+                before = [Run((100.0,), 1, "", 10 * _disturbed(draw), stated=10.0) for _ in range(seen)]
+                stated = 10 * _LARGER**2
+                found = Pool(before).quantiles((100 * _LARGER,), [stated], [1], "")
+                least, expected, most = (float(value[0]) for value in found)
+                held.append(least <= stated * factor * _disturbed(draw) <= most)
+                wide.append(most / expected)
+            texts.append(f"{fmean(held):.0%}")
+        print(f"  after {seen:2} runs up to {median(wide):.1f} times the expected; holds {', '.join(texts)}")
 
 
 def _disturbed(draw: random.Random) -> float:

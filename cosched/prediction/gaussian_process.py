@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Covariance", "Fit", "Kernel", "Places", "bent", "fitted", "likely", "most_likely"]
 
 _CURVED = (0.1, 0.4, 1.5)
+_LEAST_CURVE = 0.1
 _LENGTHS = (0.7, 1.5, 3.0)
 _DRIFTS = (0.1, 0.4, 1.6)
 _RECENT = 4.0  # runs after which a drift is forgotten by two thirds
@@ -92,12 +93,14 @@ class Covariance:
         slopes: deviations of the exponents of the numbers.
         kinds: variances of what runs of one kind share.
         bends: how quickly what is no power of them changes with each of the numbers; 0: not at all.
+        rare_curve: a weak prior: a curve is rarer by this power of its size in `_LEAST_CURVE`, and one.
     """
 
     level: float
     slopes: NDArray[np.float64]
     kinds: NDArray[np.float64]
     bends: NDArray[np.float64]
+    rare_curve: float = 0.0
 
     def between(self, places: Places, others: Places, kernel: Kernel) -> NDArray[np.float64]:
         """Return the covariance of logarithms of run times, without their noise."""
@@ -166,7 +169,7 @@ def fitted(covariance: Covariance, places: Places, logs: NDArray[np.float64]) ->
     for drift, (curved, length) in product((0.0, *_DRIFTS), ((0.0, 1.0), *product(_CURVED, _LENGTHS))):
         smooth = base + curved**2 * np.exp(-apart / (2 * length**2)) + drift**2 * recent
         for noise, likelihood in zip(_NOISE, _likelihoods(smooth, logs).tolist(), strict=True):
-            rare = _RARE_DRIFT if drift else 0.0
+            rare = (_RARE_DRIFT if drift else 0.0) + covariance.rare_curve * math.log1p(curved / _LEAST_CURVE)
             found.append((likelihood - rare, Kernel(curved, length, drift, noise), smooth))
     most = max(likelihood for likelihood, _, _ in found)
     parts = ((math.exp(likelihood - most), kernel, smooth) for likelihood, kernel, smooth in found)

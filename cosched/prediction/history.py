@@ -34,7 +34,6 @@ _SEVERAL = 3  # numbers, that of hosts among them; of two, both bend often, and 
 _FEWEST_JUDGED = 5  # runs among which a stray one is looked for
 _SHORT = 0.1  # seconds; what is foretold as shorter has its start-up counted as if it were so long
 _TINY = 1e-3  # of the least number seen: as far below is taken what is not above 0, unlike all others
-_BEYOND = 1.3  # wider range outside of what was seen
 _SHORTEST, _LONGEST = 1e-6, 10 * 365 * 86400.0  # seconds; nobody plans with less or more
 _FARTHEST = 100.0  # logarithms of run times end here
 
@@ -70,6 +69,8 @@ class _Prior:
         hosts: mean of the exponent of the number of hosts.
         hosts_slope: deviation of that.
         startup: seconds that every run takes longer, whatever its size.
+        rare_curve: see `Covariance`.
+        beyond: how much wider the range is outside of what was seen.
     """
 
     level: float
@@ -77,10 +78,12 @@ class _Prior:
     hosts: float
     hosts_slope: float
     startup: float = 0.0
+    rare_curve: float = 0.0
+    beyond: float = 1.3
 
 
 _NOTHING_STATED = _Prior(2.0, 1.0, -0.7, 0.5)
-_STATED = _Prior(0.5, 0.3, 0.0, 0.5, 0.5)
+_STATED = _Prior(0.5, 0.2, 0.0, 0.5, 0.5, rare_curve=1.0, beyond=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,9 @@ class History:
         self._centre[-1] = 0.0  # a start-up is nothing to the longest runs, not to the mean of those seen
         self._low, self._high = points.min(axis=0), points.max(axis=0)
         slopes = [*[self._prior.slope] * (points.shape[1] - 2), self._prior.hosts_slope, self._prior.startup]
-        self._covariance = Covariance(self._prior.level, np.array(slopes), _KINDS, np.ones(len(slopes) - 1))
+        self._covariance = Covariance(
+            self._prior.level, np.array(slopes), _KINDS, np.ones(len(slopes) - 1), self._prior.rare_curve
+        )
         points -= self._centre
         kinds = np.array([(*self._kind(run.hardware, run.program), 0) for run in self.runs])
         self._places = Places(points, kinds, np.arange(len(points), dtype=float))
@@ -230,7 +235,7 @@ class History:
             variances.append(np.maximum(own - (half**2).sum(axis=0), 0.0) + fit.kernel.noise**2)
         mean = np.average(means, axis=0, weights=parts)
         variance = np.average(np.array(variances) + (np.array(means) - mean) ** 2, axis=0, weights=parts)
-        deviation = np.sqrt(variance) * np.where(beyond, _BEYOND, 1.0)
+        deviation = np.sqrt(variance) * np.where(beyond, self._prior.beyond, 1.0)
         mean += self._level + self._prior.hosts * points[:, -2]
         if stated is not None:
             mean += np.log(stated)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, desc, func, select
+from sqlalchemy import delete, desc, func, or_, select
 
 from cosched.coscheduler.changes import RunRecord
 from cosched.store import tables
@@ -54,7 +54,9 @@ class RunTable:
         return records_of(RunRecord, self._store.read(query))[::-1]
 
     def held(self, newest: int, most: int) -> Sequence[tuple[int, bool]]:
-        """Return whether the runs of a domain were within their ranges, the newest last.
+        """Return whether the runs of a domain were within the ranges that runs had taught, the newest last.
+
+        What a model or a user stated and no run had corrected yet tells nothing of these.
 
         Args:
             newest: number of the run after which to begin.
@@ -67,6 +69,7 @@ class RunTable:
         query = (
             select(runs.id, runs.seconds, runs.low, runs.high)
             .where(runs.id > newest, runs.high.is_not(None))
+            .where(or_(runs.stated.is_(None), runs.stated != runs.predicted))
             .order_by(runs.id.desc())
             .limit(most)
         )

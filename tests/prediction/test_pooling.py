@@ -90,12 +90,17 @@ def test_quantiles_of_a_pool_ascend_within_those_of_its_sources(sources: list[tu
         assert min(each) - 0.01 <= value <= max(each) + 0.01
 
 
+def _times(model: str, size: float, hosts: int) -> tuple[float, float]:
+    """Return how long a run takes, and what a model says of it."""
+    exact = 2e-6 * size**2 / hosts + 0.3 + 2e-5 * size * hosts
+    return exact, {"right": exact, "wrong shape": exact / math.sqrt(hosts), "always the same": 10.0}[model]
+
+
 def _stated_runs(model: str, seed: int, count: int) -> list[Run]:
     draw, runs = random.Random(seed), []
     for _ in range(count):
         size, hosts = float(int(10 ** draw.uniform(2.5, 4))), draw.randint(1, 8)
-        exact = 2e-6 * size**2 / hosts + 0.3 + 2e-5 * size * hosts
-        stated = {"right": exact, "wrong shape": exact / math.sqrt(hosts), "always the same": 10.0}[model]
+        exact, stated = _times(model, size, hosts)
         runs.append(Run((size,), hosts, "", exact * math.exp(draw.gauss(0, NOISE)), stated=stated))
     return runs
 
@@ -106,6 +111,17 @@ def test_a_right_model_is_believed_and_one_of_a_wrong_shape_is_not() -> None:
     assert all(Pool(_stated_runs("always the same", seed, 10)).weights[0] < 0.3 for seed in range(5))
 
 
+@pytest.mark.parametrize(("runs", "most"), [(3, 6.0), (12, 4.0)])
+def test_a_model_that_was_right_of_short_runs_is_believed_of_a_long_one(runs: int, most: float) -> None:
+    """The range was 0.3 s to 4 h about 73 s, whatever the model had said, as no other size had run yet."""
+    for seed in range(5):
+        draw = random.Random(seed)
+        short = [Run((100.0,), 1, "", 10 * math.exp(draw.gauss(0, NOISE)), stated=10.0) for _ in range(runs)]
+        low, median, high = (float(value[0]) for value in Pool(short).quantiles((900.0,), [810.0], [1], ""))
+        assert 1 / most < low / 810 < median / 810 < high / 810 < most
+        assert high / low > 2  # and yet it may be wrong
+
+
 def test_a_run_that_is_added_counts_as_one_that_was_learnt() -> None:
     runs = _stated_runs("wrong shape", 3, 40)
     anew, added = Pool(runs), Pool(runs[:36])
@@ -114,7 +130,8 @@ def test_a_run_that_is_added_counts_as_one_that_was_learnt() -> None:
         added.add(run)
         assert len(before.alone.runs) == len(added.alone.runs) - 1
     for size in (400.0, 9000.0):
-        expected, found = (pool.quantiles((size,), [1.0, 0.5], [1, 2], "") for pool in (anew, added))
+        stated = [_times("wrong shape", size, hosts)[1] for hosts in (1, 2)]
+        expected, found = (pool.quantiles((size,), stated, [1, 2], "") for pool in (anew, added))
         for wanted, value in zip(expected, found, strict=True):
             assert value.tolist() == pytest.approx(wanted.tolist(), rel=0.08)
     assert added.weights == pytest.approx(anew.weights, abs=0.05)
