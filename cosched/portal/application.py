@@ -24,6 +24,7 @@ from cosched.portal.middleware.metering import MeterMiddleware, RequestMetrics
 from cosched.portal.pages import (
     account,
     accuracy,
+    administration,
     cancel,
     met_deadlines,
     models,
@@ -125,6 +126,7 @@ _ROUTERS = (
     accuracy.router,
     domain_page.router,
     account.router,
+    administration.router,
     models.router,
 )
 

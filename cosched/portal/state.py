@@ -13,6 +13,7 @@ from anyio import CapacityLimiter
 from prometheus_client import CollectorRegistry
 
 from cosched.app.credential_service import CredentialService
+from cosched.portal.refusals import FormRefusals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +76,7 @@ class PortalState:
         computations: threads for predictions that are not submitted.
         registry: registry of the metrics.
         new_tokens: those that their makers have not seen yet.
+        refusals: refused forms that their pages show.
         readers: threads for reads of tasks, so that slow pages do not delay them.
         watchers: threads for the status, which is asked for while all others wait for core or database.
         submitters: threads for submissions.
@@ -86,6 +88,7 @@ class PortalState:
     computations: Computations
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     new_tokens: ShownOnce = field(default_factory=ShownOnce)
+    refusals: FormRefusals = field(default_factory=FormRefusals)
     readers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _READERS))
     watchers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _WATCHERS))
     submitters: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _SUBMITTERS))

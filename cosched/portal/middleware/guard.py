@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from fastapi.responses import RedirectResponse
 
 from cosched.portal.middleware.headers import content_type, is_form
+from cosched.portal.refusals import TOO_LARGE
 from cosched.portal.responses import problem_response
 
 if TYPE_CHECKING:
@@ -50,7 +54,8 @@ class RequestGuard:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         refusal = self._refusal(scope, headers)
         if refusal is not None:
-            await problem_response(*refusal)(scope, receive, send)
+            answer = self._form_page(headers) if refusal[0] is HTTPStatus.REQUEST_ENTITY_TOO_LARGE else None
+            await (answer or problem_response(*refusal))(scope, receive, send)
             return
         started = False
 
@@ -63,7 +68,7 @@ class RequestGuard:
             await self._app(scope, self._bounded(receive), watched_send)
         except _TooLargeError:
             if not started:
-                await problem_response(*self._too_large())(scope, receive, send)
+                await (self._form_page(headers) or problem_response(*self._too_large()))(scope, receive, send)
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
         host = headers.get("host", "")
@@ -83,6 +88,15 @@ class RequestGuard:
         if length.isdecimal() and int(length) > self._largest:
             return self._too_large()
         return None
+
+    @staticmethod
+    def _form_page(headers: dict[str, str]) -> RedirectResponse | None:
+        """Lead a person whose form was too large back to its page; None for programs."""
+        page = urlsplit(headers.get("referer", ""))
+        if "text/html" not in headers.get("accept", "") or page.netloc != headers.get("host") or not is_form(headers):
+            return None
+        kept = [pair for pair in parse_qsl(page.query) if pair[0] != "refused"]
+        return RedirectResponse(f"{page.path}?{urlencode([*kept, ('refused', TOO_LARGE)])}", HTTPStatus.SEE_OTHER)
 
     def _too_large(self) -> tuple[HTTPStatus, str]:
         return (

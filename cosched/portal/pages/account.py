@@ -14,6 +14,7 @@ from cosched.app.credential_service import LONGEST_NOTE, CredentialService
 from cosched.errors import UserError
 from cosched.portal.dependencies import Manager, Portal, sender
 from cosched.portal.pages import page_router
+from cosched.portal.pages.error_pages import refused_at
 from cosched.portal.pages.rendering import render_page
 
 __all__ = ["router"]
@@ -53,7 +54,8 @@ def create(
             principal, sender(request), user="", role="", scopes=scopes or (), lifetime=days * _DAY, note=note
         )
     except UserError as error:
-        return _account_page(request, portal.credentials, principal, fault=str(error))
+        there = refused_at(request, "/account", str(error))
+        return there or _account_page(request, portal.credentials, principal, fault=str(error))
     return RedirectResponse(f"/account?new={portal.new_tokens.put(principal.name, secret)}", HTTPStatus.SEE_OTHER)
 
 

@@ -14,6 +14,7 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
 from cosched import resources
+from cosched.access.principals import Role, Scope
 from cosched.api.problems import NotFoundError
 from cosched.api.times import format_clock, format_moment, zone_named
 from cosched.durations import format_duration, format_shift
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
 
     from cosched.access.principals import Principal
     from cosched.api.documents import Status
+    from cosched.portal.refusals import FormRefusal
 
-__all__ = ["render_page", "zone_of"]
+__all__ = ["refusal_of", "render_page", "zone_of"]
 
 _FOLDER = "portal"
+_ONCE = ("part", "refused")  # of an address, that its links do not take over
 _SMALL = 4096  # bytes that are not worth compressing
 _NAVIGATION = (
     ("/submit", "Submit"),
@@ -46,6 +49,7 @@ _NAVIGATION = (
     ("/domain", "Domain"),
     ("/models", "Models"),
 )
+_FOR_ADMINISTRATORS = (("/administration", "Administration"),)
 
 
 def render_page(request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:
@@ -78,9 +82,10 @@ def _common(request: Request) -> dict[str, Any]:
     principal = getattr(request.state, "principal", None)
     return {
         "principal": principal,
+        "refusal": None if principal is None else refusal_of(request, principal),
         "csrf": getattr(request.state, "csrf", ""),
         "nonce": getattr(request.state, "nonce", ""),
-        "navigation": _NAVIGATION,
+        "navigation": _NAVIGATION + (_FOR_ADMINISTRATORS if _administers(principal) else ()),
         "path": request.url.path,
         "query": partial(_query, request.query_params),
         "status": None if principal is None else _status(request, principal),
@@ -89,6 +94,16 @@ def _common(request: Request) -> dict[str, Any]:
         "when": partial(_when, now=now, zone=zone),
         "version": __version__,
     }
+
+
+def _administers(principal: Principal | None) -> bool:
+    return principal is not None and principal.role is Role.ADMINISTRATOR and Scope.MANAGE in principal.scopes
+
+
+def refusal_of(request: Request, principal: Principal) -> FormRefusal | None:
+    """Return the refused form of which the page is to tell, as its address says."""
+    key = request.query_params.get("refused", "")
+    return portal_of(request).refusals.get(principal.name, key) if key else None
 
 
 def _status(request: Request, principal: Principal) -> Status | None:
@@ -141,5 +156,5 @@ def _when(moment: float | None, now: float, zone: Any) -> str:
 def _query(current: Mapping[str, str], **changes: Any) -> str:
     """Return the query of this page with changes; None removes a key."""
     merged = {**current, **changes}
-    kept = {key: value for key, value in merged.items() if value not in (None, "") and key != "part"}
+    kept = {key: value for key, value in merged.items() if value not in (None, "") and key not in _ONCE}
     return "?" + urlencode(kept) if kept else "?"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from http import HTTPStatus
+from urllib.parse import urlencode
 
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -21,6 +22,7 @@ from cosched.connector.userfiles import decode_user_file
 from cosched.errors import CoschedError, UserError
 from cosched.portal.dependencies import Portal, Services, Submitter, check_scope
 from cosched.portal.pages import page_router
+from cosched.portal.pages.error_pages import refused_at
 from cosched.portal.pages.forms import (
     fields_like_task,
     local_minute,
@@ -29,7 +31,7 @@ from cosched.portal.pages.forms import (
     resubmit_request,
 )
 from cosched.portal.pages.preview import SubmissionPreview, preview_submission
-from cosched.portal.pages.rendering import render_page, zone_of
+from cosched.portal.pages.rendering import refusal_of, render_page, zone_of
 from cosched.portal.request_bodies import requests_digest
 
 __all__ = ["router"]
@@ -50,6 +52,8 @@ def choose(
         earlier = services.tasks.task(principal, like)
         catalogued = _known(services, earlier.application)
         fields = fields_like_task(earlier, time.time(), zone_of(request), catalogued=catalogued)
+    if (refusal := refusal_of(request, principal)) is not None:
+        fields |= refusal.fields
     return _form(request, services, fields)
 
 
@@ -59,13 +63,16 @@ async def submit(request: Request, services: Services, principal: Submitter) -> 
 
 
 def _submit(request: Request, services: DomainServices, principal: Principal, fields: Mapping[str, str]) -> Response:
-    """Submit, and lead to the task; show the form again where it is refused."""
+    """Submit, and lead to the task, or to the form again where it is refused."""
     try:
         wanted = _requests(services, principal, fields, zone_of(request))
         submitted = services.submissions.submit(principal, wanted, fields.get("key", ""), requests_digest(wanted))
     except CoschedError as error:
         status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
-        return _form(request, services, fields, fault=str(error), status=status)
+        typed = {name: value for name, value in fields.items() if name != "csrf_token"}
+        chosen = {name: fields[name] for name in ("application", "own") if fields.get(name)}
+        there = refused_at(request, f"/submit?{urlencode(chosen)}", str(error), typed)
+        return there or _form(request, services, fields, fault=str(error), status=status)
     next_url = f"/tasks/{submitted[0].id}" if len(submitted) == 1 else "/tasks"
     return RedirectResponse(next_url, HTTPStatus.SEE_OTHER)
 

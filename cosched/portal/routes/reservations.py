@@ -16,7 +16,7 @@ from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
 from cosched.portal.state import PortalState
 
-__all__ = ["router"]
+__all__ = ["release_hosts", "reserve_hosts", "router"]
 
 _RESERVATION = RequestBody(
     ReservationRequest,
@@ -41,10 +41,13 @@ def reservations(request: Request, services: Services, principal: Reader) -> Res
 async def reserve(request: Request, portal: Portal, principal: Manager) -> ReservationView:
     """Keep hosts for others for a while; for administrators."""
     wanted = _RESERVATION.read(await request.body())
-    return await run_in_threadpool(_reserve, portal, principal, wanted, sender(request))
+    return await run_in_threadpool(reserve_hosts, portal, principal, wanted, sender(request))
 
 
-def _reserve(portal: PortalState, principal: Principal, wanted: ReservationRequest, address: str) -> ReservationView:
+def reserve_hosts(
+    portal: PortalState, principal: Principal, wanted: ReservationRequest, address: str
+) -> ReservationView:
+    """Make a reservation and write it into the audit log."""
     made = portal.services.reservations.reserve(principal, wanted)
     portal.access.log(principal, address, "hosts reserved", _detail(made))
     return made
@@ -55,9 +58,14 @@ def release(
     request: Request, portal: Portal, principal: Manager, reservation_id: Annotated[str, Path(max_length=64)]
 ) -> Response:
     """Give a reservation up; for administrators."""
-    released = portal.services.reservations.release(principal, reservation_id)
-    portal.access.log(principal, sender(request), "reservation released", _detail(released))
+    release_hosts(portal, principal, reservation_id, sender(request))
     return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+def release_hosts(portal: PortalState, principal: Principal, reservation_id: str, address: str) -> None:
+    """Give a reservation up and write it into the audit log."""
+    released = portal.services.reservations.release(principal, reservation_id)
+    portal.access.log(principal, address, "reservation released", _detail(released))
 
 
 def _detail(reservation: ReservationView) -> str:

@@ -172,8 +172,11 @@
     };
     for (const chooser of form.querySelectorAll("[data-into]")) {
       chooser.addEventListener("change", async () => {
-        const file = chooser.files[0];
-        if (!file || file.size > 4194304) return; // too large: refused with a sentence when it is sent
+        const file = chooser.files[0], most = Number(chooser.dataset.most);
+        const large = file && file.size > most;
+        chooser.setCustomValidity(large ? `This file has ${(file.size / 1048576).toFixed(1)} MiB: at most ${most / 1048576} can be sent.` : "");
+        if (large) chooser.reportValidity();
+        if (!file || large) return;
         form.elements[chooser.dataset.into].value = await file.text();
         const name = form.elements[`${chooser.dataset.into}_name`];
         if (name) name.value = file.name;
@@ -227,6 +230,26 @@
     note.setAttribute("role", "status");
     note.textContent = "What you had typed before you logged in again is back; files are to be chosen anew.";
     form.prepend(note);
+  }
+
+  // A form that is refused comes back with what was typed, on the page that says why.
+  document.addEventListener("submit", (event) => {
+    const sent = event.target;
+    if (sent.method !== "post" || event.defaultPrevented) return;
+    const typed = [...sent.elements].filter((each) => each.name && !["hidden", "file", "password"].includes(each.type));
+    const fields = typed.map((each) => [each.name, each.type === "checkbox" ? each.checked : each.value]);
+    sessionStorage.setItem("sent", JSON.stringify({ action: sent.getAttribute("action"), fields }));
+  });
+  const refused = JSON.parse((new URLSearchParams(location.search).has("refused") && sessionStorage.getItem("sent")) || "null");
+  sessionStorage.removeItem("sent");
+  const sentBefore = refused && [...document.forms].find((each) => each.method === "post" && each.getAttribute("action") === refused.action);
+  if (sentBefore && sentBefore !== form) {
+    for (const [name, value] of refused.fields) {
+      const field = sentBefore.elements[name];
+      if (field && field.type === "checkbox") field.checked = value;
+      else if (field && "value" in field) field.value = value;
+    }
+    if (sentBefore.closest("details")) sentBefore.closest("details").open = true;
   }
 
   function inSeconds(ahead) {

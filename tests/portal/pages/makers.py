@@ -133,6 +133,13 @@ class Person:
         """Send a form of one of our pages."""
         return self.client.post(path, data={**fields, "csrf_token": self.csrf()})
 
+    def refused(self, path: str, **fields: Any) -> str:
+        """Send a form that is refused, and return the page to which that leads."""
+        answer = self.send(path, **fields)
+        assert answer.status_code == 303, answer.text
+        assert "refused=" in answer.headers["Location"]
+        return self.see(answer.headers["Location"])
+
     def csrf(self) -> str:
         """Return the token of the page's forms."""
         found = re.search(r'name="csrf_token" value="([^"]+)"', self.see("/submit?own=command"))

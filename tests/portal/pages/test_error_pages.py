@@ -31,3 +31,33 @@ def test_whoever_is_not_known_logs_in_and_comes_back(tmp_path: Path) -> None:
             answer = stranger.post("/submit", data={"x": ""}, headers=sent)
             assert answer.status_code == status
             assert answer.headers.get("Location") in (None, "/login?next=%2Fsubmit%3Fown%3Dfile")
+
+
+def test_a_refused_form_leads_to_its_page_which_says_why(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann, bob = here.person("ann"), here.person("bob")
+        ann.submit()
+        page = "http://127.0.0.1/tasks/1?x=1&refused=old"
+        sent = {"hosts": "zillions", "csrf_token": ann.csrf()}
+        answer = ann.client.post("/tasks/1/edit", data=sent, headers={"Referer": page})
+        assert answer.status_code == 303
+        assert answer.headers["Location"].startswith("/tasks/1?x=1&refused=")
+        for _ in range(2):  # a reload sends nothing, and says it again
+            assert '<p class="banner bad" role="alert">' in ann.see(answer.headers["Location"])
+            assert "zillions" in ann.see(answer.headers["Location"])
+        assert "refused=" not in ann.see(answer.headers["Location"]).partition("<main")[2]
+        bob.submit()
+        assert "zillions" not in bob.see(answer.headers["Location"].replace("/tasks/1", "/tasks/2"))
+        elsewhere = {"Referer": "http://elsewhere.example/tasks/1"}
+        assert ann.client.post("/tasks/1/edit", data=sent, headers=elsewhere).status_code == 422
+
+
+def test_a_form_that_is_too_large_leads_to_its_page(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        sent = {"csrf_token": ann.csrf(), "own": "file", "file": "x" * (17 << 20)}
+        answer = ann.client.post("/submit", data=sent, headers={"Referer": "http://127.0.0.1/submit?own=file"})
+        assert answer.headers.get("Location") == "/submit?own=file&refused=too-large"
+        assert "what was sent is too large" in ann.see("/submit?own=file&refused=too-large")
+        programs = {"Referer": "http://127.0.0.1/submit?own=file", "Accept": "application/json"}
+        assert ann.client.post("/submit", data=sent, headers=programs).status_code == 413

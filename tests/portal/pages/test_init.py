@@ -16,7 +16,7 @@ from tests.testbed.browser import chromium
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser, Dialog, Page, Route
 
@@ -43,6 +43,7 @@ PAGES = (
     "/models",
     "/models/applications/jacobi_measured",
     "/account",
+    "/administration",
     "/nowhere",
 )
 MORE = (
@@ -232,42 +233,38 @@ def test_a_stroke_over_the_chart_looks_closer_and_a_key_shows_all_again(visitor:
     page = visitor.go("/schedule?span=1h")
     box = page.locator(".gantt .ground").bounding_box()
     assert box is not None
-    with renewal(page, "chart", 1):
-        page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 10)
-        page.mouse.down()
-        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30)
-        assert float(page.locator(".gantt .stroke").get_attribute("width") or 0) > 100
-        page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 30)
-        page.mouse.up()
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 10)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30)
+    assert float(page.locator(".gantt .stroke").get_attribute("width") or 0) > 100
+    page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 30)
+    page.mouse.up()
+    wait_until(page, lambda: 890 < seen_seconds(page) < 910)
     assert "/schedule?from=" in page.url  # and no task was opened
-    assert 890 < seen_seconds(page) < 910
-    assert page.locator("text=These hours stand still").count() == 1
+    page.wait_for_selector("text=These hours stand still")
     assert visitor.faults() == []
     page.focus("[data-gantt]")
-    with renewal(page, "chart", 1):
-        page.keyboard.press("0")
+    page.keyboard.press("0")
+    page.wait_for_selector("text=These hours stand still", state="detached")
     assert page.url.endswith("/schedule")
-    assert seen_seconds(page) > 600
+    wait_until(page, lambda: seen_seconds(page) > 1000)
 
 
 def test_wheel_and_keys_move_and_widen_the_time_that_is_seen(visitor: Visitor) -> None:
     page = visitor.go("/schedule?span=1h")
     page.locator(".gantt .ground").hover(force=True)
-    with renewal(page, "chart", 1):
-        page.keyboard.down("Control")
-        page.mouse.wheel(0, -100)
-        page.keyboard.up("Control")
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    wait_until(page, lambda: 2000 < seen_seconds(page) < 3000)
     closer = seen_seconds(page)
-    assert 2000 < closer < 3000
     page.focus("[data-gantt]")
-    with renewal(page, "chart", 1):
-        page.keyboard.press("-")
-    assert abs(seen_seconds(page) - 2 * closer) < 2
-    left = float(page.locator("[data-gantt]").get_attribute("data-from") or 0)
-    with renewal(page, "chart", 1):
-        page.keyboard.press("Shift+ArrowRight")
-    moved = float(page.locator("[data-gantt]").get_attribute("data-from") or 0) - left
-    assert abs(moved - closer / 2) < 2
+    page.keyboard.press("-")
+    wait_until(page, lambda: abs(seen_seconds(page) - 2 * closer) < 2)
+    left = "each => Number(each.dataset.from)"
+    before = page.locator("[data-gantt]").evaluate(left)
+    page.keyboard.press("Shift+ArrowRight")
+    wait_until(page, lambda: abs(page.locator("[data-gantt]").evaluate(left) - before - closer / 2) < 2)
 
 
 def test_two_fingers_look_closer(browser: Browser, busy: Site) -> None:
@@ -282,26 +279,24 @@ def test_two_fingers_look_closer(browser: Browser, busy: Site) -> None:
             points = [{"x": x, "y": y, "id": number} for number, x in enumerate(places)]
             session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
-        with renewal(page, "chart", 1):
-            touch("touchStart", middle - 30, middle + 30)
-            for step in range(1, 7):
-                touch("touchMove", middle - 30 - 10 * step, middle + 30 + 10 * step)
-            touch("touchEnd")
-        assert seen_seconds(page) < 2000
+        touch("touchStart", middle - 30, middle + 30)
+        for step in range(1, 7):
+            touch("touchMove", middle - 30 - 10 * step, middle + 30 + 10 * step)
+        touch("touchEnd")
+        wait_until(page, lambda: seen_seconds(page) < 2000)
         assert visitor.complaints == []
 
 
 def test_tasks_stand_out_and_are_coloured_by_choice(visitor: Visitor) -> None:
     page = visitor.go("/schedule")
-    bars = page.locator("path[data-task]").count()
+    bars = page.locator("path[data-task]")
     assert page.locator("path.dim").count() == 0
-    with renewal(page, "chart", 1):
-        page.select_option("#show", "application:fft")
-    assert page.locator("path[data-task].dim").count() == bars - 1
+    page.select_option("#show", "application:fft")
+    page.wait_for_selector("path.dim", state="attached")
+    assert page.locator("path[data-task].dim").count() == bars.count() - 1
     assert "show=application%3Afft" in page.url
-    with renewal(page, "chart", 1):
-        page.select_option("#colour", "slack")
-    assert page.locator("path.slack-time:not(.past)").count() == 1
+    page.select_option("#colour", "slack")
+    page.wait_for_selector("path.slack-time:not(.past)", state="attached")
     assert page.locator(".legend >> text=no deadline").count() == 1
     assert visitor.faults() == []
     page.click(".tabs a:text-is('1h')")
@@ -422,6 +417,60 @@ def test_the_late_are_found_from_any_schedule_and_list(visitor: Visitor, busy: S
         assert visitor.faults() == []
         client.cancel(task)
         page.wait_for_selector(".deadlines .late", state="detached")
+
+
+def test_a_late_task_is_saved_by_a_button(visitor: Visitor, busy: Site) -> None:
+    hurried = TaskRequest(application="jacobi", parameters={"Scale": 99}, deadline="now+1m", best_effort=True)
+    with busy.client() as client:
+        task = client.submit(hurried).id
+        page = visitor.go(f"/tasks/{task}")
+        page.wait_for_selector("text=What would save it")
+        assert visitor.faults() == []
+        page.click("text=Take this deadline")
+        page.wait_for_url(f"**/tasks/{task}")
+        page.wait_for_selector("text=to spare")
+        assert page.locator("text=What would save it").count() == 0
+        client.cancel(task)
+
+
+def test_a_refused_change_says_why_and_keeps_what_was_typed(visitor: Visitor, busy: Site) -> None:
+    with busy.client() as client:
+        task = client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99}, name="changed")).id
+        page = visitor.go(f"/tasks/{task}")
+        page.click("summary:text-is('Change')")
+        page.fill("[name=hosts]", "zillions")
+        page.fill("[name=name]", "typed with care")
+        page.click("button:text-is('Change')")
+        page.wait_for_selector("main > .banner.bad:has-text('zillions')")
+        assert f"/tasks/{task}?refused=" in page.url
+        assert (page.input_value("[name=hosts]"), page.input_value("[name=name]")) == ("zillions", "typed with care")
+        page.fill("[name=hosts]", "2")
+        page.click("button:text-is('Change')")
+        page.wait_for_selector("h1:has-text('typed with care')")
+        client.cancel(task)
+
+
+def test_too_large_a_file_is_said_so_before_it_is_sent(visitor: Visitor) -> None:
+    page = visitor.go("/submit?own=file")
+    page.set_input_files("#file_upload", {"name": "big.sh", "mimeType": "text/plain", "buffer": b"x" * (5 << 20)})
+    said = "document.querySelector('#file_upload').validationMessage"
+    assert page.evaluate(said) == "This file has 5.0 MiB: at most 4 can be sent."
+    page.set_input_files("#file_upload", {"name": "small.sh", "mimeType": "text/plain", "buffer": b"#!/bin/sh\n"})
+    assert page.evaluate(said) == ""
+    assert page.input_value("[name=file]") == "#!/bin/sh\n"
+
+
+def test_an_administrator_keeps_tasks_off_a_host(visitor: Visitor) -> None:
+    page = visitor.go("/domain")
+    page.click("li:has(b:text-is('host12')) a:text-is('keep tasks off')")
+    page.wait_for_url("**/administration?host=host12")
+    page.fill("[name=name] >> nth=0", "new memory")
+    page.click("button:text-is('Reserve')")
+    page.wait_for_selector("td:text-is('host12')")
+    assert visitor.faults() == []
+    visitor.go("/schedule").wait_for_selector("path.kept")
+    visitor.go("/administration").click("button:text-is('Release')")
+    page.wait_for_selector("text=No host is reserved")
 
 
 def test_what_waits_is_not_cancelled_where_that_is_undone(visitor: Visitor, busy: Site) -> None:
@@ -609,17 +658,19 @@ def test_whoever_is_not_logged_in_is_led_to_the_login(browser: Browser, busy: Si
 
 
 @contextmanager
-def renewal(page: Page, part: str, times: int = 2) -> Iterator[None]:
-    """Wait until a part of the page has come anew after what is done meanwhile.
-
-    The first answer may be to a question that was asked before; where a chart was moved, such an answer is not shown.
-    """
+def renewal(page: Page, part: str) -> Iterator[None]:
+    """Wait until a part of the page has come anew after what is done meanwhile."""
     element = page.locator(f"[data-live={part}]")
-    element.evaluate("each => { each.addEventListener('renewed', () => { each.anew = (each.anew || 0) + 1; }); }")
-    element.evaluate("each => { each.anew = 0; }")
+    element.evaluate("each => { each.addEventListener('renewed', () => { each.anew += 1; }); each.anew = 0; }")
     yield
+    # The first answer may be to a question that was asked before.
+    wait_until(page, lambda: element.evaluate("each => each.anew") >= 2)
+
+
+def wait_until(page: Page, true: Callable[[], bool]) -> None:
+    """Wait until something is true of the page."""
     give_up = time.monotonic() + 60
-    while element.evaluate("each => each.anew") < times:
+    while not true():
         assert time.monotonic() < give_up
         page.wait_for_timeout(50)
 

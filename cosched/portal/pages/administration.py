@@ -1,0 +1,144 @@
+"""The administrators' page: reserved hosts, accounts and everybody's tokens."""
+
+# No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
+
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from cosched.access.principals import Principal, Role, require_administrator
+from cosched.api.deadlines import parse_deadline_field
+from cosched.api.documents import HostView, ReservationRequest
+from cosched.api.problems import NotFoundError
+from cosched.errors import UserError
+from cosched.portal.dependencies import Manager, Portal, sender
+from cosched.portal.pages import page_router
+from cosched.portal.pages.rendering import render_page, zone_of
+from cosched.portal.routes.reservations import release_hosts, reserve_hosts
+
+__all__ = ["router"]
+
+_PAGE = "/administration"
+_ROLES = [role.word for role in Role]
+_LASTING = {"1 h": 3600, "8 h": 8 * 3600, "1 day": 86400, "1 week": 7 * 86400, "30 days": 30 * 86400}
+
+
+router = page_router()
+
+
+@router.get(_PAGE)
+def administration(request: Request, portal: Portal, principal: Manager, host: str = "") -> Response:
+    require_administrator(principal, "see the administrators' page")
+    services = portal.services
+    hosts = services.domain.hosts(principal)
+    return render_page(
+        request,
+        "administration.html",
+        reservations=services.reservations.reservations(principal),
+        hosts=_by_class(hosts),
+        chosen=host,
+        lasting=_LASTING,
+        accounts=portal.credentials.accounts(principal),
+        roles=_ROLES,
+        tokens=portal.credentials.tokens(principal, everybody=True),
+    )
+
+
+def _by_class(hosts: Sequence[HostView]) -> dict[str, list[HostView]]:
+    found: dict[str, list[HostView]] = {}
+    for host in hosts:
+        found.setdefault(host.host_class, []).append(host)
+    return dict(sorted(found.items()))
+
+
+@router.post(f"{_PAGE}/reservations")
+def reserve(
+    request: Request,
+    portal: Portal,
+    principal: Manager,
+    host: Annotated[list[str] | None, Form()] = None,
+    start: Annotated[str, Form()] = "",
+    end: Annotated[str, Form()] = "",
+    lasting: Annotated[str, Form()] = "",
+    name: Annotated[str, Form()] = "",
+) -> Response:
+    """Keep hosts for others: until a time, or for one of the usual lengths."""
+    zone = zone_of(request)
+    begin, until = parse_deadline_field(start, zone), parse_deadline_field(end, zone)
+    if until is None:
+        if lasting not in _LASTING:
+            raise UserError("the reservation has no end: say until when, or for how long")
+        until = (time.time() if begin is None else begin) + _LASTING[lasting]
+    wanted = ReservationRequest(hosts=tuple(host or ()), start=begin, end=until, name=name.strip())
+    reserve_hosts(portal, principal, wanted, sender(request))
+    return _back()
+
+
+@router.post(f"{_PAGE}/reservations/{{reservation_id}}/release")
+def release(request: Request, portal: Portal, principal: Manager, reservation_id: str) -> Response:
+    release_hosts(portal, principal, reservation_id, sender(request))
+    return _back()
+
+
+@router.post(f"{_PAGE}/accounts")
+def add_account(
+    request: Request,
+    portal: Portal,
+    principal: Manager,
+    name: Annotated[str, Form()] = "",
+    password: Annotated[str, Form()] = "",
+    role: Annotated[str, Form()] = "user",
+) -> Response:
+    portal.credentials.add_account(principal, sender(request), name.strip(), password, role)
+    return _back()
+
+
+@router.post(f"{_PAGE}/accounts/{{name}}")
+def change_account(
+    request: Request,
+    portal: Portal,
+    principal: Manager,
+    name: str,
+    role: Annotated[str, Form()] = "",
+    password: Annotated[str, Form()] = "",
+    enabled: Annotated[str, Form()] = "",
+) -> Response:
+    """Change what is given; what is left empty stays as it is."""
+    _check_other(principal, name)
+    portal.credentials.change_account(
+        principal,
+        sender(request),
+        name,
+        password=password or None,
+        role=role or None,
+        enabled={"yes": True, "no": False}.get(enabled),
+    )
+    return _back()
+
+
+@router.post(f"{_PAGE}/accounts/{{name}}/remove")
+def remove_account(request: Request, portal: Portal, principal: Manager, name: str) -> Response:
+    _check_other(principal, name)
+    portal.credentials.remove_account(principal, sender(request), name)
+    return _back()
+
+
+@router.post(f"{_PAGE}/tokens/{{token_id}}/revoke")
+def revoke(request: Request, portal: Portal, principal: Manager, token_id: str) -> Response:
+    require_administrator(principal, "revoke the tokens of others")
+    if not portal.credentials.revoke(principal, sender(request), token_id):
+        raise NotFoundError(f"there is no token {token_id[:80]!r}: reload the page")
+    return _back()
+
+
+def _check_other(principal: Principal, name: str) -> None:
+    if principal.name == name:
+        raise UserError("this is your own account: another administrator changes it, lest nobody is left who can")
+
+
+def _back() -> RedirectResponse:
+    return RedirectResponse(_PAGE, HTTPStatus.SEE_OTHER)

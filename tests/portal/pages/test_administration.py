@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.access.principals import Role, Scope
+from cosched.access.tokens import TokenGrant
+from tests.portal.pages.makers import portal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = "/administration"
+PASSWORD = "correct horse battery staple"
+
+
+@pytest.mark.parametrize("role", [Role.USER, Role.OPERATOR])
+def test_the_page_and_its_forms_are_for_administrators(tmp_path: Path, role: Role) -> None:
+    with portal(tmp_path) as here:
+        person = here.person("ann", role)
+        assert person.client.get(PAGE).status_code == 403
+        assert PAGE not in person.see("/domain")
+        forms = ("reservations", "reservations/x/release", "accounts", "accounts/bob", "accounts/bob/remove")
+        for form in (*forms, "tokens/x/revoke"):
+            sent = {"host": "host-0", "lasting": "1 h", "name": "bob", "password": PASSWORD}
+            assert person.send(f"{PAGE}/{form}", **sent).status_code == 403, form
+
+
+def test_hosts_are_reserved_and_released(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        chief = here.person("chief", Role.ADMINISTRATOR)
+        (one, two, *_) = here.daemon.inbox.ask(lambda core, _time: core.domain.up()).result(10)
+        assert f"<option selected>{two}</option>" in chief.see(f"{PAGE}?host={two}")
+        assert f'<a href="{PAGE}?host={two}">keep tasks off</a>' in chief.see("/domain")
+        answer = chief.send(f"{PAGE}/reservations", host=[one, two], lasting="8 h", name="<mend>")
+        assert answer.headers["Location"] == PAGE
+        text = chief.see(PAGE)
+        assert "<bdi>&lt;mend&gt;</bdi>" in text
+        assert f"{one}, {two}" in text
+        (made,) = here.daemon.inbox.ask(lambda core, time: core.reservations.live(time)).result(10)
+        assert 8 * 3600 - 9 < made.end - made.begin < 8 * 3600 + 9
+        assert chief.send(f"{PAGE}/reservations/{made.id}/release").headers["Location"] == PAGE
+        assert "No host is reserved" in chief.see(PAGE)
+        log = [entry.action for entry in here.access.audit_log(9, 0)]
+        assert log[:2] == ["reservation released", "hosts reserved"]
+
+
+def test_a_reservation_without_an_end_or_hosts_is_refused(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        chief = here.person("chief", Role.ADMINISTRATOR)
+        (one, *_) = here.daemon.inbox.ask(lambda core, _time: core.domain.up()).result(10)
+        for sent, why in (
+            ({"lasting": "1 h"}, "no host is named"),
+            ({"host": one}, "the reservation has no end"),
+            ({"host": one, "end": "soon"}, "soon"),
+            ({"host": one, "end": "2001-01-01T00:00"}, "past"),
+            ({"host": "nowhere", "lasting": "1 h"}, "no host &#39;nowhere&#39;"),
+        ):
+            answer = chief.send(f"{PAGE}/reservations", **sent)
+            assert answer.status_code == 422
+            assert why in answer.text
+        assert "No host is reserved" in chief.see(PAGE)
+
+
+def test_accounts_are_made_changed_and_removed_but_ones_own(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        chief = here.person("chief", Role.ADMINISTRATOR)
+        assert chief.send(f"{PAGE}/accounts", name="bob", password=PASSWORD, role="user").status_code == 303
+        assert "<bdi>bob</bdi>" in chief.see(PAGE)
+        assert chief.send(f"{PAGE}/accounts", name="bob", password=PASSWORD).status_code == 409
+        assert chief.send(f"{PAGE}/accounts/bob", role="operator", enabled="no").status_code == 303
+        (account,) = here.access.accounts.all()
+        assert (account.role, account.enabled) == ("operator", False)
+        before = account.digest
+        chief.send(f"{PAGE}/accounts/bob", password="another long password", enabled="yes")
+        (account,) = here.access.accounts.all()
+        assert (account.role, account.enabled, account.digest != before) == ("operator", True, True)
+        for form in ("accounts/chief", "accounts/chief/remove"):
+            assert chief.send(f"{PAGE}/{form}", role="user").status_code == 422
+        assert chief.send(f"{PAGE}/accounts/bob/remove").status_code == 303
+        assert here.access.accounts.all() == []
+        log = [entry.action for entry in here.access.audit_log(9, 0)]
+        assert log[:4] == ["account removed", "account changed", "account changed", "account added"]
+
+
+def test_tokens_of_everybody_are_revoked(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        chief = here.person("chief", Role.ADMINISTRATOR)
+        now = here.access.now()
+        _, token = here.access.tokens.create(TokenGrant("ann", Role.USER, {Scope.READ}, "laptop"), now, now + 99)
+        assert "laptop" in chief.see(PAGE)
+        assert chief.send(f"{PAGE}/tokens/{token.id}/revoke").status_code == 303
+        assert "laptop" not in chief.see(PAGE)
+        assert chief.send(f"{PAGE}/tokens/{token.id}/revoke").status_code == 404
