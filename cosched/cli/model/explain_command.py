@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cosched.cli.model.arguments import model_folders, parse_host_counts, parse_parameter_values
+from cosched.api.parameter_values import parse_parameter_values
+from cosched.cli.model.arguments import model_folders, parse_host_counts
 from cosched.cli.model.predict_command import APPLICATION, HARDWARE, HOSTS, hardware_of, parameters_text
 from cosched.cli.output import JsonOption, console, emit_json, print_table
 from cosched.errors import UserError

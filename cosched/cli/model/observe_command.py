@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from cosched.cli.model.arguments import parse_parameter_values
+from cosched.api.parameter_values import parse_parameter_values
 from cosched.cli.model.runs_argument import NumbersOption, parse_names
 from cosched.cli.output import JsonOption, figure, print_answer
 from cosched.durations import parse_duration

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from cosched.cli.model.arguments import model_folders, parse_host_counts, parse_parameter_values
+from cosched.api.parameter_values import parse_parameter_values
+from cosched.cli.model.arguments import model_folders, parse_host_counts
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError

@@ -103,6 +103,10 @@ def submit(
     lines: Annotated[str, typer.Option("--from", metavar="FILE", help="A task for each line: its arguments.")] = "",
     array: Annotated[str, typer.Option(metavar="0-9|1-100%5", help="A task for each index, 5 at once.")] = "",
     at_most: Annotated[str, typer.Option(metavar="N", help="So many tasks of --count or --from at once.")] = "",
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=1,2|1..9:2", help="A task for each value: a parameter, or {NAME} in a command."),
+    ] = None,
     launch: Annotated[str, typer.Option(metavar="each|once", help="On each host, or on the first alone.")] = "",
     mpi: Annotated[str, typer.Option(metavar="openmpi|mpich|intel", help="Its mpirun starts ranks on all hosts.")] = "",
     processes_per_host: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks on each host.")] = 1,
@@ -173,9 +177,11 @@ def submit(
         request, note = request_of(options, command, time.time())
         indices, most = array_indices(array, count, at_most, lines=bool(lines))
         given = read_lines(lines, application=bool(application)) if lines else None
-        requests = task_array(request, indices, most, given)
-    elif count > 1 or lines or array or at_most:
-        raise UserError("a file says itself how many tasks there are: leave --array, --count, --from and --at-most out")
+        requests = task_array(request, indices, most, given, sweep or ())
+    elif count > 1 or lines or array or at_most or sweep:
+        raise UserError(
+            "a file says itself how many tasks there are: leave --array, --count, --from, --at-most and --sweep out"
+        )
     else:
         requests, note = requests_of_file(file, options, time.time())
     _remark(note)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.api.arrays import array_element
+from cosched.api.sweeps import swept
 from cosched.cli.task.submission import name_and_value, whole_number
 from cosched.connector.array_indices import parse_array
 from cosched.errors import UserError
@@ -51,19 +52,28 @@ def array_indices(array: str, count: int, at_most: str, *, lines: bool) -> tuple
 
 
 def task_array(
-    request: TaskRequest, indices: Sequence[int] | None, at_most: int, lines: Sequence[Sequence[str]] | None
+    request: TaskRequest,
+    indices: Sequence[int] | None,
+    at_most: int,
+    lines: Sequence[Sequence[str]] | None,
+    sweep: Sequence[str] = (),
 ) -> list[TaskRequest]:
-    """Return the tasks of one request, each with its index in TASK_INDEX.
+    """Return the tasks of one request, each with its index in TASK_INDEX, or those of a sweep.
 
     Args:
         request: their common fields.
         indices: of the tasks of each line, those of later lines follow; None for a single task.
         at_most: how many may run at once; 0: all.
         lines: words of each task, arguments after a command's or NAME=VALUE for an application; None for no words.
+        sweep: see `swept`; in place of indices and lines.
 
     Raises:
-        UserError: a word cannot be read.
+        UserError: a word cannot be read, or both indices and a sweep say how many tasks there are.
     """
+    if sweep:
+        if indices is not None or lines is not None:
+            raise UserError("--sweep says how many tasks there are: leave --array, --count, --from and --at-most out")
+        return swept(request, sweep)
     given = [_with_words(request, words, number) for number, words in enumerate(lines or [()], 1)]
     if indices is None:
         return given

@@ -12,6 +12,7 @@ from cosched.api.arrays import array_element
 from cosched.api.deadlines import parse_deadline_field, parse_typed_deadline
 from cosched.api.documents import TaskChange, TaskRequest
 from cosched.api.runtimes import parse_runtime
+from cosched.api.sweeps import swept
 from cosched.app.submission.task_requests import request_like_task
 from cosched.connector import LaunchMode
 from cosched.connector.array_indices import parse_array
@@ -60,13 +61,18 @@ _OF_THE_FILE = (
 
 
 def requests_of_form(fields: Mapping[str, str], zone: tzinfo | None) -> list[TaskRequest]:
-    """Return the task of the form, or those of its array.
+    """Return the task of the form, or those of its array or sweep.
 
     Raises:
         UserError: a field cannot be read; readable values are checked later, with the requests.
     """
     request = read_request(fields, zone)
     array = fields.get("array", "").replace(" ", "")
+    sweep = [line for line in fields.get("sweep", "").splitlines() if line.strip()]
+    if sweep and array:
+        raise UserError("a sweep and many tasks of one index each: give one of them")
+    if sweep:
+        return swept(request, sweep, "the sweep")
     if not array:
         return [request]
     indices, at_most = parse_array(array)
@@ -91,6 +97,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         model="" if application else fields.get("model", ""),
         profile=_run_times(fields),
         name=fields.get("name", "").strip(),
+        after=tuple(fields.get("after", "").replace(",", " ").split()),
         environment=_pairs(fields.get("environment", ""), "environment variable"),
         prepare=tuple(line for line in fields.get("prepare", "").splitlines() if line),
         notify=tuple(fields.get("notify", "").replace(",", " ").split()),

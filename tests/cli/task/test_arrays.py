@@ -117,3 +117,11 @@ def test_a_table_that_cannot_be_used_is_named(tmp_path: Path, text: str, says: s
     file.write_text(text)
     with pytest.raises(UserError, match=f"--from {file}: .*{says}"):
         read_lines(str(file), application=True)
+
+
+def test_a_sweep_says_how_many_tasks_there_are() -> None:
+    request = TaskRequest(command=("./heat", "{n}"))
+    assert [task.command[1] for task in task_array(request, None, 0, None, ["n=1,2"])] == ["1", "2"]
+    for indices, lines in ((range(3), None), (None, [["x"]])):
+        with pytest.raises(UserError, match="--sweep says how many tasks there are"):
+            task_array(request, indices, 0, lines, ["n=1,2"])

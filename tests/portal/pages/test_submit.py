@@ -125,6 +125,27 @@ def test_an_upload_counts_before_the_field_beside_it(here: Portal) -> None:
     assert (broken.status_code, "x.txt is not UTF-8 text" in broken.text) == (422, True)
 
 
+def test_a_sweep_is_a_task_for_each_value(here: Portal) -> None:
+    ann = here.person("ann")
+    fields = {"application": "halving", "name": "night", "sweep": "work=10..30 step 10\r\n"}
+    assert ann.send("/submit", **fields).headers["Location"] == "/tasks"
+    tasks = [here.daemon.store.task(str(number)) for number in (1, 2, 3)]
+    assert [task.spec.parameters["work"] for task in tasks if task is not None] == [10.0, 20.0, 30.0]
+    assert [task.spec.name for task in tasks if task is not None] == [f"night work={work}" for work in (10, 20, 30)]
+    assert "give one of them" in ann.refused("/submit", **fields, array="0-3")
+    assert "the sweep" in ann.refused("/submit", **{**fields, "sweep": "work"})
+
+
+def test_a_task_comes_after_those_that_its_form_names(here: Portal) -> None:
+    ann = here.person("ann")
+    ann.submit()
+    ann.submit(after="1")
+    task = here.daemon.store.task("2")
+    assert task is not None
+    assert task.spec.after == ("1",)
+    assert "no task &#39;99&#39; to come after" in ann.refused("/submit", application="halving", after="99")
+
+
 def test_only_ones_own_task_is_cloned(here: Portal) -> None:
     here.person("ann").submit(**{"p.work": "77"})
     assert 'value="77"' in here.person("ann").see("/submit?like=1")

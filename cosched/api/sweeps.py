@@ -1,0 +1,67 @@
+"""A sweep is one request for many values of its parameters; command line and pages make its tasks here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+from cosched.api.parameter_values import parse_parameter_values
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.api.documents.tasks import TaskRequest
+
+__all__ = ["MOST_SWEPT", "swept"]
+
+MOST_SWEPT = 10_000
+
+
+def swept(request: TaskRequest, settings: Iterable[str], option: str = "--sweep") -> list[TaskRequest]:
+    """Return a task for each combination of values, the last parameter changing first.
+
+    An application and a command with a model of its own get them as parameters; in the words of a command they stand
+    where `{NAME}` is written. They are in the names of the tasks, too.
+
+    Args:
+        request: what the tasks have in common.
+        settings: NAME=1,2,4, NAME=100..1000:100 or NAME=1..64:*2 each; none gives the request itself.
+        option: where they are given, for messages.
+
+    Raises:
+        UserError: a setting cannot be read, a value has no place, or there are more than `MOST_SWEPT` tasks.
+    """
+    given = parse_parameter_values(settings, option)
+    if not given:
+        return [request]
+    values = [value if isinstance(value, list) else [value] for value in given.values()]
+    count = 1
+    for each in values:
+        count *= len(each)
+    if count > MOST_SWEPT:
+        raise UserError(f"{option} gives {count} tasks: sweep over at most {MOST_SWEPT} combinations")
+    takes_parameters = bool(request.application or request.model)
+    for name in given:
+        if not takes_parameters and not any(f"{{{name}}}" in word for word in request.command):
+            raise UserError(f"{option} {name}: no word of the command has {{{name}}}, where the values are to stand")
+    return [
+        _with_values(request, dict(zip(given, chosen, strict=True)), takes_parameters=takes_parameters)
+        for chosen in product(*values)
+    ]
+
+
+def _with_values(request: TaskRequest, values: dict[str, float], *, takes_parameters: bool) -> TaskRequest:
+    words = {name: f"{value:.15g}" for name, value in values.items()}
+    command = request.command
+    for name, word in words.items():
+        command = tuple(each.replace(f"{{{name}}}", word) for each in command)
+    shown = " ".join(f"{name}={word}" for name, word in words.items())
+    called = request.name or request.application
+    return replace(
+        request,
+        command=command,
+        parameters={**request.parameters, **values} if takes_parameters else request.parameters,
+        name=f"{called} {shown}".strip(),
+    )
