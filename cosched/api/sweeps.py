@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
+from cosched.api.command_names import command_name
 from cosched.api.parameter_values import parse_parameter_values
 from cosched.errors import UserError
 
@@ -58,7 +59,7 @@ def _with_values(request: TaskRequest, values: dict[str, float], *, takes_parame
     for name, word in words.items():
         command = tuple(each.replace(f"{{{name}}}", word) for each in command)
     shown = " ".join(f"{name}={word}" for name, word in words.items())
-    called = request.name or request.application
+    called = request.name or request.application or (command_name(command) if command else "")
     return replace(
         request,
         command=command,

@@ -28,6 +28,7 @@ __all__ = ["Rescue", "RescueKind", "rescues"]
 
 _MOST_TRIED = 8  # tasks in its way; a plan is made without each
 _MOST_TOLD = 3
+_LEAST_HELP = 0.2  # of the lateness: what helps less is not worth a sentence
 _LEAST_MARGIN, _MARGIN = 5.0, 0.02  # of a deadline that can be met: seconds, and part of the time until its end
 
 
@@ -78,7 +79,7 @@ def rescues(core: Coscheduler, name: str, problem: Problem, schedule: Schedule, 
     found = [
         Rescue(kind, time + ends[name], ends[name] <= trial.deadline, moved, trial.made_late(ends, moved))
         for kind, moved, ends in trial.orders()
-        if ends[name] < end - 1e-6
+        if ends[name] <= max(trial.deadline, end - _LEAST_HELP * (end - trial.deadline))
     ]
     found.sort(key=lambda each: (not each.saves, each.made_late, each.kind is RescueKind.FIRST, each.end))
     meets = time + end + max(_LEAST_MARGIN, _MARGIN * end)

@@ -24,7 +24,7 @@ def test_an_application_gets_each_combination_the_last_parameter_changing_first(
 def test_a_command_has_the_values_where_it_names_them() -> None:
     found = swept(TaskRequest(command=("./heat", "--size={n}", "{n}.out")), ["n=1..4:*2"])
     assert [task.command for task in found] == [("./heat", f"--size={n}", f"{n}.out") for n in (1, 2, 4)]
-    assert [task.name for task in found] == ["n=1", "n=2", "n=4"]
+    assert [task.name for task in found] == ["heat n=1", "heat n=2", "heat n=4"]
     assert all(task.parameters == {} for task in found)
 
 

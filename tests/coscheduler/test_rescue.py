@@ -57,6 +57,15 @@ def test_what_helps_and_does_not_save_comes_after_what_saves() -> None:
     ]
 
 
+def test_what_hardly_helps_is_left_out() -> None:
+    core = _queue((1.0, None), (20.0, None), (5.0, 16.0))
+    assert [(each.kind, each.task) for each in _rescues(core, "4")] == [
+        (RescueKind.HOLD, "3"),
+        (RescueKind.FIRST, ""),
+        (RescueKind.DEADLINE, ""),
+    ]
+
+
 def test_a_task_in_time_needs_no_rescue() -> None:
     core = _queue((4.0, None), (5.0, 30.0))
     assert _rescues(core, "3") == ()

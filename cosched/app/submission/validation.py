@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cosched.api.command_names import command_name
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.app.notifications.transports import NotificationTargets
 from cosched.app.submission.admission import check_deadline_can_be_met, check_needs
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ProfilePredictor", "TaskValidator"]
 
-_INTERPRETER = re.compile(r"(?:ba|da|k|z)?sh|python[\d.]*|perl|ruby|Rscript|julia|octave|node")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
@@ -251,7 +251,7 @@ class TaskValidator:
         profile = None if request.profile is None else _own_profile(request, least, most)
         if request.model:
             profile = self._text_profile(request, domain).limited(most, least)
-        named = replace(request, name=request.name or _usual_name(request.command))
+        named = replace(request, name=request.name or command_name(request.command))
         return _task(named, domain, PurePath(program).name, request.command, profile, count=least, values=values)
 
     def _text_profile(self, request: TaskRequest, domain: DomainState) -> Profile:
@@ -266,13 +266,6 @@ class TaskValidator:
             for name in classes
         ]
         return slowest_profile(profiles, "+".join(classes))
-
-
-def _usual_name(command: tuple[str, ...]) -> str:
-    """Return what people call a command: its program, or the script that an interpreter runs."""
-    program, script = PurePath(command[0]).name, "".join(command[1:2])
-    named = _INTERPRETER.fullmatch(program) and script and not script.startswith("-")
-    return PurePath(script).name or program if named else program
 
 
 def _task(

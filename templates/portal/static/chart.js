@@ -13,7 +13,17 @@
   document.body.append(tip);
   let chosen = null, pointer = null;
 
+  // Where the deadline of the task is that is pointed at: beside its bar a mark would be on another one's.
+  function showDue(bar) {
+    const line = svg().querySelector(".due"), x = bar && bar.dataset.due;
+    line.toggleAttribute("hidden", !x);
+    if (!x) return;
+    const { y, height } = bar.getBBox();
+    for (const [name, value] of Object.entries({ x1: x, x2: x, y1: y, y2: y + height })) line.setAttribute(name, value);
+  }
+
   function tell(bar, x, y) {
+    showDue(bar);
     tip.textContent = bar.dataset.tip;
     tip.hidden = false;
     tip.style.left = `${Math.max(8, Math.min(x + 14, innerWidth - tip.offsetWidth - 8))}px`;
@@ -24,8 +34,12 @@
   document.addEventListener("pointermove", (event) => {
     const bar = barAt(event.target);
     pointer = bar ? [event.clientX, event.clientY] : null;
-    if (bar && !stroke) tell(bar, event.clientX, event.clientY);
-    else if (!chosen) tip.hidden = true;
+    if (bar && !stroke) {
+      tell(bar, event.clientX, event.clientY);
+    } else if (!chosen && !tip.hidden) {
+      tip.hidden = true;
+      showDue(null);
+    }
   });
   document.addEventListener("click", (event) => {
     const bar = barAt(event.target);

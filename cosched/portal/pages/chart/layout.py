@@ -34,7 +34,8 @@ _LANES = 3.0  # times as high is a row at most in which tasks are side by side
 class ChartBar:
     """A block as drawn: an SVG path, a label where one fits, and a tooltip.
 
-    `colour` is a class of the style sheet; a task is `dim` where others are to stand out.
+    `colour` is a class of the style sheet; a task is `dim` where others are to stand out. `due` is where its deadline
+    is, None for none in the window.
     """
 
     task: str
@@ -47,6 +48,7 @@ class ChartBar:
     x: float
     y: float
     tip: str
+    due: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class ScheduleChart:
         width: of the plot.
         height: of the plot.
         legend: what each colour means, with its class in the style sheet and what the address calls those tasks.
-        deadlines: path of the marks at deadlines, of tasks that stand out.
+        deadlines: path of the marks at missed deadlines, each on its task; of tasks that stand out.
         bands: reservations.
         window: first and last moment, seconds since the epoch.
     """
@@ -203,6 +205,7 @@ def _bar(
         x=x + width / 2,
         y=(first + count / 2) * scale.row,
         tip=_tip(block, now, zone),
+        due=scale.x(block.deadline) if block.deadline is not None and scale.left <= block.deadline <= right else None,
     )
 
 
@@ -258,8 +261,13 @@ def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
 
 
 def _deadline_mark(block: ChartBlock, bands: Sequence[tuple[float, float]], scale: _TimeScale, right: float) -> str:
-    """Return a mark at the deadline in each row of a task, joined with its end; nothing outside the window."""
-    if block.deadline is None or not scale.left <= block.deadline <= right or scale.row < _MARKED:
+    """Return a mark at a missed deadline on its task; nothing where it is before it began, or outside the window.
+
+    A mark beside the task would be on another one, and be taken for that one's.
+    """
+    if block.deadline is None or not max(scale.left, block.start) <= block.deadline <= min(right, block.end):
+        return ""
+    if scale.row < _MARKED:
         return ""
     x = scale.x(block.deadline)
     return "".join(f"M{x:.1f} {first * scale.row + 1:.1f}v{count * scale.row - 2:.1f}" for first, count in bands)

@@ -148,15 +148,18 @@ def test_hosts_of_one_class_stand_under_its_name() -> None:
 
 def test_tasks_that_do_not_stand_out_are_pale_and_their_deadlines_unmarked() -> None:
     blocks = [
-        block(("h0", "h1", "h5"), task="1", owner="ann", deadline=NOW + 60),
-        block(("h2",), task="2", owner="bob", deadline=NOW + 70),
+        block(("h0", "h1", "h5"), task="1", owner="ann", deadline=NOW + 40),
+        block(("h2",), task="2", owner="bob", deadline=NOW + 30),
     ]
     drawn = schedule_chart(blocks, HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC, (), lambda each: each.owner == "ann")
     assert [bar.dim for bar in drawn.bars] == [False, True]
     marks = re.findall(r"M([\d.]+) ", drawn.deadlines)
-    assert marks == [f"{CHART_WIDTH * 0.6:.1f}"] * 2  # h0 with h1, and h5
+    assert marks == [f"{CHART_WIDTH * 0.4:.1f}"] * 2  # h0 with h1, and h5
 
 
-def test_a_deadline_beyond_the_window_has_no_mark() -> None:
-    drawn = schedule_chart([block(("h0",), deadline=NOW + 101)], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC)
-    assert drawn.deadlines == ""
+def test_a_deadline_that_is_not_on_its_task_is_shown_where_that_is_pointed_at() -> None:
+    dates = {"1": NOW + 101, "2": NOW + 60, "3": NOW - 5}
+    blocks = [block((f"h{task}",), task=task, deadline=deadline) for task, deadline in dates.items()]
+    drawn = schedule_chart(blocks, HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC)
+    assert drawn.deadlines == ""  # a mark would be taken for another task's
+    assert {bar.task: bar.due for bar in drawn.bars} == {"1": None, "2": CHART_WIDTH * 0.6, "3": None}
