@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["plottable", "run_time_curve"]
 
 
+_WIDE = 30.0  # from the shortest to the longest time: on an axis from 0 the curve would lie on it
+
+
 def plottable(times: Sequence[float | None]) -> list[float]:
     """Return run times for a plot, NaN where a host count cannot be used."""
     return [math.nan if value is None else value for value in times]
@@ -45,5 +48,8 @@ def run_time_curve(profile: ProfileView, chosen: int = 0, measured: float | None
         for each in profile.classes
         if each.hardware not in profile.hardware.split("+")
     ]
-    title, kinds = "Run time by number of hosts", (AxisKind.COUNT, AxisKind.DURATION)
-    return Markup(line_plot(lines, title, "hosts", "run time", across=kinds[0], upwards=kinds[1], styled=False))  # noqa: S704  it escapes
+    known = [time for side in (seconds, low or (), high or ()) for time in side if math.isfinite(time)]
+    wide = bool(known) and max(known) > _WIDE * min(known)
+    upwards, label = (AxisKind.LOGARITHMIC, "run time, s") if wide else (AxisKind.DURATION, "run time")
+    title, across = "Run time by number of hosts", AxisKind.COUNT
+    return Markup(line_plot(lines, title, "hosts", label, across=across, upwards=upwards, styled=False))  # noqa: S704  it escapes

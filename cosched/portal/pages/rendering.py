@@ -49,7 +49,7 @@ _NAVIGATION = (
     ("/domain", "Domain"),
     ("/models", "Models"),
 )
-_FOR_ADMINISTRATORS = (("/administration", "Administration"),)
+_FOR_ADMINISTRATORS = (("/administration", "Admin"),)
 
 
 def render_page(request: Request, template: str, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:

@@ -35,3 +35,9 @@ def test_what_is_planned_lies_on_the_curve_of_its_class() -> None:
 def test_hosts_of_all_classes_have_no_curve_of_their_own() -> None:
     slow, fast = _view("slow", 250.0), _view("fast", 154.0)
     assert _marks(run_time_curve(_view("slow+fast", 250.0, classes=(slow, fast)))) == ["on slow+fast, 1: 4 min 10 s"]
+
+
+def test_a_wide_range_leaves_the_curve_visible() -> None:
+    view = ProfileView(seconds=(60.0, 30.0), source="model", hardware="x", low=(5.0, 3.0), high=(700.0, 400.0))
+    assert "run time, s" in run_time_curve(view)
+    assert _marks(run_time_curve(view))[0] == "predicted, 1: 60 (5 to 700)"
