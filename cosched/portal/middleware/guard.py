@@ -96,7 +96,8 @@ class RequestGuard:
         if "text/html" not in headers.get("accept", "") or page.netloc != headers.get("host") or not is_form(headers):
             return None
         kept = [pair for pair in parse_qsl(page.query) if pair[0] != "refused"]
-        return RedirectResponse(f"{page.path}?{urlencode([*kept, ('refused', TOO_LARGE)])}", HTTPStatus.SEE_OTHER)
+        path = page.path.lstrip("/")  # with two slashes it would be another host's page
+        return RedirectResponse(f"/{path}?{urlencode([*kept, ('refused', TOO_LARGE)])}", HTTPStatus.SEE_OTHER)
 
     def _too_large(self) -> tuple[HTTPStatus, str]:
         return (

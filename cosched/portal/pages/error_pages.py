@@ -74,7 +74,8 @@ def _page_of(request: Request) -> str:
     page = urlsplit(str(request.url) if request.method == "GET" else request.headers.get("referer", ""))
     if page.netloc != request.url.netloc:
         return ""
-    return page.path + (f"?{page.query}" if page.query else "")
+    # With two slashes it would be another host's page.
+    return f"/{page.path.lstrip('/')}" + (f"?{page.query}" if page.query else "")
 
 
 def _for_people(request: Request) -> bool:

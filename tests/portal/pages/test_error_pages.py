@@ -48,6 +48,8 @@ def test_a_refused_form_leads_to_its_page_which_says_why(tmp_path: Path) -> None
         assert "refused=" not in ann.see(answer.headers["Location"]).partition("<main")[2]
         bob.submit()
         assert "zillions" not in bob.see(answer.headers["Location"].replace("/tasks/1", "/tasks/2"))
+        there = ann.client.post("/tasks/1/edit", data=sent, headers={"Referer": "http://127.0.0.1//elsewhere.example"})
+        assert there.headers["Location"].startswith("/elsewhere.example?refused=")
         elsewhere = {"Referer": "http://elsewhere.example/tasks/1"}
         assert ann.client.post("/tasks/1/edit", data=sent, headers=elsewhere).status_code == 422
 
@@ -59,5 +61,8 @@ def test_a_form_that_is_too_large_leads_to_its_page(tmp_path: Path) -> None:
         answer = ann.client.post("/submit", data=sent, headers={"Referer": "http://127.0.0.1/submit?own=file"})
         assert answer.headers.get("Location") == "/submit?own=file&refused=too-large"
         assert "what was sent is too large" in ann.see("/submit?own=file&refused=too-large")
+        there = {"Referer": "http://127.0.0.1//elsewhere.example"}
+        answer = ann.client.post("/submit", data=sent, headers=there)
+        assert answer.headers["Location"] == "/elsewhere.example?refused=too-large"
         programs = {"Referer": "http://127.0.0.1/submit?own=file", "Accept": "application/json"}
         assert ann.client.post("/submit", data=sent, headers=programs).status_code == 413
