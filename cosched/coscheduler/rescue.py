@@ -72,10 +72,11 @@ def rescues(core: Coscheduler, name: str, problem: Problem, schedule: Schedule, 
         schedule: the present plan.
         time: the problem's origin, epoch seconds.
     """
-    trial = _Trial(core, name, problem, schedule, time)
-    end = trial.end
-    if end <= trial.deadline:
+    deadline = core.tasks[name].spec.deadline
+    end = next(each.end for each in schedule.assignments if each.task == name)
+    if deadline is None or time + end <= deadline:
         return ()
+    trial = _Trial(core, name, problem, schedule, time)
     found = [
         Rescue(kind, time + ends[name], ends[name] <= trial.deadline, moved, trial.made_late(ends, moved))
         for kind, moved, ends in trial.orders()
@@ -106,7 +107,7 @@ class _Trial:
             for each in sorted(schedule.assignments, key=lambda each: -each.end)
             if each.start < mine.start and each.task not in before and not set(mine.hosts).isdisjoint(each.hosts)
         ]
-        self.end, self.deadline = mine.end, self._deadlines[name]
+        self.deadline = self._deadlines[name]
 
     def orders(self) -> Iterator[tuple[RescueKind, str, dict[str, float]]]:
         """Give what was done, the task that was moved, and the ends of all tasks then, seconds after the origin."""

@@ -3,7 +3,7 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -38,7 +38,8 @@ def schedule(
     hosts = sorted(services.domain.hosts(principal), key=lambda host: host.host_class)
     now = time.time()
     window = view.window(now, plan.makespan)
-    blocks = _blocks(services, principal, plan, window[0])
+    expected = deadlines(plan.placements)
+    blocks = _blocks(services, principal, plan, window[0], frozenset(expected.at_risk))
     picture = schedule_chart(
         blocks,
         hosts,
@@ -55,7 +56,7 @@ def schedule(
         "schedule.html",
         chart=picture,
         plan=plan,
-        expected=deadlines(plan.placements),
+        expected=expected,
         queue=queue[:_QUEUE],
         waiting=len(queue),
         view=view,
@@ -79,7 +80,9 @@ def _colours(colouring: Colouring, services: DomainServices) -> TaskColours:
             return ApplicationColours([entry.name for entry in services.models.applications()])
 
 
-def _blocks(services: DomainServices, principal: Principal, plan: PlanView, since: float) -> list[ChartBlock]:
+def _blocks(
+    services: DomainServices, principal: Principal, plan: PlanView, since: float, at_risk: Collection[str]
+) -> list[ChartBlock]:
     past = [
         ChartBlock(
             run.task,
@@ -107,7 +110,7 @@ def _blocks(services: DomainServices, principal: Principal, plan: PlanView, sinc
             "running" if spot.running else "planned",
             spot.cores,
             spot.owner,
-            spot.end_high,
+            spot.task in at_risk,
         )
         for spot in plan.placements
     ]

@@ -48,6 +48,7 @@
       // The stream's own state says that cosched is away; what is on the page stays.
     }
     // Whoever draws slowly is asked less often.
+    // What is wanted at once (due at 0, by "look") does not wait.
     if (!part.stale || part.due) part.due = performance.now() + Math.max(part.every, 4 * (performance.now() - began));
     part.busy = false;
   }
@@ -206,25 +207,36 @@
     sessionStorage.removeItem("typed"); // it has arrived
   }
 
+  // What is typed into a form, and back into it: neither what its page sets, nor files, nor secrets.
+  function typedInto(each) {
+    const typed = [...each.elements].filter((field) => field.name && !["hidden", "file", "password"].includes(field.type));
+    return typed.map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value]);
+  }
+
+  function typeInto(each, fields) {
+    for (const [name, value] of fields) {
+      const field = each.elements[name];
+      if (field && field.type === "checkbox") field.checked = value;
+      else if (field && "value" in field) field.value = value;
+    }
+  }
+
+  function taken(key) {
+    const kept = sessionStorage.getItem(key);
+    sessionStorage.removeItem(key);
+    return JSON.parse(kept || "null");
+  }
+
   // A login that ends takes nothing of what was typed: the form has it again after the next one.
   function keepTyped() {
-    if (!form) return;
-    const typed = [...form.elements].filter((each) => each.name && !["hidden", "file"].includes(each.type));
-    const fields = typed.map((each) => [each.name, each.type === "checkbox" ? each.checked : each.value]);
-    sessionStorage.setItem("typed", JSON.stringify({ page: location.pathname + location.search, fields }));
+    if (form) sessionStorage.setItem("typed", JSON.stringify({ page: location.pathname + location.search, fields: typedInto(form) }));
   }
 
   function restoreTyped() {
-    const kept = JSON.parse(sessionStorage.getItem("typed") || "null");
-    sessionStorage.removeItem("typed");
+    const kept = taken("typed");
     const before = document.referrer && new URL(document.referrer).pathname;
     if (!kept || kept.page !== location.pathname + location.search || !before.startsWith("/login")) return;
-    for (const [name, value] of kept.fields) {
-      const field = form.elements[name];
-      if (!field) continue;
-      if (field.type === "checkbox") field.checked = value;
-      else field.value = value;
-    }
+    typeInto(form, kept.fields);
     const note = document.createElement("p");
     note.className = "banner";
     note.setAttribute("role", "status");
@@ -232,24 +244,19 @@
     form.prepend(note);
   }
 
-  // A form that is refused comes back with what was typed, on the page that says why.
+  // A form that is refused comes back with what was typed, on the page that says why; the submit form by the server.
   document.addEventListener("submit", (event) => {
     const sent = event.target;
     if (sent.method !== "post" || event.defaultPrevented) return;
-    const typed = [...sent.elements].filter((each) => each.name && !["hidden", "file", "password"].includes(each.type));
-    const fields = typed.map((each) => [each.name, each.type === "checkbox" ? each.checked : each.value]);
-    sessionStorage.setItem("sent", JSON.stringify({ action: sent.getAttribute("action"), fields }));
+    sessionStorage.setItem("sent", JSON.stringify({ action: sent.getAttribute("action"), fields: typedInto(sent) }));
   });
-  const refused = JSON.parse((new URLSearchParams(location.search).has("refused") && sessionStorage.getItem("sent")) || "null");
-  sessionStorage.removeItem("sent");
-  const sentBefore = refused && [...document.forms].find((each) => each.method === "post" && each.getAttribute("action") === refused.action);
-  if (sentBefore && sentBefore !== form) {
-    for (const [name, value] of refused.fields) {
-      const field = sentBefore.elements[name];
-      if (field && field.type === "checkbox") field.checked = value;
-      else if (field && "value" in field) field.value = value;
+  const sent = taken("sent");
+  if (sent && new URLSearchParams(location.search).has("refused")) {
+    const again = [...document.forms].find((each) => each.method === "post" && each.getAttribute("action") === sent.action);
+    if (again && again !== form) {
+      typeInto(again, sent.fields);
+      if (again.closest("details")) again.closest("details").open = true;
     }
-    if (sentBefore.closest("details")) sentBefore.closest("details").open = true;
   }
 
   function inSeconds(ahead) {

@@ -12,7 +12,7 @@ class ChartBlock:
     """One task on its hosts; times are seconds since the epoch.
 
     `kind` is past, broken, running or planned. `cores` is what it takes of each host where tasks share them, 0 for all.
-    `end_high` is when one run in twenty has not ended yet, None where no range is known.
+    `at_risk` is as `cosched.portal.pages.deadlines` sorts the plan.
     """
 
     task: str
@@ -25,15 +25,9 @@ class ChartBlock:
     kind: str
     cores: int = 0
     owner: str = ""
-    end_high: float | None = None
+    at_risk: bool = False
 
     @property
     def late(self) -> bool:
         """Return whether it ends after its deadline."""
         return self.deadline is not None and self.end > self.deadline
-
-    @property
-    def at_risk(self) -> bool:
-        """Return whether it ends in time and one run in twenty would not."""
-        high = self.end if self.end_high is None else self.end_high
-        return self.deadline is not None and self.end <= self.deadline < high

@@ -7,7 +7,8 @@ from cosched.portal.pages.chart.colours import ApplicationColours, OwnerColours,
 
 
 def _block(owner: str = "ann", application: str = "fft", deadline: float | None = None) -> ChartBlock:
-    return ChartBlock("1", "x", application, ("h",), 0.0, 50.0, deadline, "planned", 0, owner, 60.0)
+    at_risk = deadline == 55.0
+    return ChartBlock("1", "x", application, ("h",), 0.0, 50.0, deadline, "planned", 0, owner, at_risk)
 
 
 def test_applications_keep_their_colours_whatever_else_is_seen() -> None:

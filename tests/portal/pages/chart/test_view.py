@@ -54,7 +54,7 @@ def test_tasks_stand_out_by_owner_application_or_lateness(show: str, found: str)
     blocks = [
         ChartBlock("1", "", "fft", ("h",), 0.0, 50.0, None, "planned", 0, "ann"),
         ChartBlock("2", "", "cpi", ("h",), 0.0, 50.0, 40.0, "planned", 0, "ann"),
-        ChartBlock("3", "", "fft", ("h",), 0.0, 50.0, 70.0, "planned", 0, "bob", 60.0),
-        ChartBlock("4", "", "cpi", ("h",), 0.0, 50.0, 55.0, "planned", 0, "bob", 60.0),
+        ChartBlock("3", "", "fft", ("h",), 0.0, 50.0, 70.0, "planned", 0, "bob"),
+        ChartBlock("4", "", "cpi", ("h",), 0.0, 50.0, 55.0, "planned", 0, "bob", at_risk=True),
     ]
     assert "".join(block.task for block in blocks if stands_out(block, show, "ann")) == found
