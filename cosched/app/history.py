@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from cosched.api.documents import (
     Accuracy,
     DeadlineOutcome,
+    ExchangeView,
     LearntApplication,
     LearntRunView,
     RecordView,
@@ -15,6 +16,7 @@ from cosched.api.documents import (
     UsageView,
 )
 from cosched.prediction.calibration import Correction
+from cosched.store.handovers import HandoverTable
 from cosched.store.runs import RunTable
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ __all__ = ["DomainHistory"]
 V = TypeVar("V", bound="DataclassInstance")
 
 _MOST_RUNS = 4000
+_MOST_EXCHANGES = 1000
 _COMPLETED = 2000
 _RATIOS = 60
 
@@ -50,6 +53,7 @@ class DomainHistory:
         self._store = store
         self._plans = plans
         self._learnt = RunTable(store)
+        self._handovers = HandoverTable(store)
 
     def runs(self, principal: Principal, since: float) -> list[RunView]:
         """Return the attempts that ended after a time; if too many, the last ones."""
@@ -136,6 +140,15 @@ class DomainHistory:
                 run = len(task.status.hosts), task.status.actual
                 found.setdefault(task.profile.hardware or "measured", []).append(run)
         return found
+
+    def exchanges(self, principal: Principal, since: float) -> list[ExchangeView]:
+        """Return the tasks that went to neighbours or came since a time, the newest first; only operators see others'.
+
+        If there are too many, the last ones are returned.
+        """
+        return [
+            _view(ExchangeView, row) for row in self._handovers.exchanged(since, _owner(principal), _MOST_EXCHANGES)
+        ]
 
     def planned(self, task: str) -> list[PlanPoint]:
         """Return where a task was planned as its plan changed, oldest first."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from cosched.app.recordings import RecordingService
 
 if TYPE_CHECKING:
+    from cosched.app.administration import AdministrationService
+    from cosched.app.domain_notices import NoticeService
     from cosched.app.domain_status import DomainStatus
     from cosched.app.event_feed import EventFeed
     from cosched.app.history import DomainHistory
@@ -40,6 +42,8 @@ class DomainServices:
         history: runs, log, accuracy of predictions, earlier plans.
         feed: live events, for followers of the event stream.
         shares: what users and groups are entitled to, and have had.
+        notices: lines of administrators for everybody.
+        administration: the daemon's configuration and health.
         recordings: recordings of the core's events.
     """
 
@@ -52,4 +56,6 @@ class DomainServices:
     history: DomainHistory
     feed: EventFeed
     shares: ShareService
+    notices: NoticeService
+    administration: AdministrationService
     recordings: RecordingService = field(default_factory=RecordingService)

@@ -47,6 +47,26 @@ def status(server: ServerOption = "", json: JsonOption = False) -> None:
 
 
 @app.command()
+def health(server: ServerOption = "", json: JsonOption = False) -> None:
+    """Show what each part of the daemon does, and what to do where it does not; for administrators.
+
+    The exit code is 0 where nothing is broken, else 2.
+    """
+    with connect(server) as client:
+        found = client.health()
+    if json:
+        emit_json(asdict(found))
+    else:
+        for check in found.checks:
+            sys.stdout.write(clean(f"{check.state + ':':7} {check.part}. {check.finding}") + "\n")
+            sys.stdout.write(clean(f"        → {check.advice}") + "\n" if check.advice else "")
+        for mistake in found.mistakes:
+            sys.stdout.write(clean(f"mistake {format_optional_time(mistake.time)}: {mistake.what}") + "\n")
+    if any(check.state == "broken" for check in found.checks):
+        raise typer.Exit(2)
+
+
+@app.command()
 def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
     """Show the schedule in force: running and planned tasks, and its quality."""
     with connect(server) as client:

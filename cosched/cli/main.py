@@ -33,6 +33,7 @@ _NOUNS = {
     "peer": "Manage neighbouring domains.",
     "token": "Manage tokens with which programs prove who they are.",
     "account": "Manage local accounts, for sites without a login of their own.",
+    "notice": "Tell everybody something on all pages.",
     "audit": "Show who changed what.",
     "database": "Back up, restore and check the daemon's database.",
     "config": "Show the configuration in force.",

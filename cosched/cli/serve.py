@@ -27,7 +27,7 @@ def command(
     """
     # Before numpy is loaded: its threads would wait for one another on hosts that compute, to multiply small matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from cosched.daemon.config.loading import load_configuration
+    from cosched.daemon.config.loading import read_configuration
     from cosched.daemon.main import Daemon
 
     renderer = (
@@ -43,4 +43,4 @@ def command(
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    Daemon(load_configuration(config)).run()
+    Daemon(*read_configuration(config)).run()

@@ -16,9 +16,12 @@ from cosched.api.documents import (
     Accuracy,
     ApplicationView,
     AuditEntryView,
+    ConfigurationEntry,
     CurvesView,
+    ExchangeView,
     ExplanationView,
     Forecast,
+    HealthReport,
     HostView,
     LearntRunView,
     LoginLink,
@@ -27,6 +30,8 @@ from cosched.api.documents import (
     ModelView,
     NetworkView,
     NewToken,
+    NoticeRequest,
+    NoticeView,
     PeerView,
     PlanPoint,
     PlanView,
@@ -236,6 +241,26 @@ class DomainCalls(ApiCaller):
         """Give a reservation up."""
         self._response("DELETE", f"/reservations/{segment(reservation_id)}")
 
+    def notices(self) -> list[NoticeView]:
+        """Return the notices that all pages show now, the oldest first."""
+        return [decode_document(NoticeView, item) for item in self._call("GET", "/notices")]
+
+    def write_notice(self, request: NoticeRequest) -> NoticeView:
+        """Show a line on all pages until a time; for administrators."""
+        return decode_document(NoticeView, self._call("POST", "/notices", asdict(request)))
+
+    def remove_notice(self, notice_id: str) -> None:
+        """Show a notice no more; for administrators."""
+        self._response("DELETE", f"/notices/{segment(notice_id)}")
+
+    def configuration(self) -> list[ConfigurationEntry]:
+        """Return every key in force with its origin, without secrets; for administrators."""
+        return [decode_document(ConfigurationEntry, item) for item in self._call("GET", "/configuration")]
+
+    def health(self) -> HealthReport:
+        """Return what each part of the daemon does, its processes and last mistakes; for administrators."""
+        return decode_document(HealthReport, self._call("GET", "/health"))
+
     def shares(self) -> list[ShareView]:
         """Return shares of groups and users, and what they have had."""
         return [decode_document(ShareView, item) for item in self._call("GET", "/shares")]
@@ -252,6 +277,12 @@ class DomainCalls(ApiCaller):
     def peers(self) -> list[PeerView]:
         """Return the neighbouring domains."""
         return [decode_document(PeerView, item) for item in self._call("GET", "/peers")]
+
+    def exchanges(self, since: float = 0.0) -> list[ExchangeView]:
+        """Return the tasks that went to neighbours or came from them after a time, the newest first."""
+        return [
+            decode_document(ExchangeView, item) for item in self._call("GET", "/exchanges", params={"since": since})
+        ]
 
     def network(self) -> NetworkView | None:
         """Return the agent's work and its adviser's findings; None without an agent."""

@@ -45,6 +45,7 @@ class WorkerProcess:
 
     Attributes:
         calls: verb → number of calls.
+        ended: how often the process has died, or was ended because it did not answer.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class WorkerProcess:
         self._unread = b""
         self._abandoned = False
         self.calls: Counter[str] = Counter()
+        self.ended = 0
 
     def call(self, verb: str, wait: float = 0.0, **arguments: object) -> Any:
         """Let the process do a verb.
@@ -109,6 +111,7 @@ class WorkerProcess:
         except BaseException:
             self._end()
             raise
+        self.ended += not line and not self._abandoned
         if line is None:
             self._end()  # an answer that comes later must not pass for that of the next request
             raise ConnectorError(

@@ -15,7 +15,9 @@ import structlog
 
 from cosched.agents.broker import Broker
 from cosched.agents.transport.tls import CertificateFiles
+from cosched.app.administration import AdministrationService
 from cosched.app.core_access import CoreClient
+from cosched.app.domain_notices import NoticeService
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus, TaskCounts
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
@@ -42,8 +44,10 @@ from cosched.coscheduler.sharing.shares import with_settings
 from cosched.coscheduler.task import AttemptState
 from cosched.daemon.adoption import Adopter
 from cosched.daemon.clock import Clock
+from cosched.daemon.config.shown import shown_values
 from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
+from cosched.daemon.health import HealthInspector, daemon_checks
 from cosched.daemon.housekeeping import Housekeeping
 from cosched.daemon.inbox import Inbox
 from cosched.daemon.locks import DaemonLocks
@@ -63,14 +67,16 @@ from cosched.prediction.catalogue import Catalogue
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import find_policy
 from cosched.secret_files import read_secret
+from cosched.store.domain_notices import DomainNoticeTable
 from cosched.store.plan_points import PlanPoints
 from cosched.store.runs import RunTable
 from cosched.store.shares import ShareTable
 from cosched.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from cosched.daemon.config.loading import ConfigurationValue
     from cosched.daemon.config.sections import Configuration
     from cosched.daemon.web.server import WebServer
 
@@ -119,14 +125,19 @@ class _WebPart:
 class Daemon:
     """Everything that `cosched serve` runs. Jobs outlive it; what it knows is in its database."""
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: Configuration, values: Sequence[ConfigurationValue] = ()) -> None:
         """Open what the configuration names; nothing runs yet.
+
+        Args:
+            configuration: what to run.
+            values: the same with its origins, for administrators to see.
 
         Raises:
             UserError: the configuration cannot be carried out as it is.
             SystemFault: the database, the address or the state folder cannot be had.
         """
         self._configuration = configuration
+        self._values = values
         self._locks = DaemonLocks(configuration.domain.state, configuration.database.url)
         self._clock = clock = Clock()
         models = ModelProcesses(configuration.models.folders)
@@ -135,7 +146,8 @@ class Daemon:
         self._parts = parts = _domain_parts(configuration, clock, models, notify.targets)
         store, client = parts.store, CoreClient(parts.inbox)
         self._manager = _resource_manager(configuration, parts.inbox, clock)
-        search = _search_process(configuration, parts, clock)
+        self._search = search = _search_process(configuration, parts, clock)
+        self._models = models
         current = CurrentDomain(client)
         directory = _peer_directory(configuration)
         outputs = TaskOutputs(store, self._manager.output, None if directory is None else directory.output)
@@ -201,6 +213,8 @@ class Daemon:
             history=DomainHistory(client, store, self._plans),
             feed=self._feed,
             shares=_share_service(configuration, parts),
+            notices=NoticeService(DomainNoticeTable(store), client.now),
+            administration=AdministrationService(shown_values(self._values), self._health().report),
             recordings=RecordingService(None if recorder is None else recorder.blocks),
         )
 
@@ -247,6 +261,11 @@ class Daemon:
             part.stop()
         self._parts.store.close()
         self._locks.release()
+
+    def _health(self) -> HealthInspector:
+        models = (self._models, self._curves)
+        checks = daemon_checks(self._configuration, self._parts.inbox, self._manager, self._search, models)
+        return HealthInspector(checks, self.faults, self._engine.mistakes, self._clock.now)
 
     def calls(self) -> Mapping[str, int]:
         """Return how often the resource manager was asked, by verb."""

@@ -5,6 +5,7 @@ Start at `Mistakes`; `source_of` says where an event comes from.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ _SHORTEST = 1.0  # seconds for which a source is held back after its first mista
 _LONGEST = 60.0
 _FORGIVEN = 600.0  # seconds without another mistake after which a source begins anew
 _MOST_SOURCES = 10_000
+_REMEMBERED = 20
 _TOLD = 86400.0  # seconds for which the last mistake is shown as a fault
 
 
@@ -76,7 +78,7 @@ class Mistakes:
 
     def __init__(self) -> None:
         self.count = 0
-        self._last: tuple[float, str] | None = None
+        self._last: deque[tuple[float, str]] = deque(maxlen=_REMEMBERED)
         self._held: dict[EventSource, _Held] = {}
         self._waiting: set[EventSource] = set()  # sources that were held back and have not been released yet
 
@@ -89,7 +91,9 @@ class Mistakes:
             time: now, epoch seconds.
         """
         self.count += 1
-        self._last = (time, f"{what} ({type(error).__name__})")  # its text may be somebody's: the log alone has it
+        self._last.append(
+            (time, f"{what} ({type(error).__name__})")
+        )  # its text may be somebody's: the log alone has it
 
     def hold(self, source: EventSource, time: float) -> None:
         """Hold a source back, twice as long as the last time."""
@@ -123,12 +127,17 @@ class Mistakes:
         self._waiting.difference_update(over)
         return over
 
+    def recent(self) -> list[tuple[float, str]]:
+        """Return when and with what the last mistakes were made, newest first."""
+        return list(reversed(self._last.copy()))
+
     def fault(self, time: float) -> str:
         """Return the last mistake in a sentence, for a day; empty for none."""
-        if self._last is None or time > self._last[0] + _TOLD:
+        then, what = self._last[-1] if self._last else (-_TOLD, "")
+        if not what or time > then + _TOLD:
             return ""
         return (
-            f"cosched could not handle {self._last[1]} at {format_time(self._last[0])}, mistake {self.count} since its "
+            f"cosched could not handle {what} at {format_time(then)}, mistake {self.count} since its "
             "start; it was refused or is tried again, and all else goes on: report it with the log and the file that "
             "`cosched domain record` saves"
         )

@@ -24,7 +24,6 @@ from cosched.portal.middleware.metering import MeterMiddleware, RequestMetrics
 from cosched.portal.pages import (
     account,
     accuracy,
-    administration,
     cancel,
     deadlines,
     models,
@@ -35,8 +34,12 @@ from cosched.portal.pages import (
 )
 from cosched.portal.pages import domain as domain_page
 from cosched.portal.pages import tasks as tasks_page
+from cosched.portal.pages.administration import people, system
 from cosched.portal.pages.error_pages import with_error_pages
 from cosched.portal.responses import error_response, problem_response
+from cosched.portal.routes import (
+    administration as administration_routes,
+)
 from cosched.portal.routes import (
     credentials,
     domain,
@@ -116,6 +119,7 @@ _ROUTERS = (
     library.router,
     metrics.router,
     login.router,
+    administration_routes.router,
     static_files.router,
     submit.router,
     tasks_page.router,
@@ -126,7 +130,8 @@ _ROUTERS = (
     accuracy.router,
     domain_page.router,
     account.router,
-    administration.router,
+    people.router,
+    system.router,
     models.router,
 )
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import Text, case, cast, func, insert, literal, select, union_all
 
 from cosched.coscheduler.handovers import Guest, GuestState, Handover
 from cosched.coscheduler.task import Task
@@ -15,6 +15,7 @@ from cosched.store import tables
 from cosched.store.rows import HANDOVERS, HANDOVERS_OF, record_of, records_of
 
 if TYPE_CHECKING:
+    from cosched.store.rows import TableRow
     from cosched.store.store import Store
 
 __all__ = ["HandoverTable"]
@@ -51,6 +52,47 @@ class HandoverTable:
         guests = tables.guests.c
         rows = self._store.read(select(tables.guests).where(guests.peer == peer, guests.uuid == uuid))
         return record_of(Guest, rows[0]) if rows else None
+
+    def exchanged(self, since: float, owner: str | None, limit: int) -> list[TableRow]:
+        """Return the tasks that went to neighbours or came from them since a time, the newest first.
+
+        Args:
+            since: epoch seconds.
+            owner: only of this user's; None for all.
+            limit: how many at most.
+
+        Returns:
+            Rows with `peer`, `direction`, `task`, `name`, `owner`, `time`, `state`, `closed` and `why`.
+        """
+        tasks, handovers, guests = tables.tasks.c, tables.handovers.c, tables.guests.c
+        ended = case((handovers.outcome != "", handovers.why + "; " + handovers.outcome), else_=handovers.why)
+        sent = select(
+            handovers.peer,
+            literal("sent").label("direction"),
+            tasks.id.label("task"),
+            tasks.name,
+            tasks.owner,
+            handovers.created.label("time"),
+            cast(handovers.state, Text).label("state"),
+            handovers.closed,
+            ended.label("why"),
+        ).join_from(tables.handovers, tables.tasks, tasks.id == handovers.task)
+        received = select(
+            guests.peer,
+            literal("received").label("direction"),
+            tasks.id.label("task"),
+            tasks.name,
+            tasks.owner,
+            guests.created.label("time"),
+            cast(tasks.state, Text).label("state"),
+            tasks.finished.label("closed"),
+            literal("").label("why"),
+        ).join_from(tables.guests, tables.tasks, tasks.id == guests.task)
+        mine = () if owner is None else (tasks.owner == owner,)
+        both = union_all(
+            sent.where(handovers.created > since, *mine), received.where(guests.created > since, *mine)
+        ).subquery()
+        return list(self._store.read(select(both).order_by(both.c.time.desc(), both.c.task.desc()).limit(limit)))
 
     def guests(self) -> tuple[tuple[Guest, ...], dict[str, Task]]:
         """Return the unsettled guests, and by identifier the tasks of ended ones."""

@@ -39,6 +39,7 @@ __all__ = [
     "instance",
     "lives",
     "metadata",
+    "notices",
     "outbox",
     "plans",
     "reservations",
@@ -341,4 +342,15 @@ shares = Table(
     Column("group", String(64)),
     Column("by", String(64), nullable=False),
     Column("time", Double, nullable=False),
+)
+
+notices = Table(
+    "notices",
+    metadata,
+    # Lines of administrators for everybody.
+    Column("id", String(16), primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("until", Double, nullable=False),
+    Column("by", String(64), nullable=False),
+    Column("created", Double, nullable=False),
 )

@@ -13,7 +13,10 @@ from cosched import resources
 from cosched.access.authentication import AccessSettings, Authenticator
 from cosched.addresses import ListenAddress
 from cosched.agents.broker import Broker
+from cosched.api.documents import ConfigurationEntry
+from cosched.app.administration import AdministrationService
 from cosched.app.core_access import CoreClient
+from cosched.app.domain_notices import NoticeService
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus, TaskCounts
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
@@ -37,6 +40,7 @@ from cosched.coscheduler.events import HostsObserved, SharesChanged
 from cosched.daemon.clock import Clock
 from cosched.daemon.effects import Effects
 from cosched.daemon.engine import Engine
+from cosched.daemon.health import HealthInspector
 from cosched.daemon.inbox import Inbox
 from cosched.daemon.recorder import Recorder, RecordingFiles
 from cosched.daemon.web.server import WebServer
@@ -48,6 +52,7 @@ from cosched.prediction.model_predictor import ModelPredictor
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from cosched.store.credentials import Credentials
+from cosched.store.domain_notices import DomainNoticeTable
 from cosched.store.plan_points import PlanPoints
 from cosched.store.runs import RunTable
 from cosched.store.shares import ShareTable
@@ -149,6 +154,13 @@ def catalogue(folder: Path) -> Catalogue:
     return Catalogue([folder])
 
 
+CONFIGURED = (
+    ConfigurationEntry(key="domain.name", value="here", origin="default"),
+    ConfigurationEntry(key="planning.seed", value=7, origin="/etc/cosched/cosched.toml"),
+    ConfigurationEntry(key="connector.own.password", value=None, origin="environment", secret=True),
+)
+
+
 @dataclass
 class Health:
     """What a daemon without a resource manager says of itself."""
@@ -219,6 +231,10 @@ def services_of(
         history=DomainHistory(client, store, plans),
         feed=feed,
         shares=ShareService(client, ShareTable(store), None),
+        notices=NoticeService(DomainNoticeTable(store), client.now),
+        administration=AdministrationService(
+            CONFIGURED, HealthInspector((), health.faults, engine.mistakes, client.now).report
+        ),
     )
     engine.subscribe(services.domain.on_change)
     return services

@@ -262,6 +262,8 @@ def services_of(recorder: Recorder) -> DomainServices:
         history=each,
         feed=recorder.feed,
         shares=each,
+        notices=each,
+        administration=each,
     )
 
 

@@ -46,7 +46,7 @@ _ADDED = (
     ("0033", "attempts", "part"),
 )
 # Tables that they have made.
-_MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"))
+_MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"), ("0034", "notices"))
 
 
 def make_older(connection: sqlite3.Connection, revision: str) -> None:

@@ -81,3 +81,29 @@ def test_a_life_of_a_restored_database_is_later_than_those_forgotten(tmp_path: P
     assert HandoverTable(restored).next_life(1e9 + 120.0) > max(forgotten)
     known.close()
     restored.close()
+
+
+def test_what_went_and_came_is_told_newest_first_and_to_its_owner_alone(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    other = make_task(2, application="app", submitted=5.0, owner="bob")
+    sent = replace(HANDOVER, state=HandoverState.REFUSED, closed=6.0, outcome="it was full")
+    store.commit(changed([TASK, other], handovers=[sent], guests=[replace(GUEST, task="2")]))
+    exchange = HandoverTable(store)
+    received, given = exchange.exchanged(0.0, None, 9)
+    assert {**given} == {
+        "peer": "b",
+        "direction": "sent",
+        "task": "1",
+        "name": TASK.spec.name,
+        "owner": TASK.owner,
+        "time": 5.0,
+        "state": "refused",
+        "closed": 6.0,
+        "why": "b is faster; it was full",
+    }
+    told = [received[key] for key in ("peer", "direction", "task", "state", "time")]
+    assert told == ["c", "received", "2", "queued", 7.0]
+    assert [row["task"] for row in exchange.exchanged(0.0, "bob", 9)] == ["2"]
+    assert [row["task"] for row in exchange.exchanged(5.0, None, 9)] == ["2"]
+    assert [row["task"] for row in exchange.exchanged(0.0, None, 1)] == ["2"]
+    store.close()

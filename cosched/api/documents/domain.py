@@ -9,6 +9,7 @@ __all__ = [
     "AdvertisingView",
     "AdviceView",
     "DeadlineOutcome",
+    "ExchangeView",
     "FreeView",
     "HostView",
     "LearntApplication",
@@ -121,6 +122,30 @@ class PeerView:
     given: int
     taken: int
     fault: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeView:
+    """A task that went to a neighbouring domain, or came from one.
+
+    Attributes:
+        direction: "sent" or "received".
+        time: when it went or came.
+        state: of the hand-over where it was sent ("committing", "held", "granted", "ended", "refused", "returned",
+            "reclaimed"), else of the task here.
+        closed: when it ended; null while it goes on.
+        why: the reason for the choice, where it was sent, then how it ended.
+    """
+
+    peer: str
+    direction: str
+    task: str
+    name: str
+    owner: str
+    time: float
+    state: str
+    closed: float | None
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

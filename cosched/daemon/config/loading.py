@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-__all__ = ["ConfigurationValue", "configuration_values", "load_configuration"]
+__all__ = ["ConfigurationValue", "configuration_values", "load_configuration", "read_configuration"]
 
 _LARGEST_FILE = 1 << 20
 
@@ -67,9 +67,21 @@ def configuration_values(
     Raises:
         UserError: as `load_configuration`.
     """
+    return read_configuration(path, environment)[1]
+
+
+def read_configuration(
+    path: Path | None = None, environment: Mapping[str, str] | None = None
+) -> tuple[Configuration, list[ConfigurationValue]]:
+    """Read and check the configuration once; return it, and its values as `configuration_values` does.
+
+    Raises:
+        UserError: as `load_configuration`.
+    """
     merged = _read_layers(path, os.environ if environment is None else environment)
-    values = dict(_leaves(merged.check().model_dump(mode="json")))
-    return [ConfigurationValue(key, value, merged.origin(key)) for key, value in values.items()]
+    checked = merged.check()
+    values = dict(_leaves(checked.model_dump(mode="json")))
+    return checked, [ConfigurationValue(key, value, merged.origin(key)) for key, value in values.items()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,11 @@ class ActionQueue:
         with self._changed:
             return bool(self._due) and self._due[0][0] <= time.monotonic()
 
+    def overdue(self) -> int:
+        """Return how many actions could run now and wait for those before them."""
+        with self._changed:
+            return sum(due <= time.monotonic() for due, _, _ in self._due)
+
     def run_next(self) -> None:
         """Wait for one action and run it.
 

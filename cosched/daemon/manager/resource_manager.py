@@ -113,6 +113,7 @@ class ResourceManager:
         self._silent: dict[str, float] = {}  # attempt → monotonic time of its submission, until it is heard of
         self._hosts: tuple[Host, ...] = ()
         self._looking = threading.Lock()
+        self._looked: float | None = None  # monotonic time of the last look at the hosts that was answered
         self._warned: dict[str, str] = {}  # verb → its last fault, while it lasts
         self._stopped = threading.Event()
         self._threads = [
@@ -170,6 +171,10 @@ class ResourceManager:
     def calls(self) -> Mapping[str, int]:
         """Return counts of calls, by verb; empty where the connector does not count."""
         return self._connector.calls()
+
+    def looked_ago(self) -> float | None:
+        """Return for how many seconds the hosts have not been seen; None before the first time."""
+        return None if self._looked is None else time.monotonic() - self._looked
 
     def locate(self, uuid: str, *, fence: bool) -> None:
         """Find out what became of an attempt; one search for each at a time.
@@ -351,7 +356,7 @@ class ResourceManager:
     def _look_at_hosts(self) -> None:
         with self._looking:
             hosts = self._connector.hosts()
-            self.fault = ""
+            self.fault, self._looked = "", time.monotonic()
             if hosts != self._hosts:
                 self._hosts = hosts
                 self._post(HostsObserved(self._clock.now(), hosts))

@@ -55,6 +55,16 @@ class ModelProcesses(ModelPredictor):
         for process in self._processes:
             process.abandon()
 
+    @property
+    def asked(self) -> int:
+        """How many evaluations were asked for."""
+        return sum(sum(process.calls.values()) for process in self._processes)
+
+    @property
+    def ended(self) -> int:
+        """How often a process has died, or was ended because an evaluation took too long."""
+        return sum(process.ended for process in self._processes)
+
     def text_profile(
         self, text: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
     ) -> Profile:

@@ -32,6 +32,9 @@ class SearchProcess:
     """Keeps a planner (`cosched.daemon.processes.planner`) at work on the newest snapshot.
 
     The daemon never waits for it: without a planner, tasks leave in the order and on the hosts of a simple rule.
+
+    Attributes:
+        ended: how often a planner has ended by itself.
     """
 
     def __init__(
@@ -52,11 +55,18 @@ class SearchProcess:
         self._given = True  # whether the planner that runs has got it
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
+        self.ended = 0
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
 
     def start(self) -> None:
         """Start the planner."""
         self._thread.start()
+
+    @property
+    def pid(self) -> int | None:
+        """The planner's process; None while none runs."""
+        process = self._process
+        return None if process is None or process.poll() is not None else process.pid
 
     def plan(self, time: float, problem: Problem, plan: Plan) -> None:
         """Give the planner a new snapshot, in place of one not yet begun."""
@@ -83,6 +93,7 @@ class SearchProcess:
                 _log.warning("search", fault=str(error))
             with self._changed:
                 if not self._stopped:
+                    self.ended += 1
                     _log.error("the search process ended; starting it again", seconds=_START_AGAIN)
                     self._changed.wait_for(lambda: self._stopped, _START_AGAIN)
 

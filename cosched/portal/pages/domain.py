@@ -9,12 +9,22 @@ from typing import Annotated, NamedTuple
 
 from fastapi import Query, Request, Response
 
-from cosched.api.documents import HostView, PlanView, RunView
+from cosched.api.documents import ExchangeView, HostView, PlanView, RunView
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
 from cosched.portal.pages.rendering import render_page
 
-__all__ = ["BusySpan", "HostClass", "busy_over_time", "busy_shares", "host_classes", "router", "spans_of"]
+__all__ = [
+    "BusySpan",
+    "Flow",
+    "HostClass",
+    "busy_over_time",
+    "busy_shares",
+    "flows",
+    "host_classes",
+    "router",
+    "spans_of",
+]
 
 
 _TIME_PARTS = 120  # of the time, for its course
@@ -95,7 +105,29 @@ def host_classes(hosts: Sequence[HostView], busy: Mapping[str, float]) -> list[H
     ]
 
 
-_HOUR = 3600.0
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """How many tasks went to a neighbour, and how many of them came back without a run; how many came from it."""
+
+    sent: int = 0
+    back: int = 0
+    received: int = 0
+
+
+_IN_VAIN = ("refused", "returned", "reclaimed")
+
+
+def flows(exchanges: Sequence[ExchangeView]) -> dict[str, Flow]:
+    """Return the flow to and from each neighbour that had one."""
+    found: dict[str, Flow] = {}
+    for each in exchanges:
+        flow, sent = found.get(each.peer, Flow()), each.direction == "sent"
+        back = sent and each.state in _IN_VAIN
+        found[each.peer] = Flow(flow.sent + sent, flow.back + back, flow.received + (not sent))
+    return found
+
+
+_HOUR, _DAY = 3600.0, 86400.0
 _LINES = 50
 
 
@@ -119,7 +151,9 @@ def domain(
         course=busy_over_time(hosts, spans, window),
         busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,
         classes=host_classes(hosts, busy),
-        peers=services.neighbours.peers(),
+        peers=(peers := services.neighbours.peers()),
+        exchanges=(exchanges := services.history.exchanges(principal, now - _DAY) if peers else []),
+        flows=flows(exchanges),
         network=services.neighbours.network(),
         log=services.history.log(principal, _LINES, (page - 1) * _LINES),
         page=page,

@@ -20,7 +20,7 @@ from cosched.api.times import format_clock, format_moment, zone_named
 from cosched.durations import format_duration, format_shift
 from cosched.errors import CoschedError
 from cosched.markup import environment
-from cosched.portal.pages.wording import number, plain
+from cosched.portal.pages.wording import commands, number, plain
 from cosched.portal.state import portal_of
 from cosched.version import __version__
 
@@ -89,6 +89,7 @@ def _common(request: Request) -> dict[str, Any]:
         "path": request.url.path,
         "query": partial(_query, request.query_params),
         "status": None if principal is None else _status(request, principal),
+        "notices": () if principal is None else portal_of(request).services.notices.notices(),
         "now": now,
         "zone": zone,
         "when": partial(_when, now=now, zone=zone),
@@ -133,7 +134,7 @@ def _compressed(request: Request, text: str, secret: str) -> HTMLResponse:
 def _environment() -> Environment:
     """Return the templates; they are compiled once in a process."""
     templates = environment(plain)
-    templates.filters |= {"duration": format_duration, "shift": format_shift, "number": number}
+    templates.filters |= {"duration": format_duration, "shift": format_shift, "number": number, "commands": commands}
     templates.globals["stamp"] = _stamp()
     return templates
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-__all__ = ["as_terminal", "number", "plain", "visible"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["as_terminal", "commands", "number", "plain", "visible"]
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # controls, marks that turn the direction of text, half characters
 _KEPT = "\t\n"
@@ -38,6 +41,19 @@ def visible(character: str) -> str:
     if character in _KEPT or unicodedata.category(character) not in _HIDDEN:
         return character
     return f"⟨U+{ord(character):04X}⟩"
+
+
+def commands(text: str) -> Markup:
+    """Return a text in which words between backticks, as commands are, stand out."""
+    parts = (Markup("<code>{}</code>" if odd else "{}").format(plain(part)) for odd, part in _alternately(text))  # noqa: S704  constants
+    return Markup().join(parts)
+
+
+def _alternately(text: str) -> Iterator[tuple[bool, str]]:
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one of them stands alone
+        parts = [text]
+    return ((bool(number % 2), part) for number, part in enumerate(parts))
 
 
 def as_terminal(text: str) -> str:

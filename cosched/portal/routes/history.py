@@ -12,6 +12,7 @@ from cosched.access.principals import Scope
 from cosched.api.documents import (
     Accuracy,
     DeadlineOutcome,
+    ExchangeView,
     LearntRunView,
     PlanPoint,
     RecordView,
@@ -32,6 +33,7 @@ _PLANS, _SEARCH = (
 )
 _ACCURACY = DocumentResponder[list[Accuracy]](list[Accuracy])
 _OUTCOMES = DocumentResponder[list[DeadlineOutcome]](list[DeadlineOutcome])
+_EXCHANGES = DocumentResponder[list[ExchangeView]](list[ExchangeView])
 _LEARNT = DocumentResponder[list[LearntRunView]](list[LearntRunView])
 _USAGE = DocumentResponder[list[UsageView]](list[UsageView])
 _JSON_LINES = "application/jsonl"
@@ -55,6 +57,17 @@ def plans(request: Request, services: Services, principal: Reader, task_id: str)
 def search(request: Request, services: Services) -> Response:
     """Say how the search's plan became better, the oldest first."""
     return _SEARCH.tagged(request, list(services.history.search()))
+
+
+@router.get("/exchanges", tags=["domain"], response_model=list[ExchangeView], responses=NOT_MODIFIED)
+def exchanges(
+    request: Request,
+    services: Services,
+    principal: Reader,
+    since: Annotated[float, Query(ge=0, le=1e11, description="Only what went or came after this time.")] = 0.0,
+) -> Response:
+    """List the tasks that went to neighbouring domains or came from them, the newest first, 1,000 at most."""
+    return _EXCHANGES.tagged(request, services.history.exchanges(principal, since))
 
 
 @router.get("/runs", tags=["domain"], response_model=list[RunView], responses=NOT_MODIFIED)

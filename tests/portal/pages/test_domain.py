@@ -5,11 +5,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.access.principals import Role
-from cosched.api.documents import HostView, PeerView, PlacementView, PlanView, RunView
-from cosched.portal.pages.domain import BusySpan, HostClass, busy_over_time, busy_shares, host_classes, spans_of
+from cosched.access.principals import Principal, Role
+from cosched.api.documents import ExchangeView, HostView, PeerView, PlacementView, PlanView, RunView
+from cosched.portal.pages.domain import (
+    BusySpan,
+    Flow,
+    HostClass,
+    busy_over_time,
+    busy_shares,
+    flows,
+    host_classes,
+    spans_of,
+)
 from tests.cli.test_peer import ADVICE, NETWORK
-from tests.portal.pages.makers import host, portal
+from tests.portal.pages.makers import NOW, host, portal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,3 +134,50 @@ def test_classes_have_their_own_shares() -> None:
         HostClass("fast", 1, 0, 0.6),
         HostClass("slow", 1, 1, 0.2),
     ]
+
+
+def exchange(peer: str, direction: str, state: str, task: str = "7") -> ExchangeView:
+    values = {"name": "<x>", "owner": "ann", "time": NOW, "closed": None, "why": "near"}
+    return ExchangeView(peer=peer, direction=direction, task=task, state=state, **values)  # type: ignore[arg-type]
+
+
+def test_flows_to_and_from_each_neighbour_are_counted() -> None:
+    went = [exchange("far", "sent", state) for state in ("granted", "ended", "refused", "returned")]
+    assert flows([*went, exchange("far", "received", "failed"), exchange("b", "received", "queued")]) == {
+        "far": Flow(sent=4, back=2, received=1),
+        "b": Flow(received=1),
+    }
+
+
+def test_tasks_that_went_and_came_are_told_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    peer = PeerView(
+        name="far",
+        address="far.example:8642",
+        role="upper",
+        paused=False,
+        heard=None,
+        hosts=16,
+        free=4,
+        hardware=("fast",),
+        given=1,
+        taken=2,
+        fault="",
+    )
+    with portal(tmp_path) as here:
+        services = here.daemon.services
+        monkeypatch.setattr(services.neighbours, "peers", lambda: [peer])
+        asked = []
+
+        def exchanges(principal: Principal, since: float) -> list[ExchangeView]:
+            asked.append((principal.name, since))
+            return [exchange("far", "sent", "refused"), exchange("far", "received", "running", "8")]
+
+        monkeypatch.setattr(services.history, "exchanges", exchanges)
+        text = here.person("ann").see("/domain?part=peers")
+        assert "(1 came back)" in text
+        assert "tasks of the last day, yours" in text
+        assert 'href="/tasks/8"' in text
+        assert "&lt;x&gt;" in text
+        ((name, since),) = asked
+        assert name == "ann"
+        assert 86400 - 9 < here.access.now() - since < 86400 + 9

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,6 +46,9 @@ PAGES = (
     "/models/applications/jacobi_measured",
     "/account",
     "/administration",
+    "/administration/health",
+    "/administration/configuration",
+    "/administration/notices",
     "/nowhere",
 )
 MORE = (
@@ -471,6 +476,29 @@ def test_an_administrator_keeps_tasks_off_a_host(visitor: Visitor) -> None:
     visitor.go("/schedule").wait_for_selector("path.kept")
     visitor.go("/administration").click("button:text-is('Release')")
     page.wait_for_selector("text=No host is reserved")
+
+
+def test_an_administrator_tells_everybody_something(visitor: Visitor, browser: Browser, busy: Site) -> None:
+    with visiting(browser, busy) as other:
+        page = other.go("/tasks")
+        visitor.go("/administration/notices").fill("[name=text]", "No power on Friday")
+        visitor.page.click("button:text-is('Show it on all pages')")
+        visitor.page.wait_for_selector("th:text-is('No power on Friday')")
+        page.wait_for_selector(".banner.notice:has-text('No power on Friday')")  # nobody reloads it
+        assert other.faults() == visitor.faults() == []
+        visitor.page.click("button:text-is('Remove')")
+        visitor.page.wait_for_selector("text=No notice is shown")
+        page.wait_for_selector(".banner.notice", state="detached")
+        assert other.complaints == []
+
+
+def test_health_tells_of_a_search_that_died(visitor: Visitor) -> None:
+    page = visitor.go("/administration/health")
+    page.wait_for_selector(".lead:has-text('All works')")
+    search = page.locator("tr:has-text('search for better plans') td >> nth=0").inner_text()
+    os.kill(int(search), signal.SIGKILL)
+    page.wait_for_selector(".checks li:has-text('It has died 1 times') .advice:has-text('killed for its memory')")
+    assert visitor.faults() == []
 
 
 def test_what_waits_is_not_cancelled_where_that_is_undone(visitor: Visitor, busy: Site) -> None:

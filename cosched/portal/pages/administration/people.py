@@ -1,4 +1,4 @@
-"""The administrators' page: reserved hosts, accounts and everybody's tokens."""
+"""The administrators' first page: reserved hosts, accounts and everybody's tokens."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
@@ -37,7 +37,7 @@ def administration(request: Request, portal: Portal, principal: Manager, host: s
     hosts = services.domain.hosts(principal)
     return render_page(
         request,
-        "administration.html",
+        "administration_people.html",
         reservations=services.reservations.reservations(principal),
         hosts=_by_class(hosts),
         chosen=host,

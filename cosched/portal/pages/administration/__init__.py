@@ -1,0 +1,1 @@
+"""The administrators' pages: reserved hosts and people, the daemon's health, its configuration, notices."""
