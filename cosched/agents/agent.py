@@ -128,6 +128,10 @@ class Agent:
         """Return the statistics of this life."""
         return self._outcome.statistics.figures(self._begun)
 
+    def forecast(self, task: str) -> float | None:
+        """Return when the domain that has a task of ours expects it to end, epoch seconds; None if unknown."""
+        return self._outgoing.forecasts.get(task)
+
     def failed_negotiation(self, task: str) -> FailedNegotiation | None:
         """Return the last failed negotiation about a task that has stayed, or None."""
         return self._negotiator.failed_negotiation(task)

@@ -37,7 +37,7 @@ def forwarding_obstacle(task: Task) -> str:
 
 
 def explain_forwarding(core: Coscheduler, agent: Agent, name: str, time: float) -> TaskExplanation | None:
-    """Explain a live task, and why no other domain has a late one.
+    """Explain a live task, why no other domain has a late one, and when one that has it expects it to end.
 
     Args:
         core: core of this domain.
@@ -46,10 +46,20 @@ def explain_forwarding(core: Coscheduler, agent: Agent, name: str, time: float) 
         time: now, epoch seconds.
     """
     found = explain(core, name, time)
+    if found is not None and core.tasks[name].status.peer:
+        return _with_forecast(found, core.tasks[name], agent)
     if found is None or found.state is not TaskState.QUEUED:
         return found
     stays = "" if found.slack is not None and found.slack >= 0 else _why_not_forwarded(core, name, agent, time)
     return replace(found, waits_for=(*found.waits_for, stays)) if stays else found
+
+
+def _with_forecast(found: TaskExplanation, task: Task, agent: Agent) -> TaskExplanation:
+    """Return the explanation of a task that another domain has, with the end that this expects."""
+    end, deadline = agent.forecast(task.id), task.spec.deadline
+    if end is None:
+        return found
+    return replace(found, planned_end=end, slack=None if deadline is None else deadline - end)
 
 
 def _why_not_forwarded(core: Coscheduler, name: str, agent: Agent, time: float) -> str:

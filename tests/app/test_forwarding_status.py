@@ -6,6 +6,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.agents import Agent, AgentSettings, Broker, DomainView, Peer, PeersChanged, UserFiguresKnowledge
+from cosched.agents.protocol.letters import (
+    Offer,
+    RemoteTaskState,
+    RemoteTaskStatus,
+    Report,
+    Request,
+    Reserved,
+    Start,
+)
 from cosched.app.forwarding_status import explain_forwarding, forwarding_obstacle
 from cosched.connector.hosts import Host
 from cosched.connector.values import NativeDescription
@@ -13,6 +22,8 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted, Tick
 from cosched.prediction.profile import PredictionSource, Profile
+from tests.agents.makers import a_domain as a_domain_with_b
+from tests.agents.makers import a_wide_task
 from tests.tasks import change_task, make_task
 
 if TYPE_CHECKING:
@@ -106,3 +117,26 @@ def test_a_task_that_comes_after_others_stays_with_them() -> None:
     said = why(broker, agent, change_task(TASK, id="2", number=2, after=("1",)))
     assert said.startswith("task 1 (t, queued), which it comes after")
     assert said.endswith("it is not offered to other domains before all that it comes after have completed")
+
+
+def test_the_end_of_a_task_elsewhere_is_what_its_holder_expects() -> None:
+    domain = a_domain_with_b(lease=30.0)
+    (request,) = [body for body in domain.submit(a_wide_task()) if isinstance(body, Request)]
+    domain.say(Offer(request.task, 1, 5.0, "b"))
+    domain.say(Reserved(request.task, 1, 5.0, 10.0))
+    agent = domain.broker.agent
+    assert agent is not None
+    deadline = domain.broker.core.tasks["1"].spec.deadline
+    assert deadline is not None
+    promised = explain_forwarding(domain.broker.core, agent, "1", domain.time)
+    assert promised is not None
+    assert (promised.state, promised.planned_start) == ("forwarded", None)
+    assert promised.planned_end is not None
+    assert promised.slack == deadline - promised.planned_end
+    domain.say(Start(request.task, 1, 7))
+    running = RemoteTaskStatus(request.task, 1, RemoteTaskState.RUNNING, "b", hosts=("x",), started=2.0, end=31.0)
+    domain.say(Report((running,)))
+    found = explain_forwarding(domain.broker.core, agent, "1", domain.time)
+    assert found is not None
+    assert (found.planned_start, found.planned_end) == (domain.time - 2.0, domain.time + 31.0)
+    assert found.slack == deadline - (domain.time + 31.0) < 0

@@ -92,7 +92,7 @@ def timeline(task: TaskDetail, explained: ExplanationView, now: float) -> TaskTi
 
 def _timeline_spans(task: TaskDetail, explained: ExplanationView, now: float) -> list[tuple[str, float, float]]:
     over = task.finished
-    left = task.dispatched if task.dispatched is not None else (over if over is not None else now)
+    left = next((time for time in (task.dispatched, task.started, over) if time is not None), now)
     spans = [("waited", task.submitted, left)]
     if task.dispatched is not None:
         began = task.started if task.started is not None else (over if over is not None else now)
@@ -104,6 +104,8 @@ def _timeline_spans(task: TaskDetail, explained: ExplanationView, now: float) ->
             spans.append(("will wait", now, explained.planned_start))
         if explained.planned_end > now:
             spans.append(("will run", max(explained.planned_start, now), explained.planned_end))
+    elif over is None and explained.planned_end is not None and explained.planned_end > now:
+        spans.append((f"in {task.peer}", now, explained.planned_end))  # which says no more than when it ends
     return [span for span in spans if span[2] > span[1]]
 
 

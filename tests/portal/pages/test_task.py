@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from cosched.access import Principal, Role
 from cosched.api.documents import ProfileView, TaskRequest
 from cosched.portal.pages.task import TIMELINE_WIDTH, _as_it_left, timeline
-from tests.portal.pages.makers import NOW, detail, explained, portal
+from tests.portal.pages.makers import NOW, detail, explained, portal, profile
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from tests.portal.pages.makers import Portal
 
@@ -98,6 +100,44 @@ def test_a_task_that_was_cancelled_as_it_waited_only_waited() -> None:
 
 def test_a_deadline_far_away_does_not_squeeze_the_life() -> None:
     assert timeline(detail(deadline=NOW + 1e6), explained(NOW, NOW + 10), NOW).deadline is None
+
+
+def test_a_task_elsewhere_is_there_until_the_end_that_is_expected_there() -> None:
+    waiting = detail(state="forwarded", peer="far")
+    assert kinds(timeline(waiting, explained(None, NOW + 50), NOW)) == ["waited", "in far"]
+    running = detail(state="forwarded", peer="far", started=NOW - 9, hosts=("x",))
+    life = timeline(running, explained(NOW - 9, NOW + 50), NOW)
+    assert kinds(life) == ["waited", "ran", "will run"]
+    assert [phase.end for phase in life.phases] == [NOW - 9, NOW, NOW + 50]
+
+
+def test_a_task_elsewhere_shows_prediction_and_end_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page said "Predicted –, no model" and "Ends –" above the chart of the task's own model."""
+    with portal(tmp_path) as here:
+        ann, services, now = here.person("ann"), here.daemon.services, here.access.now()
+        there = {"state": "forwarded", "peer": "far", "submitted": now - 100, "profile": profile((20.0, 10.0))}
+        monkeypatch.setattr(services.tasks, "task", lambda *_: detail(**there, deadline=now + 99))
+        monkeypatch.setattr(services.tasks, "explain", lambda *_: explained(None, now + 50))
+        page = ann.see("/tasks/7?part=head")
+        assert "as far expects" in page
+        assert "told by far once it runs" in page
+        assert "no model" not in page
+        assert "As it would run here: " in ann.see("/tasks/7?part=curve")
+        monkeypatch.setattr(services.tasks, "task", lambda *_: detail(**there, started=now - 10, hosts=("x",)))
+        monkeypatch.setattr(services.tasks, "explain", lambda *_: explained(now - 10, now + 50))
+        assert "<dt>Predicted</dt><dd>1 min</dd>" in ann.see("/tasks/7?part=head")
+
+
+def test_a_failed_task_that_wrote_nothing_has_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a page was an internal error: there were no last lines to show."""
+    with portal(tmp_path) as here:
+        failed = detail(state="failed", reason="its host was lost", finished=NOW, attempts=1)
+        monkeypatch.setattr(here.daemon.services.tasks, "task", lambda *_: failed)
+        monkeypatch.setattr(here.daemon.services.tasks, "explain", lambda *_: explained())
+        page = here.person("ann").see("/tasks/7")
+        assert '<section id="failure"' in page
+        assert "its host was lost" in page
+        assert "the last lines of its errors" not in page
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=5, max_size=5), st.booleans())

@@ -143,7 +143,7 @@ def schedule_chart(
         ticks=tuple(_ticks(scale, right, zone)),
         now=scale.x(now),
         row=row,
-        margin=16 + min(22, max((len(host.name) for host in hosts), default=4)) * _LETTER,
+        margin=16 + min(20, max((len(host.name) for host in hosts), default=4)) * _LETTER,
         width=CHART_WIDTH,
         height=row * max(len(hosts), 1),
         legend=tuple(colours.legend(shown)),

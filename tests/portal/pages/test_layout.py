@@ -1,0 +1,133 @@
+"""The layout of the pages in a real browser, whatever things are called."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.access.authentication import COOKIE
+from cosched.access.principals import Principal, Role, RoleSource, Scope
+from cosched.access.sessions import Login
+from cosched.access.tokens import TokenGrant
+from cosched.addresses import parse_listen_address
+from cosched.api.documents import NoticeRequest, TaskRequest
+from cosched.connector.hosts import Host
+from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported
+from cosched.daemon.web.server import WebServer
+from cosched.daemon.web.sockets import open_socket
+from cosched.portal.application import build_application
+from tests.daemon.makers import HALVING, Daemon, access_to, daemon
+from tests.portal.pages.visitor import Visitor
+from tests.testbed.browser import chromium
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+LONG = "n" * 196
+APPLICATION = "a" * 64  # a catalogue takes no longer one
+USER = Principal("u" * 128, Role.ADMINISTRATOR, source=RoleSource.GRANTED)
+PAGES = (
+    "/tasks",
+    "/tasks?state=completed",
+    "/tasks/1",
+    "/tasks/2",
+    "/tasks/3/cancel",
+    "/submit",
+    f"/submit?application={APPLICATION}",
+    "/submit?like=2",
+    "/schedule",
+    "/schedule?colour=owner",
+    "/deadlines",
+    "/accuracy",
+    f"/accuracy?application={APPLICATION}",
+    "/domain",
+    "/models",
+    "/account",
+    "/administration",
+    "/administration/health",
+    "/administration/configuration",
+    "/administration/notices",
+)
+
+
+def happens(running: Daemon) -> None:
+    """Let a task complete, one run, and two wait, all of them with long names."""
+    inbox, now = running.inbox, running.clock.now()
+    hosts = [Host(f"h{number}-{LONG}", f"c{number % 2}-{LONG}") for number in range(3)]
+    down = Host(f"h3-{LONG}", f"c1-{LONG}", up=False, reason=f"waits for its new memory {LONG} {LONG}")
+    inbox.apply(HostsObserved(now, (*hosts, down))).result(10)
+    names = [f"t{number}-{LONG}" for number in range(6)]
+    asked = [
+        TaskRequest(application=APPLICATION, name=name, deadline=now + 900, hosts=1, parameters={"work": 400.0})
+        for name in names
+    ]
+    running.services.submissions.submit(USER, asked, "", "")
+    for number, attempt in enumerate(inbox.ask(lambda core, _time: list(core.attempts)).result(10)):
+        inbox.apply(AttemptSubmitted(now + 1, attempt, f"job-{LONG}")).result(10)
+        inbox.apply(JobReported(now + 2, JobReport(attempt, JobState.RUNNING, started=now + 2))).result(10)
+        if number < 2:
+            state = (JobState.COMPLETED, JobState.FAILED)[number]
+            ended = JobReport(attempt, state, started=now + 2, finished=now + 3, exit_code=number, reason=LONG * number)
+            inbox.apply(JobReported(now + 3, ended)).result(10)
+    running.services.notices.write(USER, NoticeRequest(text=LONG, until=now + 900))
+
+
+@contextmanager
+def looking(tmp_path: Path, browser: Browser, width: int) -> Iterator[Visitor]:
+    """Give a window of a browser at the pages of a domain in which everything has a long name."""
+    (tmp_path / "applications.d").mkdir()
+    (tmp_path / "applications.d" / f"{APPLICATION}.toml").write_text(HALVING)
+    with daemon(tmp_path, hosts=0, staging=0.0) as running:
+        access = access_to(running.store)
+        now = access.now()
+        access.tokens.create(TokenGrant(USER.name, Role.USER, {Scope.READ}, LONG[:60]), now, now + 99)
+        secret, _ = access.sessions.begin(Login(USER.name, USER.role, RoleSource.GRANTED), now)
+        happens(running)
+        server = WebServer(
+            build_application(running.services, access), [open_socket(parse_listen_address("127.0.0.1:0"))]
+        )
+        server.start()
+        address = f"http://{server.addresses[0]}"
+        context = browser.new_context(viewport={"width": width, "height": 800}, timezone_id="Europe/Berlin")
+        try:
+            context.add_cookies([{"name": COOKIE, "value": secret, "url": address}])
+            visitor = Visitor(context.new_page(), address)
+            visitor.page.on("console", visitor.heard)
+            visitor.page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
+            yield visitor
+        finally:
+            context.close()
+            running.services.feed.close()
+            server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_names_of_200_characters_break_no_layout(tmp_path: Path, browser: Browser, width: int) -> None:
+    with looking(tmp_path, browser, width) as visitor:
+        wider = {path: visitor.sideways() for path in PAGES if visitor.go(path)}
+        assert {path: pixels for path, pixels in wider.items() if pixels} == {}
+        assert visitor.complaints == []
+
+
+def test_hosts_and_reasons_can_be_read_whole(tmp_path: Path, browser: Browser) -> None:
+    with looking(tmp_path, browser, 1280) as visitor:
+        page = visitor.go("/domain")
+        words = page.locator(".hosts b, .hosts span")
+        cut = "all => all.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.textContent)"
+        assert words.count() > 8
+        assert words.evaluate_all(cut) == []
+        assert f"waits for its new memory {LONG} {LONG}" in page.locator(".hosts .off").inner_text()
