@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from rich.table import Table
@@ -50,44 +50,69 @@ class Outcome:
         makespan: from the submission to the last end, seconds.
         idle: share of the hosts' time up to the makespan in which they ran nothing.
         on_time: tasks that met their deadline.
-        handover: share of the hosts' time up to the makespan that was lost between the end of one job and the start
-            of the next on the same host, where the next was already waiting.
-        gap: median of those pauses, seconds.
+        handover: share of the hosts' time up to the makespan between the end of one job and the start of the next on
+            the same host, on every host.
+        waiting: the part of that share that the schedule itself leaves idle, however quick the hand-over is: another
+            of the next job's hosts was still at work, or it had to wait for the job ahead.
+        gap: median of the pauses without that part, seconds.
     """
 
     makespan: float
     idle: float
     on_time: int
     handover: float
+    waiting: float
     gap: float
 
 
-def measure(tasks: Sequence[TaskView], began: float, hosts: int = HOSTS) -> Outcome:
-    """Work the figures of a run on so many hosts out from what the resource manager reported."""
+def measure(tasks: Sequence[TaskView], began: float, hosts: int = HOSTS, *, in_order: bool = False) -> Outcome:
+    """Work the figures of a run out from what the resource manager reported.
+
+    Args:
+        tasks: of the run, as they were submitted.
+        began: when they were.
+        hosts: how many hosts there were.
+        in_order: none might start before the one ahead of it.
+    """
     makespan = max(task.finished or began for task in tasks) - began
     busy = sum(len(task.hosts) * (task.actual or 0.0) for task in tasks)
-    pauses = _pauses(tasks)
+    pauses = _pauses(tasks, in_order=in_order)
     return Outcome(
         makespan=makespan,
         idle=1 - busy / (makespan * hosts),
         on_time=sum(bool(task.on_time) for task in tasks),
-        handover=sum(pauses) / (makespan * hosts),
-        gap=float(np.median(pauses)) if pauses else 0.0,
+        handover=sum(pause.whole for pause in pauses) / (makespan * hosts),
+        waiting=sum(pause.waiting for pause in pauses) / (makespan * hosts),
+        gap=float(np.median([pause.whole - pause.waiting for pause in pauses])) if pauses else 0.0,
     )
 
 
-def _pauses(tasks: Sequence[TaskView]) -> list[float]:
-    """Return the pauses between jobs that are the hand-over's: the host free, the next task chosen for it.
+class _Pause(NamedTuple):
+    """Between two jobs on one host, in seconds.
 
-    A task leaves when the last of its hosts comes free. What passes from then to its start is lost on all its hosts;
-    that some of them waited for others before that is the schedule's doing, not the hand-over's.
+    Attributes:
+        whole: from the end of one to the start of the next.
+        waiting: of it, until the next job could have started.
+    """
+
+    whole: float
+    waiting: float
+
+
+def _pauses(tasks: Sequence[TaskView], *, in_order: bool) -> list[_Pause]:
+    """Return the pauses on every host.
+
+    A task leaves when the last of its hosts comes free, and in order when the one ahead has left. That hosts waited for
+    it is the schedule's doing; what passes from then to its start is the hand-over's.
     """
     pauses = []
-    for task in tasks:
+    for number, task in enumerate(tasks):
         before = [_free_before(tasks, host, task) for host in task.hosts]
         known = [end for end in before if end is not None]
         if known and task.started is not None:
-            pauses += [max(task.started - max(known), 0.0)] * len(task.hosts)
+            ahead = tasks[number - 1].started if in_order and number else None
+            ready = min(max(known if ahead is None else [*known, ahead]), task.started)
+            pauses += [_Pause(task.started - end, ready - end) for end in known]
     return pauses
 
 
@@ -192,8 +217,8 @@ def sentence(outcome: Outcome, count: int) -> str:
     """Return the other figures of a run in words."""
     return (
         f"deadlines met: {outcome.on_time} of {count}; idle {outcome.idle:.0%}; "
-        f"lost between one job's end and the next one's start on the same host: {outcome.handover:.1%} "
-        f"of the hosts' time (median pause {outcome.gap:.2f} s)"
+        f"between one job's end and the next one's start on the same host: {outcome.handover:.1%} of the hosts' time, "
+        f"{outcome.waiting:.1%} while the next one waited for its other hosts (median of the rest {outcome.gap:.2f} s)"
     )
 
 

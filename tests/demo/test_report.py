@@ -32,9 +32,30 @@ def test_a_run_is_measured_by_what_the_manager_reported() -> None:
     assert (outcome.gap, outcome.on_time) == (1.0, 1)
 
 
-def test_waiting_for_another_host_is_not_lost_in_the_hand_over() -> None:
+def test_the_hand_over_is_counted_on_every_host_and_waiting_for_another_one_named() -> None:
     tasks = [ran("1", ("a",), 0.0, 4.0), ran("2", ("b",), 0.0, 9.0), ran("3", ("a", "b"), 9.5, 10.0)]
-    assert report.measure(tasks, 0.0).handover == pytest.approx(2 * 0.5 / (10.0 * HOSTS))
+    outcome = report.measure(tasks, 0.0)
+    assert outcome.handover == pytest.approx((5.5 + 0.5) / (10.0 * HOSTS))
+    assert outcome.waiting == pytest.approx((9.0 - 4.0) / (10.0 * HOSTS))
+    assert outcome.gap == pytest.approx(0.5)
+
+
+def test_a_host_that_had_no_job_before_was_handed_over_by_nobody() -> None:
+    tasks = [ran("1", ("a",), 0.0, 4.0), ran("2", ("a", "b"), 5.0, 10.0)]
+    assert report.measure(tasks, 0.0).handover == pytest.approx(1.0 / (10.0 * HOSTS))
+
+
+def test_in_order_a_host_also_waits_for_the_job_ahead() -> None:
+    tasks = [
+        ran("1", ("a",), 0.0, 2.0),
+        ran("2", ("b",), 0.0, 6.0),
+        ran("3", ("b", "c"), 6.5, 10.0),
+        ran("4", ("a",), 7.0, 9.0),
+    ]
+    in_order, freely = (report.measure(tasks, 0.0, in_order=each) for each in (True, False))
+    assert in_order.handover == freely.handover == pytest.approx((0.5 + 5.0) / (10.0 * HOSTS))
+    assert in_order.waiting == pytest.approx((6.5 - 2.0) / (10.0 * HOSTS))
+    assert freely.waiting == 0.0
 
 
 def test_plain_first_come_first_served_is_never_better_than_the_bound() -> None:
@@ -65,6 +86,6 @@ def test_the_picture_is_a_chart_of_what_ran() -> None:
 
 
 def test_the_sentence_names_the_figures() -> None:
-    sentence = report.sentence(report.Outcome(10.0, 0.25, 7, 0.031, 0.42), 9)
+    sentence = report.sentence(report.Outcome(10.0, 0.25, 7, 0.031, 0.014, 0.42), 9)
     assert "deadlines met: 7 of 9; idle 25%" in sentence
-    assert "3.1%" in sentence
+    assert "3.1% of the hosts' time, 1.4% while the next one waited" in sentence
