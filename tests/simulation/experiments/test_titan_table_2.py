@@ -9,13 +9,15 @@ from cosched.simulation.experiments.titan_table_2 import EXPERIMENT, measured_ro
 @pytest.mark.parametrize("tree", ["0", "1"])
 def test_the_middleware_moves_tasks_and_meets_more_deadlines(tree: str) -> None:
     settings = {"requests": "500", "rate": "5", "first": "40", "generations": "1", "tree": tree, "local": "1"}
-    off, local, on = EXPERIMENT.run(1, EXPERIMENT.settings(settings))
-    assert [row["middleware"] for row in (off, local, on)] == ["OFF", "LOCAL", "ON"]
+    off, calculated, local, on = EXPERIMENT.run(1, EXPERIMENT.settings(settings))
+    assert [row["middleware"] for row in (off, calculated, local, on)] == ["OFF", "CALCULATED", "LOCAL", "ON"]
+    work = [float(row["utilisation"] or 0) * float(row["makespan"] or 0) for row in (off, calculated)]
+    assert work[1] < work[0]
     assert float(on["on_time"] or 0) > float(off["on_time"] or 0)
     assert float(on["makespan"] or 0) < float(off["makespan"] or 0)
     assert on["reduction"] == 1 - float(on["makespan"] or 0) / float(off["makespan"] or 0)
     assert off["reduction"] is None
-    assert off["moved"] == local["moved"] == off["messages"] == 0
+    assert off["moved"] == calculated["moved"] == local["moved"] == off["messages"] == calculated["messages"] == 0
     assert float(on["moved"] or 0) > 0
 
 
