@@ -1,15 +1,20 @@
-"""Run times as people say them become figures by host count: "30m", "00:30:00", "4:30m,8:16m"."""
+"""Run times as people say them become figures by host count: "30m", "00:30:00", "4:30m,8:16m".
+
+With several numbers of cores of each host they name both: "1x8:30m,2x16:9m".
+"""
 
 from __future__ import annotations
 
 import re
 
+from cosched.api.documents import ShapeFigure
 from cosched.durations import parse_duration
 from cosched.errors import UserError
 
-__all__ = ["parse_runtime"]
+__all__ = ["parse_runtime", "parse_shape_runtimes"]
 
 _MOST_HOSTS = 65_536
+_SHAPE = re.compile(r"(\d{1,5})[x×](\d{1,9})", re.ASCII)
 _CLOCK_DURATION = re.compile(r"(\d{1,4}):([0-5]\d):([0-5]\d)", re.ASCII)
 
 
@@ -34,6 +39,33 @@ def parse_runtime(text: str | float, hosts: str = "", option: str = "--") -> tup
     if any(seconds <= 0 for seconds in times.values()):
         raise UserError(f"{name} {text[:80]!r} has a time of 0: write how long it runs")
     return tuple(times.get(count) for count in range(1, max(times) + 1))
+
+
+def parse_shape_runtimes(text: str | float, option: str = "--") -> tuple[ShapeFigure, ...]:
+    """Return the figures of "1x8:30m,2x16:9m", hosts times cores of each; none for run times by hosts alone.
+
+    Args:
+        text: as it was typed.
+        option: what stands before names of options where the user writes them, for errors.
+
+    Raises:
+        UserError: it is something else.
+    """
+    parts = [part.strip().partition(":") for part in str(text).split(",")]
+    if not any(_SHAPE.match(place.strip()) for place, _, _ in parts):
+        return ()
+    figures = []
+    for place, _, time in parts:
+        match = _SHAPE.fullmatch(place.strip())
+        if match is None or not time or ":" in time:
+            raise UserError(
+                f"{option}runtime {str(text)[:80]!r} is not understood: write hosts x cores and times, such as "
+                "1x8:30m,2x16:9m"
+            )
+        if (seconds := parse_duration(time)) <= 0:
+            raise UserError(f"{option}runtime {str(text)[:80]!r} has a time of 0: write how long it runs")
+        figures.append(ShapeFigure(hosts=int(match[1]), cores=int(match[2]), seconds=seconds))
+    return tuple(figures)
 
 
 def _rigid_count(text: str, hosts: str, option: str) -> int:

@@ -27,6 +27,8 @@ def forwarding_obstacle(task: Task) -> str:
         return "how many of its array run at once is watched here"
     if not task.spec.requeue:
         return "it must not be run again, which is watched here"
+    if task.spec.ranged:
+        return "what it takes of each host is chosen here"
     if task.spec.deadline is None:
         return "it has no deadline: only what would be late here is offered to other domains"
     if task.profile is None:

@@ -6,12 +6,13 @@ Another user's task is as absent as one that never was. New tasks: `cosched.app.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
+from cosched.api.runtimes import parse_shape_runtimes
 from cosched.app.share_service import check_share_of_hosts
 from cosched.app.submission.admission import check_deadline_can_be_met, check_needs
 from cosched.app.submission.field_checks import (
@@ -23,7 +24,7 @@ from cosched.app.submission.field_checks import (
 )
 from cosched.app.submission.task_requests import request_like_task, with_other_hosts
 from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
-from cosched.coscheduler.edits import HostChoice, TaskEdit, edited, why_unchangeable
+from cosched.coscheduler.edits import HostChoice, ShapeChoice, TaskEdit, edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.errors import UserError
@@ -233,13 +234,14 @@ class EditChecks:
         if change == TaskChange():
             raise UserError(
                 "nothing is to be changed: give a deadline, a begin, hosts, a run time, a priority, a name, best "
-                "effort, memory, cores, gpus, exclusive, retries, requeue, a time limit or how many of its array run "
-                "at once"
+                "effort, memory, cores, processes, gpus, exclusive, retries, requeue, a time limit or how many of its "
+                "array run at once"
             )
         _check_of_adopted(change, task)
         if change.array_at_most and not task.spec.array:
             raise UserError(f"task {task.id} is of no array: how many of one run at once cannot be said of it")
         state = self._state()
+        reshaped = _reshapes(change, task)
         undated = isinstance(change.deadline, str) and change.deadline == "none"
         edit = TaskEdit(
             name=None if change.name is None else checked_name(change.name),
@@ -248,30 +250,58 @@ class EditChecks:
             begin=_checked_begin(change.begin, state.time),
             best_effort=change.best_effort,
             priority=None if change.priority is None else checked_priority(change.priority),
-            memory=None if change.memory is None else parse_memory(change.memory),
-            cores=change.cores,
-            gpus=change.gpus,
+            memory=None if change.memory is None or reshaped else parse_memory(change.memory),
+            cores=None if reshaped else _whole_cores(change.cores),
+            gpus=None if reshaped else change.gpus,
             exclusive=change.exclusive,
             retries=None if change.retries is None else checked_retries(change.retries),
             requeue=change.requeue,
             time_limit=_checked_time_limit(change.time_limit),
             array_at_most=None if change.array_at_most is None else checked_array_limit(change.array_at_most),
-            hosts=None if change.hosts is None is change.runtime else self._hosts(change, task, state),
+            hosts=(
+                self._hosts(change, task, state, reshaped=reshaped)
+                if reshaped or change.hosts is not None or change.runtime is not None
+                else None
+            ),
         )
         return edit, state
 
-    def _hosts(self, change: TaskChange, task: Task, state: DomainState) -> HostChoice:
+    def _hosts(self, change: TaskChange, task: Task, state: DomainState, *, reshaped: bool) -> HostChoice:
         """Return the hosts and run times of a change, as a submission would get them."""
         detail = task_detail(task, (), ())
         like = request_like_task(detail, state.time, catalogued=self._validator.knows(task.spec.application))
         # Addresses were allowed when they were given; the deadline is looked at with all that the change says.
         request = replace(with_other_hosts(like, detail, change), deadline=None, notify=())
-        made = self._validator.task(request, state, task.owner)
-        return HostChoice(made.spec.count, made.profile, made.correction, made.spec.model)
+        if not reshaped:
+            made = self._validator.task(request, state, task.owner)
+            return HostChoice(made.spec.count, made.profile, made.correction, made.spec.model)
+        needs = {
+            name: value for name in ("memory", "gpus", "exclusive") if (value := getattr(change, name)) is not None
+        }
+        made = self._validator.task(replace(request, **needs), state, task.owner)
+        takes = ShapeChoice(
+            alternatives=made.alternatives,
+            **{each.name: getattr(made.spec, each.name) for each in fields(ShapeChoice) if each.name != "alternatives"},
+        )
+        return HostChoice(made.spec.count, made.profile, made.correction, made.spec.model, takes)
 
 
 # What the resource manager has read in the job's own description and keeps.
-_OF_THE_JOB = ("hosts", "memory", "cores", "gpus", "exclusive", "retries", "requeue", "time_limit")
+_OF_THE_JOB = ("hosts", "memory", "cores", "processes", "gpus", "exclusive", "retries", "requeue", "time_limit")
+
+
+def _reshapes(change: TaskChange, task: Task) -> bool:
+    """Return whether a change lets cosched choose what the task takes of each host, or the task has had that choice."""
+    of_shapes = (change.hosts, change.runtime, change.memory, change.cores, change.processes, change.gpus)
+    if any(value is not None for value in of_shapes) and task.spec.ranged:
+        return True
+    ranged = isinstance(change.cores, str) and not change.cores.isdecimal()
+    return ranged or change.processes is not None or bool(parse_shape_runtimes(change.runtime or "", option=""))
+
+
+def _whole_cores(cores: int | str | None) -> int | None:
+    """Return a number of cores that is no range; None for no change."""
+    return int(cores) if isinstance(cores, str) else cores
 
 
 def _check_of_adopted(change: TaskChange, task: Task) -> None:

@@ -10,6 +10,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from cosched.api.documents import (
+    AlternativeView,
     AttemptView,
     ExplanationView,
     FreeView,
@@ -25,6 +26,7 @@ from cosched.api.documents import (
     TaskView,
 )
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler import explain
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.hosts import expected_end
@@ -40,9 +42,9 @@ if TYPE_CHECKING:
     from cosched.agents.agent import Agent
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.connector.hosts import Host
-    from cosched.coscheduler import explain
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.handovers import Handover
+    from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.rescue import Rescue
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.profile import Profile
@@ -129,6 +131,7 @@ def task_detail(
     """Return a task with all that is known of it."""
     shown: dict[str, Any] = {
         "profile": None if task.profile is None else profile_view(task.profile),
+        "alternatives": tuple(map(_alternative_view, task.alternatives)),
         "tries": tuple(AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT}) for attempt in attempts),
         "log": tuple(RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in log),
         "handovers": handover_views(handovers),
@@ -150,6 +153,16 @@ def profile_view(profile: Profile) -> ProfileView:
         explores=profile.explores,
         changed=profile.changed,
         classes=tuple(map(profile_view, profile.classes)),
+    )
+
+
+def _alternative_view(alternative: Alternative) -> AlternativeView:
+    return AlternativeView(
+        cores=alternative.cores,
+        memory=alternative.memory,
+        gpus=alternative.gpus,
+        processes_per_host=alternative.processes_per_host,
+        profile=profile_view(alternative.profile),
     )
 
 
@@ -261,7 +274,15 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     places += [
         PlacementView(
             **_shown_place(
-                principal, core, spot.task, spot.hosts, time + spot.start, time + spot.end, ranges, handover
+                principal,
+                core,
+                spot.task,
+                spot.hosts,
+                time + spot.start,
+                time + spot.end,
+                ranges,
+                handover,
+                explain.planned_shape(core, core.tasks[spot.task], spot),
             ),
             running=False,
             certain=doubtful.isdisjoint(spot.hosts) and not core.unstarted.tries(spot.task),
@@ -294,11 +315,12 @@ def _shown_place(
     end: float,
     ranges: EndRanges,
     handover: float = 0.0,
+    planned: Task | None = None,
 ) -> dict[str, Any]:
     """Return what all places have, of other users' tasks without names."""
     shown, known = _visible_task(principal, core, task)
     dated = known is not None and known.spec.deadline is not None
-    ends = ranges.of(known, hosts, start + handover) if known is not None and dated else None
+    ends = ranges.of(planned or known, hosts, start + handover) if known is not None and dated else None
     return {
         "task": shown,
         "name": "" if known is None else known.spec.name,
@@ -315,7 +337,8 @@ def _shown_place(
 def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> ExplanationView:
     """Return the core's explanation of a live task; on the core's thread."""
     task = core.tasks[found.task]
-    profile = corrected_profile(task, core.corrections())
+    shape = task.shaped(found.planned_cores, ()) if found.planned_cores else task
+    profile = corrected_profile(shape, core.corrections())
     if profile is not None and found.planned_hosts:
         profile = profile.among(core.domain.classes_of(found.planned_hosts))
     return ExplanationView(
@@ -327,6 +350,7 @@ def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> Expla
         end_low=found.end_low,
         end_high=found.end_high,
         planned_hosts=found.planned_hosts,
+        planned_cores=found.planned_cores,
         slack=found.slack,
         would_change=found.would_change,
         profile=None if profile is None else profile_view(profile),

@@ -81,7 +81,7 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
             place.owner,
             place.application,
             "running" if place.running else "planned",
-            str(len(place.hosts)),
+            f"{len(place.hosts)}{f'x{place.cores}' if place.cores else ''}",
             format_optional_time(place.start),
             format_optional_time(place.end),
             format_optional_time(place.deadline),

@@ -43,7 +43,7 @@ class Launch:
     The command runs as `launch` says. Beside `environment` every process sees COSCHED_TASK, COSCHED_ATTEMPT,
     COSCHED_RANK (0 … count-1), COSCHED_HOST_COUNT, COSCHED_HOSTS (names in rank order, joined by commas),
     COSCHED_HOST_FILE (a file with these names, one in each line), COSCHED_HOST_CLASSES (one for each host, empty where
-    not known) and COSCHED_PARAMETER_<name>.
+    not known), COSCHED_CORES and COSCHED_PROCESSES_PER_HOST (where they are said) and COSCHED_PARAMETER_<name>.
 
     Attributes:
         attempt: UUID, written durably before submission; travels in the native job.

@@ -87,6 +87,8 @@ def process_environment(launch: Launch) -> dict[str, str]:
         "COSCHED_HOST_COUNT": str(launch.count),
         "COSCHED_HOSTS": ",".join(launch.hosts),
         "COSCHED_HOST_CLASSES": ",".join(launch.classes),
+        **({"COSCHED_CORES": str(launch.cores)} if launch.cores else {}),
+        **({"COSCHED_PROCESSES_PER_HOST": str(launch.processes_per_host)} if launch.processes_per_host > 1 else {}),
         **{f"COSCHED_PARAMETER_{name}": _parameter_text(value) for name, value in launch.parameters.items()},
     }
 

@@ -313,7 +313,7 @@ class AttemptLifecycle:
 
     def _queue_again(self, task: Task, reason: str, until: float, time: float) -> None:
         """Queue a task whose attempt has ended; it is not tried before a time."""
-        task = task.with_status(state=TaskState.QUEUED, reason=reason, started=None)
+        task = task.reopened().with_status(state=TaskState.QUEUED, reason=reason, started=None)
         self._state.put(task)
         self._queue.add_again(task)
         if until > time:

@@ -375,13 +375,15 @@ class Coscheduler:
         profile = task.profile
         if self._state.shares.tree is None or profile is None or task.spec.deadline is None:
             return None
-        up, class_of = self.domain.up(), self.domain.classes()
+        up, class_of, needed = self.domain.up(), self.domain.classes(), list[float]()
         classes = sorted({class_of[host] for host in up})
-        seconds = run_times(task, self.planning_view.assumptions(time), classes, len(up)) if up else None
-        if seconds is None:  # no host is up: as it was predicted
-            seconds = np.array([profile.seconds])
-        part = self.domain.part(self.domain.share_of(task.spec))
-        return needed_host_seconds(seconds, task.spec.deadline - time) * part
+        assumptions, left = self.planning_view.assumptions(time), task.spec.deadline - time
+        for shape in task.shapes():
+            assert shape.profile is not None
+            # Where no host is up, as it was predicted.
+            seconds = run_times(shape, assumptions, classes, len(up)) if up else np.array([shape.profile.seconds])
+            needed.append(needed_host_seconds(seconds, left) * self.domain.part(self.domain.share_of(shape.spec)))
+        return min([each for each in needed if each], default=0.0)
 
     def _note_number(self, *numbers: int) -> None:
         self._last_number = max(self._last_number, *numbers)
@@ -493,29 +495,32 @@ class Coscheduler:
         self._room = self.host_room()
         for name in self._queue.unmodelled(time, self._free_unmodelled()):
             if not self.owner_is_limited(name, time) and not self._lacks_room(name):
-                self._room.take(share_user(self.tasks[name]), self._charged(name, self.tasks[name].spec.count))
+                task = self.tasks[name]
+                self._room.take(share_user(task), self._charged(task, task.spec.count))
                 self._lifecycle.start(self.tasks[name], (), None, time)
         for departure in self._departures(time):
-            user, count = share_user(self.tasks[departure.task]), self._charged(departure.task, len(departure.hosts))
+            hosts = [self.domain.hosts[host] for host in departure.hosts]
+            task = self.tasks[departure.task].shaped(departure.cores, hosts)
+            user, count = share_user(task), self._charged(task, len(hosts))
             shut = self.owner_is_limited(departure.task, time) or self._room.left(user) < count
             shut = shut or self.array_is_full(departure.task)
             if not shut and not self._stays(departure, time):
                 self._room.take(user, count)
                 seconds = departure.seconds - self._corrections.dispatch_latency.seconds
-                task = self.tasks[departure.task].on(self.domain.hosts[host].host_class for host in departure.hosts)
+                task = task.on(host.host_class for host in hosts)
                 self._lifecycle.start(task, departure.hosts, seconds, time)
                 self._state.replan()
 
     def _lacks_room(self, name: str) -> bool:
         """Return whether a waiting task's user or group has too many hosts for it now."""
-        task = self.tasks[name]
+        task = self.tasks[name].shaped(self._queue.planned_cores(name), ())
         count = task.spec.count if task.profile is None else max(self._queue.planned_count(name), 1)
-        user, charged = share_user(task), self._charged(name, count)
+        user, charged = share_user(task), self._charged(task, count)
         return self.array_is_full(name) or min(charged, self._room.most(user)) > self._room.left(user)
 
-    def _charged(self, name: str, hosts: int) -> float:
+    def _charged(self, task: Task, hosts: int) -> float:
         """Return how many hosts a task is charged for on so many, parts of which it may share."""
-        return hosts * self.domain.part(self.domain.share_of(self.tasks[name].spec))
+        return hosts * self.domain.part(self.domain.share_of(task.spec))
 
     def _stays(self, departure: ImmediateStart, time: float) -> bool:
         """Return whether another domain must be asked before this task leaves, and ask it."""

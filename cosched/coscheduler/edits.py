@@ -9,23 +9,42 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.task import TaskState
+from cosched.coscheduler.task import TaskSpec, TaskState, shared_values
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.task import Task
     from cosched.prediction.profile import Profile
 
-__all__ = ["HostChoice", "TaskEdit", "edited", "why_unchangeable"]
+__all__ = ["HostChoice", "ShapeChoice", "TaskEdit", "edited", "why_unchangeable"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeChoice:
+    """What a task takes of each host after an edit, and its alternatives; fields as in `Task` and `TaskSpec`."""
+
+    memory: int
+    cores: int
+    gpus: int
+    processes_per_host: int
+    cores_range: str
+    processes: str
+    alternatives: tuple[Alternative, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class HostChoice:
-    """Host counts and run times of an edit; fields as in `Task` and `TaskSpec`."""
+    """Host counts and run times of an edit; fields as in `Task` and `TaskSpec`.
+
+    Attributes:
+        takes: what it takes of each host in its only or its smallest shape; None leaves that as it is.
+    """
 
     count: int
     profile: Profile | None
     correction: str
     model: str
+    takes: ShapeChoice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +106,7 @@ class TaskEdit:
             "deadline": self.moves_deadline,
             "begin": self.begin is not None,
             "hosts and run time": self.hosts is not None,
+            "cores to choose among": self.hosts is not None and self.hosts.takes is not None,
             "name": self.name is not None,
             "priority": self.priority is not None,
             "best effort": self.best_effort is not None,
@@ -130,8 +150,10 @@ def edited(task: Task, edit: TaskEdit) -> Task:
     chosen = edit.hosts
     if chosen is None:
         return replace(task, spec=spec)
-    spec = replace(spec, count=chosen.count, model=chosen.model)
-    return replace(task, spec=spec, profile=chosen.profile, correction=chosen.correction)
+    spec, alternatives = replace(spec, count=chosen.count, model=chosen.model), task.alternatives
+    if (takes := chosen.takes) is not None:
+        spec, alternatives = replace(spec, **shared_values(takes, TaskSpec)), takes.alternatives
+    return replace(task, spec=spec, profile=chosen.profile, correction=chosen.correction, alternatives=alternatives)
 
 
 def why_unchangeable(task: Task) -> str:

@@ -23,6 +23,7 @@ from cosched.durations import format_duration
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.plan import Plan
+from cosched.scheduling.shapes import best_shape_seconds
 
 if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
 
-__all__ = ["TaskExplanation", "explain"]
+__all__ = ["TaskExplanation", "explain", "planned_shape"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class TaskExplanation:
         end_low: before when a run in twenty ends that starts as planned; None where no uncertainty is known.
         end_high: after when one ends, likewise.
         planned_hosts: its hosts in the plan.
+        planned_cores: of a task with alternatives: cores of each host in the one that is planned; 0 for others.
         slack: deadline minus planned end; negative when late; None without a deadline or plan.
         would_change: changes that would make it end earlier, one sentence each.
         rescues: what would save one that is planned to be late, the best first.
@@ -63,6 +65,13 @@ class TaskExplanation:
     slack: float | None = None
     would_change: tuple[str, ...] = ()
     rescues: tuple[Rescue, ...] = ()
+    planned_cores: int = 0
+
+
+def planned_shape(core: Coscheduler, task: Task, place: Assignment) -> Task:
+    """Return a waiting task as it is planned to run."""
+    hosts = [core.domain.hosts[host] for host in place.hosts if host in core.domain.hosts]
+    return task.shaped(place.taken[0] if place.taken else 0, hosts)
 
 
 def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None:
@@ -152,18 +161,19 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         why = () if core.predecessors(task.id) else (_impossible(core, task),)
         return TaskExplanation(task.id, task.status.state, (*obstacles, *why))
     mine = next(a for a in schedule.assignments if a.task == task.id)
+    shape = planned_shape(core, task, mine)
     # Neither a task that did not begin when it was tried nor one behind such a job can be said to be in time.
     doubtful = core.unstarted.tries(task.id) > 0 or not doubtful_hosts(core, time).isdisjoint(mine.hosts)
     slack = None if task.spec.deadline is None or doubtful else task.spec.deadline - time - mine.end
     begins = time + mine.start + core.planning_view.assumptions(time).handover
-    low, high = EndRanges(core).of(task, mine.hosts, begins) or (None, None)
+    low, high = EndRanges(core).of(shape, mine.hosts, begins) or (None, None)
     earlier = _earlier_unreserved(core, mine, time)
     changes = _changes(core, problem, mine)
     if earlier:
         changes.append(f"without reservations it would end {format_duration(earlier)} earlier")
     waits_for = [
         *obstacles,
-        *_missing(core, task, mine),
+        *_missing(core, shape, mine),
         *_ahead(core, task, schedule.assignments, mine, time, delayed=earlier > 0),
     ]
     if not waits_for and mine.start > 0:
@@ -180,6 +190,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         slack,
         tuple(changes),
         rescues(core, task.id, problem, schedule, time),
+        shape.spec.cores if task.alternatives else 0,
     )
 
 
@@ -233,6 +244,7 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
 
 
 def _impossible(core: Coscheduler, task: Task) -> str:
+    task = task.shapes()[0]  # that with the fewest cores is the last to become impossible
     assert task.profile is not None
     least = next(count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value))
     up, which = core.domain.up(), "up"
@@ -299,11 +311,7 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
     found = []
     if first.end < mine.end - 1e-6:
         found.append(f"first in the queue it would end {format_duration(mine.end - first.end)} earlier")
-    row = best_seconds(problem)[place]
-    best = int(np.argmin(row)) + 1
-    if row[best - 1] < mine.end - mine.start - 1e-6:
-        now = f"{format_duration(mine.end - mine.start)} on {len(mine.hosts)}"
-        found.append(f"on {best} hosts it would run {format_duration(row[best - 1])} instead of {now}")
+    found += _quicker(problem, place, mine)
     down = len(core.domain.hosts) - len(problem.hosts)
     if down:
         found.append(
@@ -312,6 +320,32 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
             else f"{down} hosts are down: with them back the plan is made anew"
         )
     return found
+
+
+def _quicker(problem: Problem, place: int, mine: Assignment) -> list[str]:
+    """Say on how many hosts a task would run quicker than it is planned to, and with how many cores of each."""
+    now = mine.end - mine.start
+    packing = problem.packing
+    if packing is None or not packing.varied[place]:
+        row = best_seconds(problem)[place]
+        best = int(np.argmin(row)) + 1
+        what, quickest = f"on {best} hosts", float(row[best - 1])
+        instead = f"on {len(mine.hosts)}"
+    else:
+        shapes = slice(int(packing.first[place]), int(packing.first[place + 1]))
+        row = best_shape_seconds(problem, packing)[shapes]
+        best = int(np.argmin(row))
+        cores, hosts = int(packing.demand[shapes][best, 0]), int(packing.hosts[shapes][best])
+        what, quickest = f"on {_cores_text(cores, hosts)}", float(row[best])
+        instead = f"on {_cores_text(mine.taken[0], len(mine.hosts))}"
+    if quickest >= now - 1e-6:
+        return []
+    return [f"{what} it would run {format_duration(quickest)} instead of {format_duration(now)} {instead}"]
+
+
+def _cores_text(cores: int, hosts: int) -> str:
+    each = f"{cores} core{'s' * (cores > 1)}"
+    return f"{each} of one host" if hosts == 1 else f"{each} of each of {hosts} hosts"
 
 
 def _first_tasks(core: Coscheduler, tasks: list[str], asked: Task) -> str:

@@ -63,6 +63,7 @@ class CoreState:
         self._prioritised: set[str] = set()
         self._demanding: set[str] = set()
         self._bounded: set[str] = set()
+        self._choosing: set[str] = set()
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin(0.0)
 
@@ -128,6 +129,11 @@ class CoreState:
         return self.hosts.shared or bool(self._demanding)
 
     @property
+    def choosing(self) -> bool:
+        """Return whether any live task has alternatives."""
+        return bool(self._choosing)
+
+    @property
     def bounded(self) -> bool:
         """Return whether any live task is of an array with a limit."""
         return bool(self._bounded)
@@ -157,6 +163,7 @@ class CoreState:
         self._prioritised.discard(task.id)
         self._demanding.discard(task.id)
         self._bounded.discard(task.id)
+        self._choosing.discard(task.id)
         self._unlink(task)
         self.tasks_by_owner[task.owner] -= 1
         self.bytes_by_owner[task.owner] -= task.spec.text_bytes
@@ -263,6 +270,7 @@ class CoreState:
             (self._prioritised.add if task.spec.priority else self._prioritised.discard)(task.id)
             (self._demanding.add if any(task.spec.needs) else self._demanding.discard)(task.id)
             (self._bounded.add if task.spec.array_at_most else self._bounded.discard)(task.id)
+            (self._choosing.add if task.alternatives else self._choosing.discard)(task.id)
         self.tasks[task.id] = task
 
 

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from cosched.connector.hosts import HostShare
 from cosched.connector.jobs import LaunchMode
+from cosched.coscheduler.places.alternatives import alternative_on, quickest_profile
 from cosched.prediction.run_features import command_features
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from _typeshed import DataclassInstance
 
+    from cosched.connector.hosts import Host
     from cosched.connector.values import NativeDescription
+    from cosched.coscheduler.places.alternatives import Alternative
     from cosched.prediction.profile import Profile
     from cosched.prediction.run_features import RunFeatures
 
@@ -97,9 +100,13 @@ class TaskSpec:
         array_index: its place in the array; None for a task by itself.
         array_at_most: how many tasks of its array may run at once; 0: all.
         memory: MiB that it needs on each host; 0: as the connector's settings say, as for cores and GPUs.
-        cores: that it needs on each host.
+        cores: that it needs on each host; of a task with `Task.alternatives` that waits the fewest, and those of the
+            one chosen once it leaves, as for memory, GPUs and processes.
         gpus: that it needs on each host.
         exclusive: whether it has its hosts for itself in a domain that shares them.
+        cores_range: numbers of cores of each host among which cosched chooses, "8-32"; empty for one number.
+        processes: numbers of ranks on all its hosts together among which cosched chooses, "1-256"; empty where
+            `processes_per_host` says it.
         file_sizes: bytes of the files that it reads, by name, as they were at submission.
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the manager's key of the job that its user submitted there; empty for tasks submitted to cosched.
@@ -134,30 +141,52 @@ class TaskSpec:
     cores: int = 0
     gpus: int = 0
     exclusive: bool = False
+    cores_range: str = ""
+    processes: str = ""
     file_sizes: Mapping[str, int] = field(default_factory=dict)
     program_digest: str = ""
     adopted: str = ""
+
+    @property
+    def ranged(self) -> bool:
+        """Return whether cosched chooses what it takes of each host."""
+        return bool(self.cores_range or self.processes)
 
     @property
     def needs(self) -> tuple[int, int, int]:
         """Return what it needs on each host: memory, cores, GPUs."""
         return self.memory, self.cores, self.gpus
 
+    def taking(self, chosen: Alternative) -> TaskSpec:
+        """Return the request with what an alternative takes of each host."""
+        return replace(
+            self,
+            memory=chosen.memory,
+            cores=chosen.cores,
+            gpus=chosen.gpus,
+            processes_per_host=chosen.processes_per_host,
+        )
+
     @property
     def stays(self) -> bool:
         """Return whether no other domain may have it.
 
-        None watches what was promised here: an array's limit, or one run alone.
+        None watches what was promised here: an array's limit, or one run alone. Nor does one choose among its shapes.
         """
-        return bool(self.adopted or self.array_at_most) or not self.requeue
+        return bool(self.adopted or self.array_at_most or self.ranged) or not self.requeue
 
     def features(self, owner: str) -> RunFeatures:
         """Return what decides how long it runs, as far as command and files tell.
 
-        Runs of other owners or in another folder may well be of other programs.
+        Runs of other owners or in another folder may well be of other programs. Where cosched chooses the cores, their
+        number is the last one.
         """
-        apart = f"{owner} {self.launch} {self.processes_per_host}"
-        return command_features((*self.command, self.directory), apart, self.file_sizes)
+        if not self.ranged:
+            apart = f"{owner} {self.launch} {self.processes_per_host}"
+            return command_features((*self.command, self.directory), apart, self.file_sizes)
+        apart = f"{owner} {self.launch} {'processes' if self.processes else 'cores'}"
+        found = command_features((*self.command, self.directory), apart, self.file_sizes)
+        return replace(found, numbers=(*found.numbers, float(self.cores)))
 
     @property
     def text_bytes(self) -> int:
@@ -246,8 +275,11 @@ class Task:
         submitted: epoch seconds.
         origin: domain that forwarded it to us; empty for our own tasks.
         profile: predicted times on 1…N hosts before correction; None: no model, the task passes through (our own to the
-            manager, that of another domain to the next one: `in_transit`).
+            manager, that of another domain to the next one: `in_transit`). Of one with alternatives that waits it is
+            that of the quickest for each number of hosts.
         correction: key under which predicted and actual times are compared; empty: not corrected.
+        alternatives: the shapes among which cosched chooses, that with the fewest cores first; empty for a task with
+            one.
     """
 
     id: str
@@ -259,6 +291,7 @@ class Task:
     profile: Profile | None = None
     correction: str = ""
     status: TaskStatus = TaskStatus()
+    alternatives: tuple[Alternative, ...] = ()
 
     def with_status(self, **changes: Unpack[StatusChanges]) -> Task:
         """Return the task with fields of its status changed."""
@@ -282,6 +315,33 @@ class Task:
         if self.profile is None or not self.profile.classes:
             return self.correction
         return self.correction.removesuffix(self.profile.hardware) + hardware
+
+    def shaped(self, cores: int, hosts: Sequence[Host]) -> Task:
+        """Return the task as it runs on these hosts with so many cores of each; 0: in its quickest shape."""
+        if not self.alternatives:
+            return self
+        chosen = alternative_on(self.alternatives, cores, hosts)
+        return replace(self, spec=self.spec.taking(chosen), profile=chosen.profile)
+
+    def shapes(self) -> tuple[Task, ...]:
+        """Return the task in each of its alternatives, as a task without others; itself where it has none."""
+        if not self.alternatives:
+            return (self,)
+        return tuple(
+            [
+                replace(self, spec=self.spec.taking(each), profile=each.profile, alternatives=())
+                for each in self.alternatives
+            ]
+        )
+
+    def reopened(self) -> Task:
+        """Return a task that waits once more, with all of its shapes."""
+        if not self.alternatives:
+            return self
+        profile = quickest_profile(self.alternatives)
+        correction = self.correction_on(profile.hardware)
+        spec = self.spec.taking(self.alternatives[0])
+        return replace(self, spec=spec, profile=profile, correction=correction)
 
     def on(self, classes: Iterable[str]) -> Task:
         """Return the task with its prediction on hosts of these classes, for its run."""

@@ -188,6 +188,8 @@ _LATER_FIELDS = (
     "array_at_most",
     "memory",
     "cores",
+    "processes",
+    "shapes",
     "gpus",
     "memory_per_process",
     "cores_per_process",

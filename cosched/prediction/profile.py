@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
 __all__ = ["PredictionSource", "Profile", "Spread", "quantile_times", "slowest_profile"]
 
@@ -132,6 +132,16 @@ class Profile:
         """Return the profile with host counts outside least…most impossible, cut above `most`."""
         return _with_all_times(
             self, lambda times: tuple(chain([math.inf] * min(least - 1, most), times[least - 1 : most]))
+        )
+
+    def only(self, counts: Collection[int]) -> Profile:
+        """Return the profile with all other host counts impossible, cut above the largest of these."""
+        most = max(counts)
+        return _with_all_times(
+            self,
+            lambda times: tuple(
+                [value if count in counts else math.inf for count, value in enumerate(times[:most], 1)]
+            ),
         )
 
     def with_spread(self, below: Sequence[float], above: Sequence[float]) -> Profile:

@@ -73,6 +73,22 @@ class Packing:
         part: NDArray[np.float64] = (self.demand / most).max(axis=1)
         return part
 
+    @cached_property
+    def varied(self) -> NDArray[np.bool_]:
+        """Return (m,): which tasks take more cores of a host in one of their shapes than in another."""
+        if not len(self.hosts):
+            return np.zeros(len(self.first) - 1, dtype=np.bool_)
+        cores, begins = self.demand[:, 0], self.first[:-1]
+        varied: NDArray[np.bool_] = np.maximum.reduceat(cores, begins) > np.minimum.reduceat(cores, begins)
+        return varied
+
+    def of_cores(self, counts: NDArray[np.int64], cores: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (m,): the shape of each task on so many hosts with so many cores of each; -1 where it has none."""
+        found = np.full(len(counts), -1, dtype=np.int64)
+        rows = np.flatnonzero((self.hosts == counts[self.owner]) & (self.demand[:, 0] == cores[self.owner]))
+        found[self.owner[rows]] = rows
+        return found
+
     def on_hosts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return (m,): the shape of each task on so many hosts; its first where none is on so many."""
         rows = np.repeat(

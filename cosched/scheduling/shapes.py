@@ -43,13 +43,11 @@ def useful_shapes(packing: Packing) -> NDArray[np.bool_]:
     kept = np.ones(len(packing.hosts), dtype=np.bool_)
     costs = np.column_stack((packing.hosts, packing.demand, packing.seconds))
     for first, end in pairwise(packing.first.tolist()):
-        if end == first + 1:
-            continue
-        for shape in range(first, end):
-            others = costs[first:end]
-            as_good = (others <= costs[shape]).all(axis=1)
-            better = as_good & ((others < costs[shape]).any(axis=1) | (np.arange(first, end) < shape))
-            kept[shape] = not better.any()
+        if end > first + 1:
+            mine = costs[first:end]
+            as_good = (mine[:, np.newaxis] <= mine[np.newaxis]).all(axis=2)  # [i, j]: i costs no more than j
+            # Of two that are as good as each other the first stays.
+            kept[first:end] = ~(as_good & (~as_good.T | np.tri(end - first, k=-1, dtype=np.bool_).T)).any(axis=0)
     return kept
 
 

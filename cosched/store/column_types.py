@@ -6,13 +6,14 @@ A record's field and its column in `cosched.store.tables` have one name; the col
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import JSON, String, Text, TypeDecorator
 
 from cosched.agents.protocol.letter_xml import read_task_document, write_task_document
 from cosched.connector.values import NativeDescription
+from cosched.coscheduler.places.alternatives import Alternative
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.types import TypeEngine
 
-__all__ = ["NATIVE", "PROFILE", "STRINGS", "STRING_MAP", "TASK_DOCUMENT", "state_type"]
+__all__ = ["ALTERNATIVES", "NATIVE", "PROFILE", "STRINGS", "STRING_MAP", "TASK_DOCUMENT", "state_type"]
 
 
 class _Converted(TypeDecorator[Any]):
@@ -81,6 +82,15 @@ def _profile(document: Mapping[str, Any]) -> Profile:
     return Profile(seconds, source, document["hardware"], low, high, classes, runs, stated, explores, changed)
 
 
+def _alternative_document(alternative: Alternative) -> dict[str, Any]:
+    rest = {each.name: getattr(alternative, each.name) for each in fields(Alternative) if each.name != "profile"}
+    return {"profile": _profile_document(alternative.profile), **rest}
+
+
+def _alternatives(documents: Sequence[Mapping[str, Any]]) -> tuple[Alternative, ...]:
+    return tuple([Alternative(**{**each, "profile": _profile(each["profile"])}) for each in documents])
+
+
 def _finite_or_null(times: Sequence[float]) -> list[float | None]:
     # JSON has no infinity: a host count that cannot be used is null.
     return [value if math.isfinite(value) else None for value in times]
@@ -97,5 +107,6 @@ def _native(document: Mapping[str, Any]) -> NativeDescription:
 STRINGS = _Converted(JSON(), list, tuple)
 STRING_MAP = _Converted(JSON(), dict, dict)
 PROFILE = _Converted(JSON(none_as_null=True), _profile_document, _profile)
+ALTERNATIVES = _Converted(JSON(), lambda value: list(map(_alternative_document, value)), _alternatives)
 NATIVE = _Converted(JSON(none_as_null=True), asdict, _native)
 TASK_DOCUMENT = _Converted(Text(), write_task_document, read_task_document)

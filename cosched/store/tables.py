@@ -27,7 +27,7 @@ from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.handovers import GuestState, HandoverState
 from cosched.coscheduler.sharing.shares import ShareKind
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.store.column_types import NATIVE, PROFILE, STRING_MAP, STRINGS, TASK_DOCUMENT, state_type
+from cosched.store.column_types import ALTERNATIVES, NATIVE, PROFILE, STRING_MAP, STRINGS, TASK_DOCUMENT, state_type
 
 __all__ = [
     "accounts",
@@ -104,6 +104,9 @@ tasks = Table(
     Column("cores", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("gpus", Integer, nullable=False, server_default=text("0"), info=_DETAIL),
     Column("exclusive", Boolean, nullable=False, server_default=false(), info=_DETAIL),
+    Column("cores_range", Text, nullable=False, server_default=text("''"), info=_DETAIL),
+    Column("processes", Text, nullable=False, server_default=text("''"), info=_DETAIL),
+    Column("alternatives", ALTERNATIVES, nullable=False, server_default="[]", info=_DETAIL),
     Column("file_sizes", STRING_MAP, nullable=False, server_default="{}", info=_DETAIL),
     Column("program_digest", String(64), nullable=False, server_default=text("''"), info=_DETAIL),
     Column("adopted", Text, nullable=False, server_default=text("''"), info=_DETAIL),

@@ -8,11 +8,13 @@ import pytest
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskChange, TaskRequest
 from cosched.api.problems import ConflictError, NotFoundError
+from cosched.app.submission.resubmission import resubmit
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.store import TaskSelection
 
 if TYPE_CHECKING:
+    from cosched.api.documents import TaskDetail
     from tests.daemon.makers import Daemon
 
 ME = Principal("me", Role.USER)
@@ -106,9 +108,39 @@ def test_a_waiting_task_gets_other_hosts_and_run_times(
     assert [line.detail for line in task.log if line.kind == "edited"] == ["by me: hosts and run time"]
 
 
+def test_a_waiting_task_gets_other_shapes_and_loses_them(here: Daemon) -> None:
+    def after(change: TaskChange) -> TaskDetail:
+        here.services.tasks.edit(ME, "1", change)
+        return here.services.tasks.task(ME, "1")
+
+    request = TaskRequest(command=("/bin/true",), begin="now+1h", memory="2G")
+    here.services.submissions.submit(ME, [request], "", "")
+    chosen = after(TaskChange(runtime="1x4:60s,1x8:33s,2x8:18s", cores="4-16"))
+    assert [each.cores for each in chosen.alternatives] == [4, 8]
+    assert (chosen.cores, chosen.cores_range, chosen.memory) == (4, "4-16", 2048)
+    assert chosen.profile is not None
+    assert chosen.profile.seconds == (33.0, 18.0)
+    larger = after(TaskChange(memory="3G"))
+    assert [(each.cores, each.memory) for each in larger.alternatives] == [(4, 3072), (8, 3072)]
+    on_one = after(TaskChange(hosts=1))
+    assert on_one.profile is not None
+    assert on_one.profile.seconds == (33.0,)
+    one = after(TaskChange(cores=8))
+    assert (one.alternatives, one.cores, one.cores_range, one.memory) == ((), 8, "", 3072)
+    assert one.profile is not None
+    assert one.profile.seconds == (33.0,)
+    again = resubmit(here.services, ME, ["1"], TaskChange(runtime="1x4:60s,1x8:33s"))
+    like = resubmit(here.services, ME, [again[0].id])
+    first, second = (here.services.tasks.task(ME, each.id) for each in (again[0], like[0]))
+    assert first.alternatives == second.alternatives
+    assert (second.cores_range, second.memory) == ("4-8", 3072)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        (TaskChange(cores="8-4"), "give a number, or a range"),
+        (TaskChange(processes=8), "give launch once"),
         (TaskChange(hosts=99), "can use 1 to 8"),
         (TaskChange(hosts="many"), "give a number"),
         (TaskChange(runtime="30m"), "runtime 30m is a time on how many hosts"),

@@ -83,6 +83,11 @@ def test_the_place_of_a_process_wins_over_the_users_environment() -> None:
     }
 
 
+def test_a_program_is_told_what_was_chosen_for_it_of_each_host() -> None:
+    told = process_environment(replace(GOOD, cores=16, processes_per_host=4, launch=LaunchMode.ONCE))
+    assert (told["COSCHED_CORES"], told["COSCHED_PROCESSES_PER_HOST"]) == ("16", "4")
+
+
 @pytest.mark.parametrize("native", [None, NativeDescription("condor", {"request_cpus": "2"}, "")])
 def test_a_launch_that_was_written_down_is_the_same_again(native: NativeDescription | None) -> None:
     launch = replace(GOOD, native=native, time_limit=3.5, predicted=None, deadline=1795215376.25, application="jacobi")

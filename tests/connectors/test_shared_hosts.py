@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
-from cosched.api.documents import TaskRequest, TokenRequest
+from cosched.api.documents import ShapeFigure, TaskRequest, TokenRequest
 from cosched.client import Client
 from tests.testbed.debian import PackageError
 from tests.testbed.diaries import DIARY, overfilled, read_diary
@@ -32,6 +32,7 @@ _JOBS: Mapping[str, Sequence[_Job]] = {
     "bob": [(8, 90 * _GIB, 0, (1.5,))] * 3 + [(16, 20 * _GIB, gpus, (1.0,)) for gpus in (3, 2, 1)],
     "eve": [(20, 16 * _GIB, 0, (2.0, 1.2))] * 2,  # on one host or two
 }
+_CHOICES = {8: 2.0, 24: 1.2, 48: 0.8}  # cores of one host, of which cosched chooses, and the seconds with each
 
 
 @pytest.mark.parametrize(
@@ -57,13 +58,20 @@ def test_tasks_of_three_users_fill_nodes_and_never_overfill_one(connector: str) 
             with Client(site.server, token=token) as own:
                 requests = [_request(site.journal, script, f"{user}{number}", *job) for number, job in enumerate(jobs)]
                 ids += [task.id for task in own.submit_all(requests)]
+        token = client.create_token(TokenRequest(user="kim")).token
+        with Client(site.server, token=token) as own:
+            chosen = own.submit_all([_choosing(site.journal, script, f"kim{number}") for number in range(4)])
+        ids += [task.id for task in chosen]
         done = client.wait(ids, _PATIENCE)
         assert {task.state for task in done} == {"completed"}, [(task.id, task.state, task.reason) for task in done]
-        assert {task.owner for task in done} == set(_JOBS)
+        assert {task.owner for task in done} == {*_JOBS, "kim"}
         entries = read_diary(site.journal)
         assert overfilled(entries, _NODE) == []
         asked = {f"{user}{number}": job[0] for user, jobs in _JOBS.items() for number, job in enumerate(jobs)}
+        asked |= {task.name: client.task(task.id).tries[-1].cores for task in chosen}
+        assert {asked[task.name] for task in chosen} <= _CHOICES.keys()
         assert {entry.job: entry.cores for entry in entries} == asked  # the manager gives what was planned
+        assert all(client.task(task.id).cores == asked[task.name] for task in chosen)
         assert any(
             len({e.job for e in entries if e.host == one.host and e.began <= one.began < e.ended}) > 2
             for one in entries
@@ -75,3 +83,13 @@ def _request(
 ) -> TaskRequest:
     command = ("/bin/sh", str(script), str(journal), name, str(profile[0]), str(memory), str(gpus))
     return TaskRequest(command=command, name=name, profile=profile, cores=cores, memory=memory, gpus=gpus)
+
+
+def _choosing(journal: Path, script: Path, name: str) -> TaskRequest:
+    """Return a task that takes as long as was said of the cores that it finds it has."""
+    times = " ".join(f"{cores}) seconds={seconds};;" for cores, seconds in _CHOICES.items())
+    line = f'case $COSCHED_CORES in {times} esac; exec /bin/sh "$1" "$2" "$3" $seconds 0 0'
+    figures = tuple(ShapeFigure(cores=cores, seconds=seconds) for cores, seconds in _CHOICES.items())
+    return TaskRequest(
+        command=("/bin/sh", "-c", line, "sh", str(script), str(journal), name), name=name, shapes=figures
+    )

@@ -11,11 +11,12 @@ from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, Restored, SavedState, TaskSubmitted
+from cosched.coscheduler.places.alternatives import Alternative, quickest_profile
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 from tests.tasks import make_task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cosched.coscheduler.planning.task_plan import TaskPlan
     from cosched.coscheduler.task import Attempt, Task
@@ -59,6 +60,16 @@ def a_task(number: int, seconds: Sequence[float] | None = (10.0, 6.0, 5.0, 4.0),
     profile = None if seconds is None else Profile(tuple(seconds), PredictionSource.MODEL, "test")
     fields: dict[str, Any] = {"correction": "app/test", "submitted": 0.0, **changes}
     return make_task(number, name=f"t{number}", application="app", command=("/bin/true",), profile=profile, **fields)
+
+
+def with_shapes(task: Task, shapes: Mapping[int, Sequence[float]], memory: int = 0) -> Task:
+    """Return a task that may have so many cores of each host, with the seconds on 1, 2, … hosts of each number."""
+    alternatives = tuple(
+        Alternative(cores, Profile(tuple(seconds), PredictionSource.MODEL, "test"), memory)
+        for cores, seconds in sorted(shapes.items())
+    )
+    spec = replace(task.spec, cores_range=f"{alternatives[0].cores}-{alternatives[-1].cores}")
+    return replace(task, spec=spec, profile=quickest_profile(alternatives), alternatives=alternatives).reopened()
 
 
 def restore(core: Coscheduler, time: float, **saved: Iterable[Any]) -> Outcome:

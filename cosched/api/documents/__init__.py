@@ -49,6 +49,7 @@ from cosched.api.documents.domain import (
 from cosched.api.documents.library import ApplicationView, CurvesView, ModelText, ModelView, ParameterView
 from cosched.api.documents.shares import ShareChange, ShareView
 from cosched.api.documents.tasks import (
+    AlternativeView,
     AttemptView,
     Effect,
     Evidence,
@@ -60,6 +61,7 @@ from cosched.api.documents.tasks import (
     ProfileView,
     RecordView,
     RescueView,
+    ShapeFigure,
     TaskChange,
     TaskDetail,
     TaskPage,
@@ -74,6 +76,7 @@ __all__ = [
     "Accuracy",
     "AdvertisingView",
     "AdviceView",
+    "AlternativeView",
     "ApplicationView",
     "AttemptView",
     "AuditEntryView",
@@ -116,6 +119,7 @@ __all__ = [
     "ReservationView",
     "RunView",
     "SearchPoint",
+    "ShapeFigure",
     "ShareChange",
     "ShareView",
     "Status",

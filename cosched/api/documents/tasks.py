@@ -10,6 +10,7 @@ from cosched.connector.values import NativeDescription
 __all__ = [
     "FINAL_STATES",
     "LIVE_STATES",
+    "AlternativeView",
     "AttemptView",
     "Effect",
     "ExplanationView",
@@ -19,6 +20,7 @@ __all__ = [
     "ProfileView",
     "RecordView",
     "RescueView",
+    "ShapeFigure",
     "TaskChange",
     "TaskDetail",
     "TaskPage",
@@ -34,6 +36,21 @@ LIVE_STATES = ("queued", "forwarded", "dispatching", "running", "cancelling")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeFigure:
+    """How long a task takes in one of the shapes in which it may run, as its user says.
+
+    Attributes:
+        hosts: how many.
+        cores: of each host; where the request has `processes` those of each host in their place.
+        seconds: run time.
+    """
+
+    hosts: int = 1
+    cores: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskRequest:
     """A task to be submitted: an application of the catalogue by name, or a command.
 
@@ -46,6 +63,7 @@ class TaskRequest:
         hosts: how many, as a number or a range "2-8"; limits what the scheduler may choose.
         model: the text of the user's own performance model (PSL), for a command; `parameters` are then the model's.
         profile: the user's own figures: run time in seconds on 1, 2, … hosts, null where that count cannot be used.
+        shapes: the user's own figures for several numbers of cores of a host, in place of `profile`.
         name: for people.
         environment: additions to the environment.
         directory: working directory, absolute; empty for one that the connector makes.
@@ -64,7 +82,9 @@ class TaskRequest:
         array_index: its place in an array; those of one submission that have one are an array, named after the first.
         array_at_most: how many tasks of the array may run at once; 0: all.
         memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
-        cores: that it needs on each host.
+        cores: that it needs on each host, or a range "8-32" among which cosched chooses.
+        processes: ranks on all hosts together of a program that is launched once, as a number or a range "1-256":
+            cosched chooses hosts and ranks of each; 0: `processes_per_host` says it.
         gpus: that it needs on each host.
         memory_per_process: what each of the processes on a host needs, in place of `memory`, as for cores and GPUs.
         cores_per_process: that each of them needs.
@@ -82,6 +102,7 @@ class TaskRequest:
     hosts: int | str | None = None
     model: str = ""
     profile: tuple[float | None, ...] | None = None
+    shapes: tuple[ShapeFigure, ...] = ()
     name: str = ""
     environment: dict[str, str] = field(default_factory=dict)
     directory: str = ""
@@ -100,7 +121,8 @@ class TaskRequest:
     array_index: int | None = None
     array_at_most: int = 0
     memory: int | str = 0
-    cores: int = 0
+    cores: int | str = 0
+    processes: int | str = 0
     gpus: int = 0
     memory_per_process: int | str = 0
     cores_per_process: int = 0
@@ -137,6 +159,25 @@ class ProfileView:
     explores: bool = False
     changed: int = 0
     classes: tuple[ProfileView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlternativeView:
+    """One of the shapes in which a task may run.
+
+    Attributes:
+        cores: that it takes of each host.
+        memory: MiB of each host; 0: what comes with the cores.
+        gpus: of each host.
+        processes_per_host: ranks of a program that is launched once.
+        profile: predicted seconds on 1, 2, … such hosts; null where a number of hosts is not worth a place in a plan.
+    """
+
+    cores: int
+    memory: int
+    gpus: int
+    processes_per_host: int
+    profile: ProfileView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +241,7 @@ class Forecast:
             nothing is claimed.
         more_runs: how many runs like it there must be before one without a prediction has it; 0 for all others.
         evidence: the earlier runs on which the prediction rests; null where it rests on none.
+        planned_cores: of a task with several shapes the cores of each host in the one that it would have; 0 for others.
     """
 
     application: str
@@ -216,6 +258,7 @@ class Forecast:
     claim: float | None = None
     more_runs: int = 0
     evidence: Evidence | None = None
+    planned_cores: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,13 +293,14 @@ class TaskChange:
         deadline: seconds since the epoch, ISO 8601 with a zone, "now+2h30m", or "none" to have none any more.
         begin: likewise, a time before which it does not start; "now": at once.
         hosts: how many, as a number or a range "2-8"; the task is predicted anew.
-        runtime: the user's own figures in place of a prediction: seconds or "30m" on its number of hosts, or
-            "4:30m,8:16m".
+        runtime: the user's own figures in place of a prediction: seconds or "30m" on its number of hosts,
+            "4:30m,8:16m", or "1x8:30m,2x16:9m" for hosts with so many cores of each.
         name: for people.
         best_effort: whether the task is kept although its deadline cannot be met.
         priority: orders its owner's own tasks, the higher first.
         memory: what it needs on each host, "4G" or MiB; 0: what the site has set, as for cores and GPUs.
-        cores: that it needs on each host.
+        cores: that it needs on each host, or a range "8-32" among which cosched chooses.
+        processes: ranks on all hosts together, likewise, of a program that is launched once.
         gpus: that it needs on each host.
         exclusive: whether it has its hosts for itself where tasks share hosts.
         retries: how many more times it is run where its program fails.
@@ -273,7 +317,8 @@ class TaskChange:
     best_effort: bool | None = None
     priority: int | None = None
     memory: int | str | None = None
-    cores: int | None = None
+    cores: int | str | None = None
+    processes: int | str | None = None
     gpus: int | None = None
     exclusive: bool | None = None
     retries: int | None = None
@@ -385,6 +430,11 @@ class TaskDetail(TaskView):
         cores: that it needs on each host.
         gpus: that it needs on each host.
         exclusive: whether it has its hosts for itself where tasks share hosts.
+        cores_range: numbers of cores of each host among which cosched chooses; empty for one. `cores` are the fewest
+            while it waits, then those that it got.
+        processes: numbers of ranks on all hosts together among which cosched chooses; empty where
+            `processes_per_host` says it.
+        alternatives: the shapes among which cosched chooses; empty for a task with one.
         file_sizes: bytes of the files that it reads, by name, as they were at submission.
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the resource manager's key of the job that its owner submitted there; empty for other tasks.
@@ -415,6 +465,9 @@ class TaskDetail(TaskView):
     cores: int = 0
     gpus: int = 0
     exclusive: bool = False
+    cores_range: str = ""
+    processes: str = ""
+    alternatives: tuple[AlternativeView, ...] = ()
     file_sizes: dict[str, int] = field(default_factory=dict)
     program_digest: str = ""
     adopted: str = ""
@@ -461,6 +514,7 @@ class ExplanationView:
         end_low: before when a run in twenty ends that starts as planned; null where no uncertainty is known.
         end_high: after when one ends, likewise.
         rescues: what would save one that is planned to be late, the best first.
+        planned_cores: of a task with several shapes the cores of each host in the planned one; 0 for others.
     """
 
     task: str
@@ -475,3 +529,4 @@ class ExplanationView:
     end_low: float | None = None
     end_high: float | None = None
     rescues: tuple[RescueView, ...] = ()
+    planned_cores: int = 0

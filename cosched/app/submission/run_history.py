@@ -9,8 +9,8 @@ import math
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 
 from cosched.api.documents import Evidence, NearRun
 from cosched.prediction.coverage import Width
@@ -19,7 +19,7 @@ from cosched.prediction.learning import LearntRuns
 from cosched.prediction.profile import slowest_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cosched.coscheduler.changes import RunRecord
     from cosched.prediction.profile import Profile
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["RunHistory"]
 
 _MOST_REMEMBERED = 1024  # programs
+_MOST_ANSWERS = 32  # of one key: a task may have several shapes, and each is predicted by itself
 _NEAREST = 3  # runs that are shown
 _MOST_JUDGED = 2000  # runs of all programs, by which the width of ranges is learnt
 _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
@@ -42,19 +43,19 @@ class _Known:
         newest: its newest run.
         looked: when a newer one was looked for, seconds of the monotonic clock.
         learnt: what the runs taught.
-        asked: for what a prediction was last asked for; None before.
-        profile: the answer.
-        corrected: the last answer to what a model or a user says, with the question.
+        told: the last predictions, by what was asked for.
+        corrected: the last answers to what a model or a user says, by the question.
         owed: tries of other numbers of hosts that tasks have earned; one whole try is taken.
+        turns: how often `RunHistory.turn` was asked.
     """
 
     newest: int
     looked: float
     learnt: LearntRuns
-    asked: tuple[tuple[float, ...], range, tuple[str, ...], str] | None = None
-    profile: Profile | None = None
-    corrected: tuple[tuple[tuple[float, ...], Profile, str], Profile] | None = None
+    told: Mapping[tuple[tuple[float, ...], range, tuple[str, ...], str], Profile | None] = field(default_factory=dict)
+    corrected: Mapping[tuple[tuple[float, ...], Profile, str], Profile] = field(default_factory=dict)
     owed: float = 0.0
+    turns: int = 0
 
 
 class RunHistory:
@@ -106,8 +107,8 @@ class RunHistory:
         if known.learnt.history is None:
             return None
         history, place = known.learnt.history, (features.numbers, counts, tuple(classes), program)
-        if place == known.asked:
-            return known.profile
+        if place in known.told:
+            return known.told[place]
         low, high = min(history.counts), max(history.counts)
         usable = [count for count in counts if low <= 2 * count and count <= 2 * high]
         if not usable:
@@ -117,7 +118,7 @@ class RunHistory:
         profile = slowest_profile(told, "+".join(classes)) if len(told) == len(found) else None
         if profile is not None:
             profile = profile.widened(self._width_now().factor)
-        self._keep(features.key, replace(known, asked=place, profile=profile))
+        self._keep(features.key, replace(known, told=_with_answer(known.told, place, profile)))
         return profile
 
     def corrected(self, features: RunFeatures, stated: Profile, classes: Sequence[str], program: str = "") -> Profile:
@@ -140,8 +141,8 @@ class RunHistory:
         if pool is None:
             return stated
         place = (features.numbers, stated, program)
-        if known.corrected is not None and known.corrected[0] == place:
-            return known.corrected[1]
+        if place in known.corrected:
+            return known.corrected[place]
         if stated.classes:
             parts = [(each, each.hardware) for each in stated.classes]
         else:  # one prediction for all hosts, whatever their classes are
@@ -153,7 +154,7 @@ class RunHistory:
             found = replace(found, classes=())
         if found is not stated:
             found = found.widened(self._width_now().factor)
-        self._keep(features.key, replace(known, corrected=(place, found)))
+        self._keep(features.key, replace(known, corrected=_with_answer(known.corrected, place, found)))
         return found
 
     def explored(self, features: RunFeatures, profile: Profile, longest: float) -> Profile:
@@ -223,6 +224,16 @@ class RunHistory:
         """
         return max(FEWEST_RUNS - self._known_of(features).learnt.count, 0)
 
+    def turn(self, features: RunFeatures) -> int:
+        """Return how often this was asked of runs like one: what is to vary from one to the next goes by it.
+
+        Raises:
+            StoreFault: the runs cannot be read.
+        """
+        known = self._known_of(features)
+        self._keep(features.key, replace(known, turns=known.turns + 1))
+        return known.turns
+
     def _width_now(self) -> Width:
         """Return how wide ranges must be, from how often those of all programs held."""
         with self._guard:
@@ -242,15 +253,15 @@ class RunHistory:
         newest = self._runs.newest(features.key)
         if known is not None and known.newest == newest:
             return self._keep(features.key, replace(known, looked=now))
-        found, owed = None, 0.0
+        found, owed, turns = None, 0.0, 0
         if known is not None:
-            owed = known.owed
+            owed, turns = known.owed, known.turns
             if newest > known.newest and known.learnt.room > 0:
                 newer = self._runs.since(features.key, known.newest, known.learnt.room + 1)
                 found = known.learnt.with_runs(self._like(features, newer))
         if found is None:
             found = self._learn(self._like(features, self._runs.of(features.key, MOST_RUNS)))
-        return self._keep(features.key, _Known(newest, now, found, owed=owed))
+        return self._keep(features.key, _Known(newest, now, found, owed=owed, turns=turns))
 
     @staticmethod
     def _like(features: RunFeatures, kept: Sequence[RunRecord]) -> list[Run]:
@@ -267,3 +278,12 @@ class RunHistory:
             if len(self._known) > _MOST_REMEMBERED:
                 self._known.popitem(last=False)
         return known
+
+
+_Q = TypeVar("_Q")
+_A = TypeVar("_A")
+
+
+def _with_answer(known: Mapping[_Q, _A], question: _Q, answer: _A) -> dict[_Q, _A]:
+    """Return answers with one more; too many are given up together."""
+    return {**(known if len(known) < _MOST_ANSWERS else {}), question: answer}

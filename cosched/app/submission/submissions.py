@@ -244,8 +244,10 @@ class SubmissionService:
         return answer
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
-        profile = corrected_profile(task, state.corrections)
         task, placement, classes = self._core.ask(lambda core, time: _with_placement(core, task, time))
+        quickest = corrected_profile(task, state.corrections)
+        shape = task if placement is None or not placement.cores else task.shaped(placement.cores, ())
+        profile = corrected_profile(shape, state.corrections)
         meets = None if placement is None or task.spec.deadline is None else placement.end <= task.spec.deadline
         offered = meets is False and state.accepts_late and not forwarding_obstacle(task)
         return Forecast(
@@ -258,11 +260,12 @@ class SubmissionService:
             deadline=task.spec.deadline,
             meets_deadline=meets,
             effect=None if placement is None else Effect(**asdict(placement.effect)),
-            earliest_deadline=None if profile is None else state.time + profile.quickest.shortest,
+            earliest_deadline=None if quickest is None else state.time + quickest.quickest.shortest,
             offered=offered,
             claim=task.status.claim,
             more_runs=self._validator.more_runs(task),
-            evidence=None if profile is None else self._validator.evidence(task, _count(placement, profile)),
+            evidence=None if profile is None else self._validator.evidence(shape, _count(placement, profile)),
+            planned_cores=0 if placement is None else placement.cores,
         )
 
 

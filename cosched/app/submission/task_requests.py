@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cosched.api.documents import TaskRequest
-from cosched.api.runtimes import parse_runtime
+from cosched.api.documents import ShapeFigure, TaskRequest
+from cosched.api.runtimes import parse_runtime, parse_shape_runtimes
 from cosched.connector import LaunchMode
 from cosched.coscheduler.task import shared_values
 from cosched.measurement.programs.watching import SHIM_VARIABLE
@@ -19,19 +19,31 @@ __all__ = ["request_like_task", "with_other_hosts"]
 
 
 def with_other_hosts(request: TaskRequest, task: TaskDetail, change: TaskChange) -> TaskRequest:
-    """Return a task's request with the hosts and the run time of a change.
+    """Return a task's request with the hosts, the run time and the shapes of a change.
 
     Raises:
         UserError: the run time cannot be read.
     """
     if change.hosts is not None:
         request = replace(request, hosts=change.hosts)
+    if change.cores is not None:
+        request = replace(request, cores=change.cores, processes=0)
+    if change.processes is not None:
+        request = replace(request, processes=change.processes, cores=0, processes_per_host=1)
     if change.runtime is None:
         return request
+    if shapes := parse_shape_runtimes(change.runtime, option=""):
+        request = replace(request, hosts=change.hosts, cores=change.cores or 0)
+        return replace(request, profile=None, shapes=shapes, model="", parameters=_own_parameters(request))
+    request = replace(request, shapes=())
     hosts = _present_hosts(task) if change.hosts is None else str(change.hosts)
     profile = parse_runtime(change.runtime, hosts, option="")
     request = replace(request, hosts=change.hosts, profile=profile)
-    return request if request.application else replace(request, model="", parameters={})  # the figures replace a model
+    return replace(request, model="", parameters=_own_parameters(request))  # the figures replace a model
+
+
+def _own_parameters(request: TaskRequest) -> dict[str, float | str]:
+    return request.parameters if request.application else {}
 
 
 def _present_hosts(task: TaskDetail) -> str:
@@ -41,19 +53,50 @@ def _present_hosts(task: TaskDetail) -> str:
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
 
 
+def _figures(task: TaskDetail) -> tuple[ShapeFigure, ...]:
+    """Return a user's own figures for several shapes; those of shapes that no plan needs are not kept."""
+    shapes = [(each.cores, each.processes_per_host, each.profile) for each in task.alternatives]
+    if not shapes and task.profile is not None:
+        shapes = [(task.cores, task.processes_per_host, task.profile)]
+    return tuple(
+        [
+            ShapeFigure(hosts=count, cores=processes if task.processes else cores, seconds=seconds)
+            for cores, processes, profile in shapes
+            for count, seconds in enumerate(profile.stated or profile.seconds, 1)
+            if seconds is not None
+        ]
+    )
+
+
+def _per_process(task: TaskDetail) -> dict[str, int]:
+    """Return what each process needs of a task of which cosched chooses how many there are on a host."""
+    processes, several = task.processes_per_host, len({each.memory for each in task.alternatives}) != 1
+    found = {"cores_per_process": task.cores // processes}
+    if several and task.memory:  # else each host is to have so much, however many processes it has
+        found |= {"memory": 0, "memory_per_process": task.memory // processes}
+    if len({each.gpus for each in task.alternatives}) != 1 and task.gpus:
+        found |= {"gpus": 0, "gpus_per_process": task.gpus // processes}
+    return found
+
+
 def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
     """Return the request that makes a task like this one, with as much time."""
     source = "" if task.profile is None else task.profile.source
     learnt = source == PredictionSource.HISTORY  # it is learnt anew, from what has run since
     own = source == PredictionSource.USER or (source and not learnt and not (catalogued or task.model))
-    observed = SHIM_VARIABLE in task.environment
+    observed, ranged = SHIM_VARIABLE in task.environment, bool(task.cores_range or task.processes)
     again: dict[str, Any] = {
         "application": task.application if catalogued else "",
         "command": () if catalogued and task.native is None else task.command,
         "parameters": dict(task.parameters) if catalogued or task.model or observed else {},
         "deadline": None if task.deadline is None else now + task.deadline - task.submitted,
         "hosts": _present_hosts(task) if learnt else None if source else task.count,
-        "profile": (task.profile.stated or task.profile.seconds) if own and task.profile is not None else None,
+        "profile": (task.profile.stated or task.profile.seconds) if own and not ranged and task.profile else None,
+        "shapes": _figures(task) if own and ranged else (),
+        "cores": 0 if task.processes else task.cores_range or task.cores,
+        "processes": task.processes or 0,
+        "processes_per_host": 1 if task.processes else task.processes_per_host,
+        **(_per_process(task) if task.processes else {}),
         "prepare": () if catalogued else task.prepare,
         "launch": LaunchMode(task.launch),
         "begin": task.begin if task.begin is not None and task.begin > now else None,

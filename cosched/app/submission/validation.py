@@ -27,6 +27,7 @@ from cosched.app.submission.field_checks import (
     observed_parameters,
     with_needs_per_host,
 )
+from cosched.app.submission.shapes import asked_shapes, chosen_by_turn, of_shapes, with_whole_cores
 from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.task import Task, TaskSpec, shared_values
 from cosched.errors import SystemFault, UserError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from cosched.api.documents import Evidence, TaskRequest
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.run_history import RunHistory
+    from cosched.app.submission.shapes import AskedShapes
     from cosched.prediction.catalogue import Catalogue, CatalogueEntry, ParameterValue
 
 __all__ = ["ProfilePredictor", "TaskValidator"]
@@ -118,18 +120,53 @@ class TaskValidator:
             SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
         """
         request = self._launched(request)
+        asked = asked_shapes(request, domain.sizes)
+        if asked is None:
+            task = self._one_task(with_whole_cores(request), domain, owner)
+        else:
+            task = self._best_shapes(asked, domain, owner)
+        check_deadline_can_be_met(task, domain)
+        return task
+
+    def _one_task(
+        self, request: TaskRequest, domain: DomainState, owner: str, asked: AskedShapes | None = None
+    ) -> Task:
+        """Return the task of a request in one shape, which may be one of several that are asked for."""
         check_fields(request, self._connector)
         request = with_needs_per_host(request)
         self._targets.check(request.notify)
         if request.model and (request.application or request.profile is not None):
             raise UserError("a model of your own goes with a command, and without figures of your own: leave one out")
-        task = self._catalogue_task(request, domain) if request.application else self._command_task(request, domain)
+        ranks = request.launch.ranks(request.processes_per_host)
+        if asked is not None and asked.cores_range:
+            ranks = int(request.cores)  # a program that may have more cores uses them
+        made = self._catalogue_task if request.application else self._command_task
+        task = made(request, domain, ranks)
+        if asked is not None:
+            spec = replace(task.spec, cores_range=asked.cores_range, processes=asked.processes)
+            task = replace(task, spec=spec)
         check_length(task.spec)
         check_needs(task, domain)
         if owner and self._history is not None:
             task = self._with_history(self._history, task, owner, request, domain)
-        check_deadline_can_be_met(task, domain)
         return task
+
+    def _best_shapes(self, asked: AskedShapes, domain: DomainState, owner: str) -> Task:
+        """Return the task with the shapes that are worth a place in a plan; with any where nothing is predicted."""
+        tasks, faults = list[Task](), list[UserError]()
+        for request in asked.requests:
+            try:
+                tasks.append(self._one_task(request, domain, owner, asked))
+            except UserError as fault:  # of one that is too large for all hosts, others may do
+                faults.append(fault)
+        if not tasks:
+            raise faults[0]
+        if predicted := [task for task in tasks if task.profile is not None]:
+            return of_shapes(predicted, domain.sizes)
+        turn = 0
+        if owner and self._history is not None:
+            turn = self._history.turn(tasks[0].spec.features(owner))
+        return chosen_by_turn(tasks, turn)
 
     def _launched(self, request: TaskRequest) -> TaskRequest:
         """Return a request that is launched as its application's entry says where it does not say itself."""
@@ -157,7 +194,7 @@ class TaskValidator:
 
         A deadline must leave twice the time that the slowest likely run takes, as the task may have to wait.
         """
-        if self._history is None or task.profile is None or not task.profile.runs:
+        if self._history is None or task.profile is None or not task.profile.runs or task.alternatives:
             return task
         longest = math.inf
         if task.spec.deadline is not None:
@@ -192,7 +229,7 @@ class TaskValidator:
             _, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
         return range(least, most + 1)
 
-    def _catalogue_task(self, request: TaskRequest, domain: DomainState) -> Task:
+    def _catalogue_task(self, request: TaskRequest, domain: DomainState, ranks: int) -> Task:
         if request.command and request.native is None:
             raise UserError("give an application or a command, not both")
         entry = self._catalogue.get(request.application)
@@ -202,7 +239,7 @@ class TaskValidator:
         if request.profile is not None:
             profile = _own_profile(request, least, most)
         elif entry.model:
-            profile, hardware = self._model_profile(entry, values, domain, _ranks(request))
+            profile, hardware = self._model_profile(entry, values, domain, ranks)
             profile = profile.limited(most, least)
             correction = f"{entry.name}/{hardware}"
         command = request.command or entry.arguments(values)
@@ -232,7 +269,7 @@ class TaskValidator:
         hardware = "+".join(classes)
         return slowest_profile(profiles, hardware), hardware
 
-    def _command_task(self, request: TaskRequest, domain: DomainState) -> Task:
+    def _command_task(self, request: TaskRequest, domain: DomainState, ranks: int) -> Task:
         if not request.command:
             raise UserError("give an application of the catalogue, or a command")
         values: Mapping[str, ParameterValue] = request.parameters
@@ -250,19 +287,17 @@ class TaskValidator:
         least, most = _host_range(request, domain, 1, domain.hosts or 1_000_000)
         profile = None if request.profile is None else _own_profile(request, least, most)
         if request.model:
-            profile = self._text_profile(request, domain).limited(most, least)
+            profile = self._text_profile(request, domain, ranks).limited(most, least)
         named = replace(request, name=request.name or command_name(request.command))
         return _task(named, domain, PurePath(program).name, request.command, profile, count=least, values=values)
 
-    def _text_profile(self, request: TaskRequest, domain: DomainState) -> Profile:
+    def _text_profile(self, request: TaskRequest, domain: DomainState, ranks: int) -> Profile:
         if not domain.hosts:
             raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
         values = {name: _number(name, value) for name, value in request.parameters.items()}
         classes = domain.classes or (self._hardware,)
         profiles = [
-            replace(
-                self._predictor.text_profile(request.model, values, name, domain.hosts, _ranks(request)), hardware=name
-            )
+            replace(self._predictor.text_profile(request.model, values, name, domain.hosts, ranks), hardware=name)
             for name in classes
         ]
         return slowest_profile(profiles, "+".join(classes))
@@ -296,13 +331,10 @@ def _task(
         "after": checked_predecessors(request.after),
         "time_limit": checked_time_limit(request.time_limit),
         "memory": parse_memory(request.memory),
+        "processes": "",
     }
     spec = TaskSpec(**(shared_values(request, TaskSpec) | checked))
     return Task("", 0, domain.time, spec, profile=profile, correction=correction)
-
-
-def _ranks(request: TaskRequest) -> int:
-    return request.launch.ranks(request.processes_per_host)
 
 
 def _number(name: str, value: float | str) -> float:

@@ -24,7 +24,7 @@ from cosched.cli.task.selection import (
     StateOption,
     UserOption,
 )
-from cosched.cli.task.submission import whole_number, whole_priority
+from cosched.cli.task.submission import number_or_range, whole_number, whole_priority
 from cosched.errors import UserError
 
 __all__ = ["changes"]
@@ -76,8 +76,9 @@ def edit(
     priority: PriorityOption = "",
     name: Annotated[str, typer.Option(help="What to call the task.")] = "",
     memory: MemoryOption = "",
-    cores: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
-    gpus: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
+    cores: Annotated[str, typer.Option(metavar="N|A-B", help="Likewise; of a range cosched chooses.")] = "",
+    processes: Annotated[str, typer.Option(metavar="N|A-B", help="Ranks on all hosts; cosched divides them.")] = "",
+    gpus: Annotated[str, typer.Option(metavar="N", help="What it needs on each host.")] = "",
     exclusive: Annotated[
         bool | None, typer.Option("--exclusive/--no-exclusive", help="No other task on its hosts.")
     ] = None,
@@ -106,7 +107,8 @@ def edit(
         name=name or None,
         best_effort=best_effort,
         memory=memory or None,
-        cores=whole_number(cores, "--cores") if cores else None,
+        cores=number_or_range(cores, "--cores") if cores else None,
+        processes=number_or_range(processes, "--processes") if processes else None,
         gpus=whole_number(gpus, "--gpus") if gpus else None,
         exclusive=exclusive,
         retries=whole_number(retries, "--retries") if retries else None,

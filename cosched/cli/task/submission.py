@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import TaskRequest
-from cosched.api.runtimes import parse_runtime
+from cosched.api.runtimes import parse_runtime, parse_shape_runtimes
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.userfiles import (
     UserFileOrigin,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SubmitOptions",
     "name_and_value",
+    "number_or_range",
     "request_of",
     "requests_of_file",
     "whole_number",
@@ -51,7 +52,7 @@ class SubmitOptions:
         settings: parameters, NAME=VALUE.
         hosts: a number or a range; empty for any.
         profile: seconds on 1, 2, … hosts, separated by commas, `-` where that count cannot be used.
-        runtime: the same as people say it: "30m" on `hosts`, or "4:30m,8:16m".
+        runtime: the same as people say it: "30m" on `hosts`, "4:30m,8:16m", or "1x8:30m,2x16:9m" with cores of each.
         directory: where it runs; a relative one starts here.
         stdin: a file that the command reads; a relative one starts here.
         environment: additions, NAME=VALUE.
@@ -67,7 +68,8 @@ class SubmitOptions:
         requeue: whether it is run again where a host is lost; None as the file says, or else yes.
         priority: a number; empty for 0.
         memory: that it needs on each host, such as 4G; empty for none, as for cores and GPUs.
-        cores: that it needs on each host.
+        cores: that it needs on each host, or a range of which cosched chooses.
+        processes: ranks on all hosts together, likewise; empty where `processes_per_host` says it.
         gpus: that it needs on each host.
         memory_per_process: that each process on a host needs, in place of `memory`; empty for none, as for the others.
         cores_per_process: that each of them needs.
@@ -100,6 +102,7 @@ class SubmitOptions:
     priority: str = ""
     memory: str = ""
     cores: str = ""
+    processes: str = ""
     gpus: str = ""
     memory_per_process: str = ""
     cores_per_process: str = ""
@@ -131,6 +134,9 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
     deadline, note = parse_typed_deadline(options.deadline, now) if options.deadline else (None, "")
     begin, begins = parse_typed_deadline(options.begin, now, "begin") if options.begin else (None, "")
     profile = tuple(map(_profile_value, options.profile.split(","))) if options.profile else None
+    shapes = parse_shape_runtimes(options.runtime) if options.runtime else ()
+    if options.runtime and not shapes:
+        profile = parse_runtime(options.runtime, options.hosts)
     where = options.directory or ("." if command else "")
     request = TaskRequest(
         application=options.application,
@@ -140,7 +146,8 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         begin=begin,
         hosts=options.hosts or None,
         model=_model_text(options) if options.model else "",
-        profile=parse_runtime(options.runtime, options.hosts) if options.runtime else profile,
+        profile=profile,
+        shapes=shapes,
         name=options.name,
         environment=dict(name_and_value(word, "--env") for word in options.environment),
         directory=str(Path(where).absolute()) if where else "",
@@ -156,7 +163,8 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         requeue=options.requeue is not False,
         priority=whole_priority(options.priority) or 0,
         memory=parse_memory(options.memory or 0),
-        cores=whole_number(options.cores or "0", "--cores"),
+        cores=number_or_range(options.cores, "--cores"),
+        processes=number_or_range(options.processes, "--processes"),
         gpus=whole_number(options.gpus or "0", "--gpus"),
         memory_per_process=parse_memory(options.memory_per_process or 0),
         cores_per_process=whole_number(options.cores_per_process or "0", "--cores-per-process"),
@@ -175,6 +183,20 @@ def whole_number(text: str, option: str) -> int:
     if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
         raise UserError(f"{option} is {text[:80]!r}: write a number")
     return int(text)
+
+
+def number_or_range(text: str, option: str) -> int | str:
+    """Return a number from 0 as it was typed for an option, or a range as it is.
+
+    Raises:
+        UserError: it is neither.
+    """
+    least, dash, most = text.partition("-")
+    if not dash:
+        return whole_number(text or "0", option)
+    if whole_number(least, option) > whole_number(most, option):
+        raise UserError(f"{option} is {text!r}: write the smaller number first")
+    return text
 
 
 def whole_priority(text: str) -> int | None:
@@ -289,7 +311,7 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
         raise UserError("--stdin goes with an application or a command: a file says itself what its program reads")
     if options.prepare:
         raise UserError("--prepare goes with an application or a command: put it into the file")
-    if any((options.memory, options.cores, options.gpus)) or any(
+    if any((options.memory, options.cores, options.processes, options.gpus)) or any(
         (options.memory_per_process, options.cores_per_process, options.gpus_per_process)
     ):
         raise UserError("--memory, --cores and --gpus go with a command: a file says itself what its job needs")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.api.documents import (
+        AlternativeView,
         AttemptView,
         Evidence,
         ExplanationView,
@@ -65,7 +66,7 @@ def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]
         ended = (
             format_optional_time(end) if task.finished is not None or end is None else f"~{format_optional_time(end)}"
         )
-        hosts = str(len(place.hosts) if place else task.count)
+        hosts = str(len(place.hosts) if place else task.count) + (f"x{place.cores}" if place and place.cores else "")
         rows.append(
             (
                 task.id,
@@ -135,6 +136,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
         ("needs", _needs_text(task, alone=task.exclusive)),
+        ("chosen from", _range_of_shapes(task)),
         ("priority", str(task.priority or "")),
         ("failures", f"{task.failures}, of {task.retries + 1} tries at most" if task.failures or task.retries else ""),
         ("lost host", "" if task.requeue else "not run again (--no-requeue)"),
@@ -157,6 +159,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("its errors", f"cosched task err {task.id}" if task.state == "failed" and task.started is not None else ""),
     ]
     lines = [f"{label + ':':13}{clean(text)}" for label, text in pairs if text]
+    lines += [f"{'shape:':13}{_shape_text(each)}" for each in task.alternatives]
     lines += [
         f"attempt:     {attempt.uuid} {attempt.state} {clean(' '.join(filter(None, _attempt_words(attempt))))}".rstrip()
         for attempt in task.tries
@@ -186,6 +189,29 @@ def _needs_text(task: TaskDetail | AttemptView, *, alone: bool = False) -> str:
     return "; ".join(filter(None, (text, "its hosts for itself" if alone else "")))
 
 
+def _range_of_shapes(task: TaskDetail) -> str:
+    """Tell among which shapes cosched chooses, or has chosen."""
+    if task.processes:
+        return f"{task.processes} processes on all hosts together"
+    return f"{task.cores_range} cores on each host" if task.cores_range else ""
+
+
+def _shape_text(shape: AlternativeView) -> str:
+    """Tell what a shape takes of each host, and how long the task runs then."""
+    each = f" ({shape.processes_per_host} processes)" if shape.processes_per_host > 1 else ""
+    times = [
+        f"{_time_text(shape.profile, count)} on {_count_text(count)}"
+        for count, seconds in enumerate(shape.profile.seconds, 1)
+        if seconds is not None
+    ]
+    shown = [*times[:_MANY], *(["…"] if len(times) > _MANY else [])]
+    return f"{_cores_text(shape.cores)} of each host{each}: {', '.join(shown)}"
+
+
+def _cores_text(cores: int) -> str:
+    return "1 core" if cores == 1 else f"{cores} cores"
+
+
 def _launch_text(task: TaskDetail) -> str:
     if task.launch == "each":
         return ""
@@ -198,7 +224,7 @@ def explanation_lines(explanation: ExplanationView) -> list[str]:
     lines += [f"it waits for:  {clean(sentence)}" for sentence in explanation.waits_for]
     if explanation.planned_start is not None:
         where = _hosts_text(explanation.planned_hosts)
-        place = f" on {clean(where)}" if where else ""
+        place = f" on {clean(where)}{_with_cores(explanation.planned_cores)}" if where else ""
         lines.append(f"start:         {format_optional_time(explanation.planned_start)}{place}")
     if explanation.planned_end is not None:
         lines.append(f"end:           {format_optional_time(explanation.planned_end)}{_range_text(explanation)}")
@@ -210,6 +236,10 @@ def explanation_lines(explanation: ExplanationView) -> list[str]:
         )
     lines += [f"would change:  {clean(sentence)}" for sentence in explanation.would_change]
     return lines + [_rescue_line(explanation.task, each) for each in explanation.rescues]
+
+
+def _with_cores(cores: int) -> str:
+    return f", {_cores_text(cores)} of each" if cores else ""
 
 
 def _rescue_line(task: str, rescue: RescueView) -> str:
@@ -250,6 +280,7 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     else:
         lines.append(
             f"start:         {format_optional_time(forecast.planned_start)} on {_hosts_text(forecast.planned_hosts)}"
+            f"{_with_cores(forecast.planned_cores)}"
         )
         lines.append(f"end:           {format_optional_time(forecast.planned_end)}")
     if forecast.meets_deadline is not None:

@@ -33,12 +33,13 @@ _GAPS = 64  # gaps before planned tasks that are tried at an event
 
 
 class _Request(NamedTuple):
-    """What a task takes as it is planned; `seconds` by class of host."""
+    """What a task takes as it is planned; `seconds` by class of host, `cores` as they are counted outside."""
 
     task: int
     hosts: int
     demand: list[int]
     seconds: list[float]
+    cores: int
 
 
 def starts_on_shared_hosts(
@@ -58,7 +59,7 @@ def starts_on_shared_hosts(
     able = may_start(problem)
     if not able.any():
         return []
-    departures = _Departures(problem, scaled(packing), plan, able)
+    departures = _Departures(problem, scaled(packing), plan, able, packing.demand[plan.counts, 0].tolist())
     departures.follow(ready)
     departures.fill(ready)
     return departures.leaving
@@ -67,14 +68,16 @@ def starts_on_shared_hosts(
 class _Departures:
     """Follows a plan from its first task on, and knows what is left of each host."""
 
-    def __init__(self, problem: Problem, packing: Packing, plan: Plan, able: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, problem: Problem, packing: Packing, plan: Plan, able: NDArray[np.bool_], cores: list[int]
+    ) -> None:
         self.leaving: list[ImmediateStart] = []
         self._problem = problem
         self._able = able.tolist()
         self._order = dependency_order(problem, plan.order.tolist())
         hosts, demand = packing.hosts[plan.counts], packing.demand[plan.counts]
         seconds = packing.seconds[plan.counts]
-        self._columns = hosts.tolist(), demand.tolist(), seconds.tolist()
+        self._columns = hosts.tolist(), demand.tolist(), seconds.tolist(), cores
         self._rooms = rooms_of(problem, packing)
         self._in_use: dict[int, list[tuple[float, float, Sequence[int]]]] = {}  # host → begin, end, amounts
         self._free = np.where((problem.free <= NOW)[:, np.newaxis], packing.capacity, 0)
@@ -89,8 +92,8 @@ class _Departures:
         self._unplaced: list[int] = []
 
     def _request(self, task: int) -> _Request:
-        hosts, demand, seconds = self._columns
-        return _Request(task, hosts[task], demand[task], seconds[task])
+        hosts, demand, seconds, cores = self._columns
+        return _Request(task, hosts[task], demand[task], seconds[task], cores[task])
 
     def follow(self, ready: Callable[[str], bool]) -> None:
         """Place tasks in order, until none of those behind could start now."""
@@ -197,7 +200,7 @@ class _Departures:
         self._free[hosts] -= wanted
         self._use(hosts, 0.0, seconds, request.demand)
         names = tuple(sorted([self._problem.hosts[host] for host in hosts]))
-        self.leaving.append(ImmediateStart(name, names, seconds))
+        self.leaving.append(ImmediateStart(name, names, seconds, request.cores))
         return True
 
     def _use(self, hosts: Iterable[int], begin: float, end: float, amounts: Sequence[int]) -> None:

@@ -1,7 +1,7 @@
 """A problem's packing: what waiting tasks take of hosts that they share, and what is held of these.
 
 Start at `with_packing`. A waiting task has a shape for each number of hosts on which it can run, and takes the same of
-each host in all of them.
+each host in all of them; one with alternatives has such shapes for each of these (`Choice`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,27 @@ from cosched.connector.hosts import HostShare
 from cosched.scheduling.packing import Held, Packing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cosched.coscheduler.places.hosts import DomainHosts, HeldShare
-    from cosched.coscheduler.task import TaskSpec
+    from cosched.coscheduler.task import Task, TaskSpec
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 
-__all__ = ["CORES", "GPUS", "MEMORY", "WHOLE", "PlaceRequest", "planned_hosts", "with_packing", "with_shapes"]
+__all__ = [
+    "CORES",
+    "GPUS",
+    "MEMORY",
+    "WHOLE",
+    "Choice",
+    "PlaceRequest",
+    "place_requests",
+    "planned_hosts",
+    "with_packing",
+    "with_shapes",
+]
 
 CORES, MEMORY, GPUS = "cores", "memory", "gpus"
 WHOLE = "whole"
@@ -32,6 +43,8 @@ WHOLE = "whole"
 
 Only problems with tasks have it that want hosts for themselves.
 """
+
+_NO_CHOICES: Mapping[int, Choice] = {}
 
 
 class PlaceRequest(NamedTuple):
@@ -47,8 +60,41 @@ class PlaceRequest(NamedTuple):
         return cls(HostShare(spec.memory, max(spec.cores, 1), spec.gpus) if share is None else share, share is None)
 
 
+class Choice(NamedTuple):
+    """The alternatives of a task.
+
+    Attributes:
+        requests: what each takes of its hosts.
+        hosts: (S,) number of hosts of each shape.
+        which: (S,) alternative of each shape.
+        seconds: (S, K) run times by class, without a hand-over.
+    """
+
+    requests: tuple[PlaceRequest, ...]
+    hosts: NDArray[np.int64]
+    which: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, requests: tuple[PlaceRequest, ...], times: NDArray[np.float64]) -> Choice:
+        """Return the shapes of (alternatives, classes, hosts) run times."""
+        which, column = np.nonzero(np.isfinite(times).any(axis=1))
+        return cls(requests, column.astype(np.int64) + 1, which.astype(np.int64), times[which, :, column])
+
+
+def place_requests(task: Task, domain: DomainHosts) -> tuple[PlaceRequest, ...]:
+    """Return what a task takes of each of its hosts, in each of its alternatives."""
+    return tuple([PlaceRequest.of(shape.spec, domain) for shape in task.shapes()])
+
+
 def with_packing(
-    problem: Problem, requests: Sequence[PlaceRequest], domain: DomainHosts, held: Sequence[HeldShare], now: float
+    problem: Problem,
+    requests: Sequence[PlaceRequest],
+    domain: DomainHosts,
+    held: Sequence[HeldShare],
+    now: float,
+    choices: Mapping[int, Choice] = _NO_CHOICES,
+    handover: float = 0.0,
 ) -> Problem:
     """Return a problem whose tasks share hosts.
 
@@ -57,13 +103,17 @@ def with_packing(
 
     Args:
         problem: of whole hosts; its classes tell hosts of different sizes apart.
-        requests: those of its tasks, then those of tasks that may be added (see `with_shapes`).
+        requests: those of its tasks, then those of tasks that may be added (see `with_shapes`). Of a task with
+            alternatives any of them.
         domain: the hosts.
         held: what attempts and others have of hosts; those that are taken whole are in `Problem.free`.
         now: epoch seconds, the problem's origin.
+        choices: alternatives of tasks, by their index; their times in the problem say on how many hosts they may run.
+        handover: seconds that come to the times of these.
     """
     different: dict[PlaceRequest, int] = {}
     kinds = [different.setdefault(request, len(different)) for request in requests]
+    chosen = _kinds_of_choices(choices, different)
     resources = _resources(different, [each.share for each in held], domain.memory_per_core or 0)
     sizes = [domain.size(name) for name in problem.hosts]
     most = max(size.cores for size in sizes)
@@ -72,13 +122,18 @@ def with_packing(
     demand = np.array(
         [_amounts(each.share, most if each.whole else 1, resources) for each in different], dtype=np.int64
     )
+    hosts, kind = column.astype(np.int64) + 1, np.array(kinds, dtype=np.int64)[owner]
+    seconds = np.ascontiguousarray(problem.seconds[:, owner, column].T)
+    if choices:
+        rows = _with_choices(_Rows(owner, hosts, kind, seconds), problem, choices, chosen, handover)
+        owner, hosts, kind, seconds = rows
     packing = Packing(
         resources,
         np.array([_amounts(size, most, resources) for size in sizes], dtype=np.int64),
         np.searchsorted(owner, np.arange(len(problem.tasks) + 1)).astype(np.int64),
-        column.astype(np.int64) + 1,
-        demand[np.array(kinds, dtype=np.int64)[owner]],
-        np.ascontiguousarray(problem.seconds[:, owner, column].T),
+        hosts,
+        demand[kind],
+        seconds,
         tuple(
             [
                 Held(places[name], until - now, _amounts(share, 1, resources))
@@ -90,25 +145,69 @@ def with_packing(
     return replace(problem, packing=packing)
 
 
-def with_shapes(packing: Packing, spec: TaskSpec, domain: DomainHosts, seconds: NDArray[np.float64]) -> Packing:
+class _Rows(NamedTuple):
+    """Shapes of a packing: task, number of hosts, kind of request and run times by class of each."""
+
+    owner: NDArray[np.int64]
+    hosts: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+
+
+def _kinds_of_choices(
+    choices: Mapping[int, Choice], different: dict[PlaceRequest, int]
+) -> dict[int, NDArray[np.int64]]:
+    """Return the kinds of the requests of each task's alternatives; new ones are added to those that are known."""
+    known: dict[int, NDArray[np.int64]] = {}  # of the same object: thousands of tasks have few different ones
+    for choice in choices.values():
+        if id(choice.requests) not in known:
+            kinds = [different.setdefault(request, len(different)) for request in choice.requests]
+            known[id(choice.requests)] = np.array(kinds, dtype=np.int64)
+    return {task: known[id(choice.requests)] for task, choice in choices.items()}
+
+
+def _with_choices(
+    rows: _Rows,
+    problem: Problem,
+    choices: Mapping[int, Choice],
+    kinds: Mapping[int, NDArray[np.int64]],
+    handover: float,
+) -> _Rows:
+    """Return the shapes with those of the alternatives in place of one for each number of hosts."""
+    usable = np.asarray(np.isfinite(problem.seconds).any(axis=0))
+    varied = np.zeros(len(problem.tasks), dtype=np.bool_)
+    varied[list(choices)] = True
+    others = ~varied[rows.owner]
+    owner = np.repeat(list(choices), [len(choice.hosts) for choice in choices.values()]).astype(np.int64)
+    hosts = np.concatenate([choice.hosts for choice in choices.values()])
+    possible = usable[owner, hosts - 1]
+    kind = np.concatenate([kinds[task][choice.which] for task, choice in choices.items()])
+    seconds = np.concatenate([choice.seconds for choice in choices.values()]) + handover
+    owner = np.concatenate((rows.owner[others], owner[possible]))
+    order = np.argsort(owner, kind="stable")
+    return _Rows(
+        owner[order],
+        np.concatenate((rows.hosts[others], hosts[possible]))[order],
+        np.concatenate((rows.kind[others], kind[possible]))[order],
+        np.ascontiguousarray(np.concatenate((rows.seconds[others], seconds[possible]))[order]),
+    )
+
+
+def with_shapes(packing: Packing, choice: Choice) -> Packing:
     """Return the packing with one more task.
 
     Args:
         packing: it has all resources that the task names (see `with_packing`).
-        spec: the request.
-        domain: the hosts.
-        seconds: (classes, hosts) run times, infinite where impossible.
+        choice: the task's alternatives, or its only shape; hand-over included.
     """
     most = int(packing.capacity[:, 0].max())
-    columns = np.flatnonzero(np.isfinite(seconds).any(axis=0))
-    request = PlaceRequest.of(spec, domain)
-    wanted = np.array(_amounts(request.share, most if request.whole else 1, packing.resources), dtype=np.int64)
+    wanted = [_amounts(each.share, most if each.whole else 1, packing.resources) for each in choice.requests]
     return replace(
         packing,
-        first=np.append(packing.first, len(packing.hosts) + len(columns)),
-        hosts=np.concatenate((packing.hosts, columns + 1)),
-        demand=np.concatenate((packing.demand, np.tile(wanted, (len(columns), 1)))),
-        seconds=np.concatenate((packing.seconds, seconds[:, columns].T)),
+        first=np.append(packing.first, len(packing.hosts) + len(choice.hosts)),
+        hosts=np.concatenate((packing.hosts, choice.hosts)),
+        demand=np.concatenate((packing.demand, np.array(wanted, dtype=np.int64)[choice.which])),
+        seconds=np.concatenate((packing.seconds, choice.seconds)),
     )
 
 

@@ -40,11 +40,16 @@ _FIRST = 32  # tasks of a plan that are decoded first to see who uses the idle h
 
 
 class ImmediateStart(NamedTuple):
-    """A task that leaves now, its hosts in rank order and its predicted seconds."""
+    """A task that leaves now, its hosts in rank order and its predicted seconds.
+
+    Attributes:
+        cores: that it takes of each shared host; 0 where it has them whole.
+    """
 
     task: str
     hosts: tuple[str, ...]
     seconds: float
+    cores: int = 0
 
 
 class BackfillCandidate(NamedTuple):

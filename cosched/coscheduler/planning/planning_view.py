@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.places.packing import PlaceRequest, planned_hosts, with_packing
+from cosched.coscheduler.places.packing import Choice, PlaceRequest, place_requests, planned_hosts, with_packing
 from cosched.coscheduler.planning.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
 from cosched.coscheduler.sharing.array_limits import with_array_limits
 from cosched.coscheduler.sharing.fair_shares import fair_plan, with_turns, with_weights
-from cosched.coscheduler.sharing.host_limits import HostRoom
+from cosched.coscheduler.sharing.host_limits import HostRoom, fewest_charged
 from cosched.coscheduler.sharing.priorities import priority_plan, with_priorities
-from cosched.coscheduler.sharing.shares import fewest_hosts, share_user
+from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.plan import Plan
@@ -29,6 +29,8 @@ from cosched.scheduling.policies import ImmediatePolicy, find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from cosched.connector.hosts import Host
     from cosched.coscheduler.attempts import AttemptLifecycle
@@ -109,7 +111,9 @@ class PlanningView:
         self._reservations = state.reservations
         self._corrections = state.corrections
         self._lifecycle = lifecycle
-        self._requests: dict[str, tuple[TaskSpec, int | None, PlaceRequest]] = {}
+        self._requests: dict[str, tuple[TaskSpec, int | None, tuple[PlaceRequest, ...]]] = {}
+        self._choices: dict[str, tuple[NDArray[np.float64], Choice]] = {}
+        self._same_requests: dict[tuple[PlaceRequest, ...], tuple[PlaceRequest, ...]] = {}
         self._forecast: tuple[float, tuple[Problem, Schedule] | None] | None = None  # since the last event
 
     def forget(self) -> None:
@@ -232,23 +236,53 @@ class PlanningView:
         problem = with_reservations(problem, self._reservations, time) if reserved else problem
         return self.packed(problem, time) if self._domain.shared else problem
 
-    def packed(self, problem: Problem, time: float, beside: Sequence[TaskSpec] = ()) -> Problem:
+    def packed(self, problem: Problem, time: float, beside: Sequence[Task] = ()) -> Problem:
         """Return a problem of a domain that shares its hosts, with all that tasks `beside` it ask for."""
         handover = self._corrections.dispatch_latency.seconds
         held = self._domain.held(self._state.attempts.values(), time, handover)
-        requests = [self._request(name) for name in problem.tasks]
-        requests += [PlaceRequest.of(spec, self._domain) for spec in beside]
-        return with_packing(problem, requests, self._domain, held, time)
+        tasks = self._state.tasks
+        requests = [self._place_requests(name)[0] for name in problem.tasks]
+        requests += [request for task in beside for request in place_requests(task, self._domain)]
+        choices = {
+            row: self._choice(name)
+            for row, name in enumerate(problem.tasks if self._state.choosing else ())
+            if tasks[name].alternatives
+        }
+        if choices and (room := self._room()).limited:
+            choices = {
+                row: self._within(choice, self._most(room, problem.tasks[row])) for row, choice in choices.items()
+            }
+        return with_packing(problem, requests, self._domain, held, time, choices, handover)
 
-    def _request(self, name: str) -> PlaceRequest:
-        """Return what a waiting task takes of shared hosts, looked up once as long as it stays the same."""
-        spec, memory = self._state.tasks[name].spec, self._domain.memory_per_core
+    def _place_requests(self, name: str) -> tuple[PlaceRequest, ...]:
+        """Return what a waiting task takes of shared hosts in each alternative.
+
+        It is looked up once as long as it stays the same.
+        """
+        task, memory = self._state.tasks[name], self._domain.memory_per_core
         known = self._requests.get(name)
-        if known is None or known[0] is not spec or known[1] != memory:
+        if known is None or known[0] is not task.spec or known[1] != memory:
             if len(self._requests) > _REQUESTS_PER_TASK * len(self._queue.plan.tasks):
-                self._requests = {}
-            known = self._requests[name] = (spec, memory, PlaceRequest.of(spec, self._domain))
+                self._requests, self._choices, self._same_requests = {}, {}, {}
+            found = place_requests(task, self._domain)
+            known = self._requests[name] = (task.spec, memory, self._same_requests.setdefault(found, found))
         return known[2]
+
+    def _choice(self, name: str) -> Choice:
+        """Return the shapes of a waiting task with alternatives, made once as long as they stay the same."""
+        times, requests = self._queue.problems.alternatives(name), self._place_requests(name)
+        known = self._choices.get(name)
+        if known is None or known[0] is not times or known[1].requests is not requests:
+            known = self._choices[name] = (times, Choice.of(requests, times))
+        return known[1]
+
+    def _within(self, choice: Choice, most: float) -> Choice:
+        """Return the shapes that take no more hosts, or parts of them, than a user may have; all where each does."""
+        parts = [self._domain.part(None if each.whole else each.share) for each in choice.requests]
+        kept = choice.hosts * np.array(parts)[choice.which] <= most
+        if kept.all() or not kept.any():
+            return choice
+        return Choice(choice.requests, choice.hosts[kept], choice.which[kept], choice.seconds[kept])
 
     def _array_ends(self, time: float) -> dict[str, list[float]]:
         """Return the seconds until the live attempts of each array should have ended, ascending."""
@@ -339,7 +373,7 @@ class PlanningView:
     def _fewest(self, name: str) -> float:
         """Return how many hosts a task is charged for at least."""
         task = self._state.tasks[name]
-        return fewest_hosts(task) * self._domain.part(self._domain.share_of(task.spec))
+        return fewest_charged(task, self._domain)
 
     def _most(self, room: HostRoom, name: str) -> float:
         return room.most(share_user(self._state.tasks[name]))
@@ -380,7 +414,8 @@ class PlanningView:
         known: dict[tuple[str, float], float] = {}  # thousands may wait, of few users
         for name, count in zip(plan.tasks, plan.counts, strict=True):
             task = self._state.tasks[name]
-            key = share_user(task), max(count, 1) * self._domain.part(self._domain.share_of(task.spec))
+            spec = task.shaped(self._queue.planned_cores(name), ()).spec
+            key = share_user(task), max(count, 1) * self._domain.part(self._domain.share_of(spec))
             if key not in known:
                 known[key] = room.suffices_at(key[0], min(key[1], room.most(key[0])), end)
             if time < known[key] < np.inf:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     _Reckoned = tuple[Mapping[str, Correction], float, Mapping[str, Host], int | None]
 
-__all__ = ["PlanningAssumptions", "ProblemBuilder", "ProfileMatrix", "run_times", "widened"]
+__all__ = ["PlanningAssumptions", "ProblemBuilder", "ProfileMatrix", "alternative_times", "run_times", "widened"]
 
 _ROWS_PER_TASK = 4  # rows for each task that waits, at most: those of tasks that have left are given up together
 
@@ -143,8 +143,11 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
         hosts: how many there are.
 
     Returns:
-        (classes, hosts) seconds, infinite where impossible.
+        (classes, hosts) seconds, infinite where impossible; of a task with alternatives those of the quickest.
     """
+    if task.alternatives:
+        quickest: NDArray[np.float64] = alternative_times(task, assumptions, classes, hosts).min(axis=0)
+        return quickest
     assert task.profile is not None
     times = np.full((len(classes), hosts), math.inf)
     needs = needs_on_host(task.spec, assumptions.memory_per_core)
@@ -159,11 +162,19 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
     return times
 
 
+def alternative_times(
+    task: Task, assumptions: PlanningAssumptions, classes: Sequence[str], hosts: int
+) -> NDArray[np.float64]:
+    """Return (alternatives, classes, hosts) run times of a task that has alternatives; see `run_times`."""
+    return np.array([run_times(shape, assumptions, classes, hosts) for shape in task.shapes()])
+
+
 class ProblemBuilder:
     """Makes problems of waiting tasks, and keeps the parts that stay the same between two."""
 
     def __init__(self) -> None:
         self._times: dict[str, tuple[tuple[object, ...], NDArray[np.float64]]] = {}
+        self._alternatives: dict[str, NDArray[np.float64]] = {}
         self._rows: ProfileMatrix | None = None
         self._frame: _Frame | None = None
 
@@ -173,8 +184,13 @@ class ProblemBuilder:
         It may come back with another profile.
         """
         self._times.pop(task, None)
+        self._alternatives.pop(task, None)
         if self._rows is not None and self._rows.row.pop(task, None) is not None:
             self._frame = None
+
+    def alternatives(self, task: str) -> NDArray[np.float64]:
+        """Return the `alternative_times` of a task in the last problem, without a hand-over."""
+        return self._alternatives[task]
 
     def build(
         self,
@@ -263,7 +279,11 @@ class ProblemBuilder:
         depends = (corrections, assumptions.quantile, classes, hosts, assumptions.kinds, assumptions.memory_per_core)
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
-            times = run_times(task, replace(assumptions, handover=0.0), classes, hosts)
+            if task.alternatives:
+                every = alternative_times(task, replace(assumptions, handover=0.0), classes, hosts)
+                self._alternatives[task.id], times = every, every.min(axis=0)
+            else:
+                times = run_times(task, replace(assumptions, handover=0.0), classes, hosts)
             known = self._times[task.id] = (depends, times)
         return known[1]
 

@@ -13,15 +13,17 @@ import numpy as np
 
 from cosched.scheduling.host_counts import best_seconds, narrowed, runnable, single_class
 from cosched.scheduling.plan import Plan
+from cosched.scheduling.shapes import best_shape_seconds, by_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from cosched.scheduling.packing import Packing
     from cosched.scheduling.problem import Problem
 
-__all__ = ["TaskPlan", "initial_host_counts"]
+__all__ = ["TaskPlan", "initial_host_counts", "initial_shapes"]
 
 
 def initial_host_counts(seconds: NDArray[np.float64], slack: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -51,17 +53,25 @@ class TaskPlan:
         tasks: identifiers, each once.
         counts: number of hosts of each task, shared or not; 0 leaves the choice to the first problem made of it.
         classes: class whose hosts alone each task takes, empty for hosts of any; none at all where all take any.
+        cores: of a task that shares hosts and has alternatives its cores of each host, 0 for others; none at all where
+            there is no such task.
     """
 
     tasks: tuple[str, ...] = ()
     counts: tuple[int, ...] = ()
     classes: tuple[str, ...] = ()
+    cores: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.counts) != len(self.tasks) or len(self.classes) not in (0, len(self.tasks)):
             raise ValueError("a plan has one host count and one class for each task")
+        if len(self.cores) not in (0, len(self.tasks)):
+            raise ValueError("a plan has a number of cores for each task, or none")
+        # One way to say that nothing is chosen, so that equal plans are equal.
         if self.classes and not any(self.classes):
-            object.__setattr__(self, "classes", ())  # one way to say it, so that equal plans are equal
+            object.__setattr__(self, "classes", ())
+        if self.cores and not any(self.cores):
+            object.__setattr__(self, "cores", ())
 
     @classmethod
     def of(cls, problem: Problem, plan: Plan) -> TaskPlan:
@@ -72,6 +82,7 @@ class TaskPlan:
             tuple(map(problem.tasks.__getitem__, plan.order.tolist())),
             tuple(counts[plan.order].tolist()),
             tuple("" if each < 0 else problem.classes[each] for each in chosen),
+            () if problem.packing is None else _chosen_cores(problem.packing, plan),
         )
 
     def for_problem(self, problem: Problem) -> Plan:
@@ -92,11 +103,25 @@ class TaskPlan:
             seconds = best_seconds(narrowed(replace(problem, seconds=problem.seconds[:, anew])))
             chosen[anew] = initial_host_counts(seconds, problem.deadline[anew])
         if problem.packing is not None:
-            return Plan(order, problem.packing.on_hosts(chosen))
+            return Plan(order, self._shapes(problem, problem.packing, chosen))
         if single_class(problem) is not None:
             return Plan(order, chosen)
         classes = dict(zip(self.tasks, self.classes, strict=True)) if self.classes else {}
         return Plan(order, chosen, _class_indices(problem, chosen, classes))
+
+    def _shapes(self, problem: Problem, packing: Packing, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the shape of each task on so many hosts; with alternatives as planned, or else a first choice."""
+        varied = packing.varied
+        shapes = packing.on_hosts(counts)
+        if not varied.any():
+            return shapes
+        known = dict(zip(self.tasks, self.cores, strict=True)) if self.cores else {}
+        cores = np.array([known.get(name, 0) for name in problem.tasks], dtype=np.int64)
+        planned = np.where(varied, packing.of_cores(counts, cores), shapes)
+        anew = varied & ((planned < 0) | ~_possible(problem, packing, np.maximum(planned, 0)))
+        if anew.any():
+            planned[anew] = initial_shapes(problem, packing)[anew]
+        return planned
 
     def with_counts(self, counts: Mapping[str, int]) -> TaskPlan:
         """Return the plan with other host counts for some of its tasks."""
@@ -112,6 +137,7 @@ class TaskPlan:
             tuple(self.tasks[row] for row in places),
             tuple(self.counts[row] for row in places),
             tuple(self.classes[row] for row in places) if self.classes else (),
+            tuple(self.cores[row] for row in places) if self.cores else (),
         )
 
     def replanned(self, proposed: TaskPlan) -> TaskPlan:
@@ -123,7 +149,43 @@ class TaskPlan:
         counts = {task: count for task, count in wanted.items() if task in mine}
         counts |= {task: count for task, count in mine.items() if task not in wanted}
         classes = dict(zip(proposed.tasks, proposed.classes, strict=True)) if proposed.classes else {}
-        return TaskPlan(tuple(counts), tuple(counts.values()), tuple(classes.get(task, "") for task in counts))
+        cores = dict(zip(self.tasks, self.cores, strict=True)) if self.cores else {}
+        cores |= dict(zip(proposed.tasks, proposed.cores or (0,) * len(proposed.tasks), strict=True))
+        return TaskPlan(
+            tuple(counts),
+            tuple(counts.values()),
+            tuple(classes.get(task, "") for task in counts),
+            tuple(cores.get(task, 0) for task in counts),
+        )
+
+
+def initial_shapes(problem: Problem, packing: Packing) -> NDArray[np.int64]:
+    """Return (m,): before any search, the shape that takes least of the hosts among those that meet the deadline.
+
+    What it takes is its part of a host times hosts and seconds; the quickest where none meets the deadline.
+    """
+    seconds = best_shape_seconds(problem, packing)
+    area = packing.part * packing.hosts * seconds
+    in_time = seconds <= problem.deadline[packing.owner]
+    area, quickest = by_task(packing, np.where(in_time, area, np.inf)), by_task(packing, seconds)
+    meets = np.isfinite(area).any(axis=1, keepdims=True)
+    shapes: NDArray[np.int64] = packing.first[:-1] + np.where(meets, area, quickest).argmin(axis=1)
+    return shapes
+
+
+def _possible(problem: Problem, packing: Packing, shapes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return (m,): whether enough hosts have what a task takes in a shape."""
+    chosen = replace(
+        packing, hosts=packing.hosts[shapes], demand=packing.demand[shapes], seconds=packing.seconds[shapes]
+    )
+    return np.isfinite(best_shape_seconds(problem, chosen))
+
+
+def _chosen_cores(packing: Packing, plan: Plan) -> tuple[int, ...]:
+    if not packing.varied.any():
+        return ()
+    cores = np.where(packing.varied, packing.demand[plan.counts, 0], 0)
+    return tuple(cores[plan.order].tolist())
 
 
 def _class_indices(problem: Problem, counts: NDArray[np.int64], classes: Mapping[str, str]) -> NDArray[np.int64]:

@@ -50,6 +50,7 @@ class TaskQueue:
         self._order: DeadlineOrder[str] = DeadlineOrder({})
         self._counts: dict[str, int] = {}
         self._classes: dict[str, str] = {}  # tasks without a class are left out
+        self._cores: dict[str, int] = {}  # likewise
         self._plan: TaskPlan | None = None  # since the last change
         self.problems = ProblemBuilder()
         self.held_back: dict[str, float] = {}
@@ -67,7 +68,8 @@ class TaskQueue:
         if self._plan is None:
             tasks = self._order.tasks()
             classes = tuple(self._classes.get(task, "") for task in tasks) if self._classes else ()
-            self._plan = TaskPlan(tasks, tuple(map(self._counts.__getitem__, tasks)), classes)
+            cores = tuple(self._cores.get(task, 0) for task in tasks) if self._cores else ()
+            self._plan = TaskPlan(tasks, tuple(map(self._counts.__getitem__, tasks)), classes, cores)
         return self._plan
 
     @property
@@ -78,6 +80,10 @@ class TaskQueue:
     def planned_count(self, task: str) -> int:
         """Return a task's number of hosts in the plan; 0 where none is chosen."""
         return self._counts.get(task, 0)
+
+    def planned_cores(self, task: str) -> int:
+        """Return the cores that a task takes of each host in the plan; 0 where it has one shape, or none is chosen."""
+        return self._cores.get(task, 0)
 
     def overtaken_by(self, task: Task) -> int:
         """Return how many tasks of the plan a new one overtakes where it is inserted."""
@@ -136,7 +142,7 @@ class TaskQueue:
         domains may be asked about it again.
         """
         moved = (before.due, before.profile) != (after.due, after.profile)
-        if before.spec.needs != after.spec.needs:
+        if (before.spec.needs, before.alternatives) != (after.spec.needs, after.alternatives):
             self.problems.forget(after.id)
         if after.status.held_by:
             self.remove(after.id)
@@ -185,6 +191,7 @@ class TaskQueue:
         if self._counts.pop(task, None) is not None:
             self._order.remove(task)
             self._classes.pop(task, None)
+            self._cores.pop(task, None)
             self._plan = None
         self.problems.forget(task)
         self._begins.pop(task, None)
@@ -228,6 +235,7 @@ class TaskQueue:
             self._order = self._order.reordered(plan.tasks)
         self._counts = dict(zip(plan.tasks, plan.counts, strict=True))
         self._classes = {task: each for task, each in zip(plan.tasks, plan.classes, strict=False) if each}
+        self._cores = {task: each for task, each in zip(plan.tasks, plan.cores, strict=False) if each}
         self._plan = plan
 
     def _due(self, task: Task) -> float:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.places.packing import with_shapes
-from cosched.coscheduler.planning.problem_builder import PlanningAssumptions, run_times
+from cosched.coscheduler.places.packing import Choice, place_requests, with_shapes
+from cosched.coscheduler.planning.problem_builder import PlanningAssumptions, alternative_times
 from cosched.coscheduler.reservations import with_reservations
 from cosched.scheduling.decoding.decoder import soonest, spans
 from cosched.scheduling.host_counts import best_seconds
@@ -45,12 +45,17 @@ class QueueDelay:
 
 @dataclass(frozen=True, slots=True)
 class PredictedPlacement:
-    """Predicted place of a task, in epoch seconds, and its effect on waiting ones."""
+    """Predicted place of a task, in epoch seconds, and its effect on waiting ones.
+
+    Attributes:
+        cores: of a task with alternatives: those of each host in the one chosen; 0 for others.
+    """
 
     start: float
     end: float
     hosts: tuple[str, ...]
     effect: QueueDelay
+    cores: int = 0
 
 
 def predict_placement(
@@ -76,7 +81,7 @@ def predict_placement(
     by_kind = any(any(each.spec.needs) for each in (task, *booked))
     problem, plan = _waiting(core, time, by_kind=by_kind)
     if core.domain.shared:
-        problem = core.planning_view.packed(problem, time, [each.spec for each in (task, *booked)])
+        problem = core.planning_view.packed(problem, time, (task, *booked))
     rows = _run_times(core, task, problem, by_kind=by_kind)
     if rows is None:
         return None
@@ -95,10 +100,11 @@ def predict_placement(
     best = _soonest(extended, plan, ahead, new)
     effect = QueueDelay(delayed=0, longest=0.0, made_late=0)
     if behind:
-        counts = np.append(plan.counts, _choice(extended, len(best.hosts)))
+        counts = np.append(plan.counts, _choice(extended, best))
         changed = Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts, _with_any_class(plan))
         effect = _queue_delay(problem, plan, extended, changed)
-    return PredictedPlacement(time + best.start, time + best.end, best.hosts, effect)
+    cores = task.shaped(best.taken[0] if best.taken else 0, [core.domain.hosts[host] for host in best.hosts]).spec.cores
+    return PredictedPlacement(time + best.start, time + best.end, best.hosts, effect, cores if task.alternatives else 0)
 
 
 def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time: float) -> float | None:
@@ -134,7 +140,7 @@ def _queue_delay(problem: Problem, plan: Plan, extended: Problem, changed: Plan)
 
 
 def _run_times(core: Coscheduler, task: Task, problem: Problem, *, by_kind: bool) -> NDArray[np.float64] | None:
-    """Return run times by class and host count; None where these hosts cannot run it.
+    """Return run times by alternative, class and host count; None where these hosts cannot run it.
 
     They are corrected seconds, without a hand-over.
     """
@@ -144,9 +150,10 @@ def _run_times(core: Coscheduler, task: Task, problem: Problem, *, by_kind: bool
     assumptions = PlanningAssumptions(
         core.corrections(), core.settings.quantile, kinds=kinds, memory_per_core=core.domain.memory_per_core
     )
-    rows = run_times(task, assumptions, problem.classes, len(problem.hosts))
+    rows = alternative_times(task, assumptions, problem.classes, len(problem.hosts))
+    quickest = rows.min(axis=0)
     alone = replace(
-        problem, tasks=("",), seconds=rows[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()
+        problem, tasks=("",), seconds=quickest[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()
     )
     return rows if np.isfinite(best_seconds(alone)).any() else None
 
@@ -160,7 +167,7 @@ def _with_booked(
     new = len(problem.tasks)
     # No task may go before it: its place has been promised.
     extended = _with_one_more(core, task, problem, rows, -math.inf)
-    count = _choice(extended, len(_soonest(extended, plan, plan.order.tolist(), new).hosts))
+    count = _choice(extended, _soonest(extended, plan, plan.order.tolist(), new))
     return extended, Plan(np.append(plan.order, new), np.append(plan.counts, count), _with_any_class(plan))
 
 
@@ -194,14 +201,14 @@ def _waiting(core: Coscheduler, time: float, *, by_kind: bool) -> tuple[Problem,
     return with_reservations(problem, core.reservations, time), nothing
 
 
-def _choice(problem: Problem, hosts: int) -> int:
-    """Return how a plan says that the last task of a problem takes so many hosts."""
-    packing = problem.packing
+def _choice(problem: Problem, place: Assignment) -> int:
+    """Return how a plan says that the last task of a problem takes so many hosts, or so much of them."""
+    packing, hosts = problem.packing, len(place.hosts)
     if packing is None:
         return hosts
     first = int(packing.first[-2])
-    counts: list[int] = packing.hosts[first:].tolist()
-    return first + counts.index(hosts)
+    shapes = zip(packing.hosts[first:].tolist(), packing.demand[first:].tolist(), strict=True)
+    return first + [(count, tuple(demand)) for count, demand in shapes].index((hosts, place.taken))
 
 
 def _with_one_more(
@@ -216,12 +223,12 @@ def _with_one_more(
     return replace(
         problem,
         tasks=(*problem.tasks, ""),
-        seconds=np.concatenate((problem.seconds, rows[:, np.newaxis]), axis=1),
+        seconds=np.concatenate((problem.seconds, rows.min(axis=0)[:, np.newaxis]), axis=1),
         release=np.append(problem.release, earliest),
         deadline=np.append(problem.deadline, deadline),
         depends_on=(*problem.depends_on, ()) if problem.depends_on else (),
         weight=None,  # nothing here is judged by its objective
-        packing=None if packing is None else with_shapes(packing, task.spec, core.domain, rows),
+        packing=None if packing is None else with_shapes(packing, Choice.of(place_requests(task, core.domain), rows)),
     )
 
 

@@ -24,6 +24,7 @@ from cosched.coscheduler import (
     submit_limits,
     task,
 )
+from cosched.coscheduler.places import alternatives
 from cosched.coscheduler.planning import task_plan
 from cosched.coscheduler.recording import snapshot
 from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
@@ -49,6 +50,7 @@ _MODULES = (
     handovers,
     reservations,
     submit_limits,
+    alternatives,
     task,
     task_plan,
     core_settings,

@@ -126,4 +126,7 @@ def _renamed_keys(rename: Callable[[str], str]) -> Callable[[Mapping[str, Any]],
 
 # What was asked changes by edits alone, which are events; a profile is long and changes only with the hosts chosen,
 # which are digested.
-DIGESTED: Rules = {**dict.fromkeys(redaction(), Omitted), ("Task", "spec"): Omitted, ("Task", "profile"): Omitted}
+DIGESTED: Rules = {
+    **dict.fromkeys(redaction(), Omitted),
+    **dict.fromkeys((("Task", name) for name in ("spec", "profile", "alternatives")), Omitted),
+}

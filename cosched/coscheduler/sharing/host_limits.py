@@ -9,15 +9,21 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.sharing.shares import share_user
+from cosched.coscheduler.sharing.shares import fewest_hosts, share_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from cosched.coscheduler.places.hosts import DomainHosts
     from cosched.coscheduler.sharing.shares import Shares
     from cosched.coscheduler.task import Attempt, Task
 
-__all__ = ["HostRoom"]
+__all__ = ["HostRoom", "fewest_charged"]
+
+
+def fewest_charged(task: Task, domain: DomainHosts) -> float:
+    """Return how many hosts a task is charged for at least, parts of which it may share."""
+    return min([fewest_hosts(shape) * domain.part(domain.share_of(shape.spec)) for shape in task.shapes()])
 
 
 class HostRoom:

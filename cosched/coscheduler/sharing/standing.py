@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.sharing.fair_tree import fair_tree_factors, group_usage
-from cosched.coscheduler.sharing.shares import Share, ShareKind, fewest_hosts, share_user
+from cosched.coscheduler.sharing.host_limits import fewest_charged
+from cosched.coscheduler.sharing.shares import Share, ShareKind, share_user
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def standings(core: Coscheduler, time: float) -> list[Standing]:
 def share_obstacle(core: Coscheduler, task: Task) -> str:
     """Say that a task's user or group has its hosts already; empty where not."""
     tree, user, room = core.fair_shares.tree, share_user(task), core.host_room()
-    fewest = fewest_hosts(task) * core.domain.part(core.domain.share_of(task.spec))
+    fewest = fewest_charged(task, core.domain)
     if tree is None or room.left(user) >= fewest:
         return ""
     group, limit = tree.group_of(user), tree.of_user(user).hosts

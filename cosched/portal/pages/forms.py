@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from cosched.api.arrays import array_element
 from cosched.api.deadlines import parse_deadline_field, parse_typed_deadline
-from cosched.api.documents import TaskChange, TaskRequest
-from cosched.api.runtimes import parse_runtime
+from cosched.api.documents import ShapeFigure, TaskChange, TaskRequest
+from cosched.api.runtimes import parse_runtime, parse_shape_runtimes
 from cosched.api.sweeps import swept
 from cosched.app.submission.task_requests import request_like_task
 from cosched.connector import LaunchMode
@@ -44,7 +44,8 @@ PARAMETER = "p."
 
 _FORM = "%Y-%m-%dT%H:%M:%S"
 _FIGURES = ("runtime", "profile")  # how long it takes, said in two ways
-_NUMBERS = ("retries", "priority", "memory", "cores", "gpus")
+_NUMBERS = ("retries", "priority", "memory", "cores", "processes", "gpus")
+_PER_PROCESS = ("memory_per_process", "cores_per_process", "gpus_per_process")
 # What a user's own file says when its job is submitted once more; the form says the rest.
 _OF_THE_FILE = (
     "application",
@@ -96,6 +97,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         hosts=_host_counts(fields) or None,
         model="" if application else fields.get("model", ""),
         profile=_run_times(fields),
+        shapes=_shapes(fields),
         name=fields.get("name", "").strip(),
         after=tuple(fields.get("after", "").replace(",", " ").split()),
         environment=_pairs(fields.get("environment", ""), "environment variable"),
@@ -111,8 +113,12 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         requeue=fields.get("no_requeue", "") != "on",
         priority=_priority(fields.get("priority", "").strip()),
         memory=fields.get("memory", "").strip() or 0,
-        cores=_whole(fields.get("cores", "").strip(), "cores"),
+        cores=_whole_or_range(fields.get("cores", ""), "cores"),
+        processes=_whole_or_range(fields.get("processes", ""), "processes"),
         gpus=_whole(fields.get("gpus", "").strip(), "GPUs"),
+        memory_per_process=fields.get("memory_per_process", "").strip() or 0,
+        cores_per_process=_whole(fields.get("cores_per_process", "").strip(), "cores of each rank"),
+        gpus_per_process=_whole(fields.get("gpus_per_process", "").strip(), "GPUs of each rank"),
         exclusive=fields.get("exclusive", "") == "on",
     )
 
@@ -136,7 +142,8 @@ def read_change(fields: Mapping[str, str], zone: tzinfo | None) -> TaskChange:
         priority=_priority(given["priority"]) if "priority" in given else None,
         name=given.get("name"),
         memory=given.get("memory"),
-        cores=number("cores", "cores"),
+        cores=_whole_or_range(given["cores"], "cores") if "cores" in given else None,
+        processes=_whole_or_range(given["processes"], "processes") if "processes" in given else None,
         gpus=number("gpus", "GPUs"),
         exclusive=_choice(given, "exclusive"),
         retries=number("retries", "retries"),
@@ -158,7 +165,14 @@ def _run_times(fields: Mapping[str, str]) -> tuple[float | None, ...] | None:
         return figures
     if figures is not None:
         raise UserError("the run time and the figures both say how long it takes: leave one of them empty")
+    if _shapes(fields):
+        return None
     return parse_runtime(runtime, _host_counts(fields), option="")
+
+
+def _shapes(fields: Mapping[str, str]) -> tuple[ShapeFigure, ...]:
+    """Return the user's own figures for several numbers of cores of a host."""
+    return parse_shape_runtimes(fields.get("runtime", "").strip(), option="")
 
 
 def _host_counts(fields: Mapping[str, str]) -> str:
@@ -180,6 +194,13 @@ def _whole(text: str, what: str) -> int:
     if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise UserError(f"the {what} are {text[:80]!r}: write a number")
     return int(text or 0)
+
+
+def _whole_or_range(text: str, what: str) -> int | str:
+    """Return a number, or a range as it was typed without blanks."""
+    text = text.replace(" ", "").replace("–", "-")
+    ends = [_whole(end or "-", what) for end in text.split("-", 1)] if text else [0]
+    return ends[0] if len(ends) == 1 else text
 
 
 def local_minute(moment: float, zone: tzinfo | None) -> str:
@@ -204,10 +225,7 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
         fields["deadline"] = local_minute(now + task.deadline - task.submitted, zone)
     if task.name != task.application:
         fields["name"] = task.name
-    if task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model)):
-        fields["profile"] = ", ".join("" if value is None else f"{value:g}" for value in task.profile.seconds)
-    elif task.profile is None and task.count > 1:
-        fields["hosts"] = str(task.count)
+    fields |= _time_and_size_fields(task, now, catalogued=catalogued)
     fields |= {name: "on" for name in ("best_effort", "exclusive") if getattr(task, name)}
     fields |= {"directory": task.directory} if task.directory else {}
     fields |= {"stdin": task.stdin} if task.stdin else {}
@@ -218,9 +236,30 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
             "prepare": "\n".join(task.prepare),
         }
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
-    fields |= {name: str(value) for name in _NUMBERS if (value := getattr(task, name))}
-    fields |= _launch_fields(task)
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
+
+
+def _time_and_size_fields(task: TaskDetail, now: float, *, catalogued: bool) -> dict[str, str]:
+    """Return the fields that say how long it takes, and on how much of how many hosts."""
+    if task.cores_range or task.processes:
+        return _shape_fields(task, now, catalogued=catalogued)
+    fields = {name: str(value) for name in _NUMBERS if (value := getattr(task, name))} | _launch_fields(task)
+    if task.profile is not None and (task.profile.source == "user" or not (catalogued or task.model)):
+        fields["profile"] = ", ".join("" if value is None else f"{value:g}" for value in task.profile.seconds)
+    elif task.profile is None and task.count > 1:
+        fields["hosts"] = str(task.count)
+    return fields
+
+
+def _shape_fields(task: TaskDetail, now: float, *, catalogued: bool) -> dict[str, str]:
+    """Return the fields of a task of which cosched chooses what it takes of each host."""
+    like = request_like_task(task, now, catalogued=catalogued)
+    fields = {name: str(value) for name in (*_NUMBERS, *_PER_PROCESS) if (value := getattr(like, name))}
+    if like.shapes:
+        fields["runtime"] = ",".join(f"{each.hosts}x{each.cores}:{each.seconds:g}s" for each in like.shapes)
+    if like.hosts:
+        fields["hosts"] = str(like.hosts)
+    return fields | ({} if task.launch == "each" else {"launch": str(task.launch)})
 
 
 def _launch_fields(task: TaskDetail) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from cosched.api import documents
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import ShapeFigure, TaskRequest
 from cosched.connector import LaunchMode, NativeDescription
 from cosched.portal.request_bodies import read_requests, requests_digest
 
@@ -27,6 +27,7 @@ FULL = TaskRequest(
     begin=1e9 - 5,
     hosts="2-8",
     profile=(None, 5.0),
+    shapes=(ShapeFigure(hosts=2, cores=8, seconds=5.0),),
     name="n",
     environment={"A": "1"},
     directory="/tmp",
@@ -45,7 +46,8 @@ FULL = TaskRequest(
     array_index=3,
     array_at_most=2,
     memory="4G",
-    cores=8,
+    cores="8-16",
+    processes=12,
     gpus=1,
     memory_per_process="1G",
     cores_per_process=2,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access import Principal, Role
-from cosched.api.documents import ProfileView, TaskRequest
+from cosched.api.documents import ProfileView, ShapeFigure, TaskRequest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.run_history import RunHistory
 from cosched.app.submission.validation import TaskValidator
@@ -284,3 +284,36 @@ def test_a_dry_run_shows_the_nearest_runs_and_what_was_not_seen(here: Daemon) ->
     assert inside.evidence is not None
     assert inside.evidence.beyond == ()
     assert here.services.submissions.foresee(BOB, [HEAT])[0].evidence is None
+
+
+def test_runs_with_several_numbers_of_cores_tell_the_time_with_each(here: Daemon) -> None:
+    validator, domain = _validator(here, 0.0), DomainState(0.0, 4)
+    request = replace(HEAT, cores="4-16")
+    tried = [validator.task(request, domain, "ann").spec for _ in range(3)]
+    assert [spec.cores for spec in tried] == [4, 16, 8]  # the smallest, the largest, and between
+    for spec in tried:
+        features = spec.features("ann")
+        run = RunRecord("", features.key, features.numbers, "ann", "heat", 1, "", None, 400.0 / spec.cores, 1.0)
+        here.store.commit(Changes(runs=(run,)))
+    found = validator.task(request, domain, "ann")
+    assert [each.cores for each in found.alternatives] == [4, 6, 8, 12, 16]
+    for each in found.alternatives:
+        assert each.profile.seconds[0] == pytest.approx(400.0 / each.cores, rel=0.1)
+        assert each.profile.source is PredictionSource.HISTORY
+    assert validator.exploring(replace(found, owner="ann")).alternatives == found.alternatives
+    assert _validator(here, 0.0).task(HEAT, domain, "ann").profile is None  # of one shape no run is known
+
+
+def test_a_users_figures_for_shapes_are_corrected_by_what_was_run_with_each(here: Daemon) -> None:
+    validator, domain = _validator(here, 0.0), DomainState(0.0, 4)
+    figures = tuple(ShapeFigure(cores=cores, seconds=400.0 / cores) for cores in (4, 8, 16))
+    request = replace(HEAT, shapes=figures)
+    for cores in (4, 8, 16, 4, 16):  # twice as long as said, and on 16 cores no quicker than on 8
+        features = replace(validator.task(request, domain, "ann").spec, cores=cores).features("ann")
+        seconds = 800.0 / min(cores, 8)
+        run = RunRecord("", features.key, features.numbers, "ann", "heat", 1, "", None, seconds, 1.0, "", 400.0 / cores)
+        here.store.commit(Changes(runs=(run,)))
+    found = {each.cores: each.profile.seconds[0] for each in validator.task(request, domain, "ann").alternatives}
+    assert found[4] == pytest.approx(200.0, rel=0.1)
+    assert found[8] == pytest.approx(100.0, rel=0.2)
+    assert found.get(16, 100.0) > 80.0

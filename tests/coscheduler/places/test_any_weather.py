@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from cosched.connector.hosts import Host, HostShare
-from cosched.coscheduler.events import HostsObserved, TaskSubmitted
-from tests.coscheduler.makers import a_task
+from cosched.coscheduler.events import HostsObserved, ScheduleImproved, TaskSubmitted
+from cosched.coscheduler.planning.task_plan import TaskPlan
+from cosched.coscheduler.task import TaskState
+from tests.coscheduler.makers import a_task, with_shapes
 from tests.coscheduler.test_core import AnyWeather
 from tests.exploring import examples
 
@@ -82,10 +84,47 @@ class SharedHosts(AnyWeather):
         task = a_task(self.accepted, seconds, submitted=self.time, deadline=deadline, owner=owner)
         self.tell(TaskSubmitted(self.later(), replace(task, spec=replace(task.spec, **needs))))
 
+    @rule(
+        seconds=st.dictionaries(
+            st.integers(1, 8),
+            st.lists(st.sampled_from([1.0, 3.0, 9.0]), min_size=1, max_size=3),
+            min_size=2,
+            max_size=4,
+        ),
+        due=st.one_of(st.none(), st.floats(0.0, 20.0)),
+        owner=st.sampled_from(["ann", "bob"]),
+    )
+    def submit_with_shapes(self, seconds: dict[int, list[float]], due: float | None, owner: str) -> None:
+        self.accepted += 1
+        deadline = None if due is None else self.time + due
+        task = a_task(self.accepted, submitted=self.time, deadline=deadline, owner=owner)
+        self.tell(TaskSubmitted(self.later(), with_shapes(task, seconds)))
+
+    @rule(order=st.permutations([str(number) for number in range(1, 7)]), count=st.integers(1, 3), data=st.data())
+    def the_search_chooses_cores(self, order: list[str], count: int, data: st.DataObject) -> None:
+        cores = tuple(data.draw(st.integers(0, 8)) for _ in order)
+        self.tell(ScheduleImproved(self.later(), TaskPlan(tuple(order), (count,) * len(order), (), cores)))
+
     @rule(number=st.integers(1, 3), cores=st.integers(0, 8), memory=st.integers(0, 16000))
     def others_come_and_go(self, number: int, cores: int, memory: int) -> None:
         self.others[number] = HostShare(min(memory, SIZES[number].memory), min(cores, SIZES[number].cores))
         self.tell(HostsObserved(self.later(), self.domain()))
+
+    @invariant()
+    def a_task_takes_what_one_of_its_shapes_says(self) -> None:
+        """An attempt has the cores of an alternative; what waits has all of them, the fewest in its request."""
+        for task in self.core.tasks.values():
+            if not task.alternatives:
+                continue
+            attempt, cores = self.core.attempt_of(task.id), [each.cores for each in task.alternatives]
+            if attempt is not None:
+                assert task.spec.cores in cores
+                assert attempt.cores == task.spec.cores
+                assert task.profile is not None
+                assert task.profile.on(len(attempt.hosts)) < math.inf
+            elif task.status.state is TaskState.QUEUED:
+                assert task.spec.cores == cores[0]
+                assert task == task.reopened()
 
     @invariant()
     def no_host_has_two_attempts(self) -> None:

@@ -45,7 +45,7 @@ def test_a_planned_start_that_has_come_leaves() -> None:
 
 def test_a_task_fills_hosts_that_the_plan_does_not_need_before_it_ends() -> None:
     plan = [Assignment("wide", ("a", "b"), 4.0, 9.0), Assignment("short", ("a",), 9.0, 13.0)]
-    assert leaving(plan, ["a"]) == [("short", ("a",), 4.0)]
+    assert leaving(plan, ["a"]) == [ImmediateStart("short", ("a",), 4.0)]
 
 
 def test_a_task_does_not_delay_what_is_planned() -> None:
@@ -59,7 +59,7 @@ def test_the_tightest_gap_is_filled() -> None:
         Assignment("y", ("b", "y", "z"), 3.0, 4.0),
         Assignment("short", ("z",), 10.0, 12.0),
     ]
-    assert leaving(plan, ["a", "b"]) == [("short", ("b",), 2.0)]
+    assert leaving(plan, ["a", "b"]) == [ImmediateStart("short", ("b",), 2.0)]
 
 
 def test_a_task_that_may_not_leave_yet_keeps_its_hosts() -> None:
@@ -72,28 +72,28 @@ def test_nobody_fills_a_host_that_others_need_before_it_ends() -> None:
     hosts = {"a": 0, "b": 0}
     speeds = RunTimeTable(hosts, {"x": 0, "y": 1}, np.full((1, 2, 2), 4.0))
     plan.append(Assignment("y", ("a",), 13.0, 17.0))
-    assert starts_now(plan, ["a", "b"], anyone, speeds, {"a": 3.0}) == [("y", ("b",), 4.0)]
+    assert starts_now(plan, ["a", "b"], anyone, speeds, {"a": 3.0}) == [ImmediateStart("y", ("b",), 4.0)]
 
 
 def test_in_order_the_fastest_hosts_are_taken_that_nobody_needs_before_it_ends() -> None:
     speeds = RunTimeTable({"a": 0, "b": 1, "c": 1}, {"1": 0}, np.array([[[2.0, 2.0]], [[6.0, 6.0]]]))
     hosts = ["a", "b", "c"]
-    assert starts_in_order([("1", 1)], hosts, anyone, speeds, {"a": 2.0}) == [("1", ("a",), 2.0)]
-    assert starts_in_order([("1", 1)], hosts, anyone, speeds, {"a": 1.0}) == [("1", ("b",), 6.0)]
-    assert starts_in_order([("1", 2)], hosts, anyone, speeds, {"a": 5.0}) == [("1", ("b", "c"), 6.0)]
+    assert starts_in_order([("1", 1)], hosts, anyone, speeds, {"a": 2.0}) == [ImmediateStart("1", ("a",), 2.0)]
+    assert starts_in_order([("1", 1)], hosts, anyone, speeds, {"a": 1.0}) == [ImmediateStart("1", ("b",), 6.0)]
+    assert starts_in_order([("1", 2)], hosts, anyone, speeds, {"a": 5.0}) == [ImmediateStart("1", ("b", "c"), 6.0)]
     assert starts_in_order([("1", 2)], hosts, anyone, speeds, {"a": 5.0, "b": 1.0}) == []
 
 
 def test_in_order_the_head_blocks() -> None:
     queue = [("1", 1), ("2", 3), ("3", 1)]
     speeds = RunTimeTable({"a": 0, "b": 0, "c": 0}, {"1": 0, "2": 1, "3": 2}, np.full((1, 3, 3), 5.0))
-    assert starts_in_order(queue, ["b", "a", "c"], anyone, speeds) == [("1", ("a",), 5.0)]
+    assert starts_in_order(queue, ["b", "a", "c"], anyone, speeds) == [ImmediateStart("1", ("a",), 5.0)]
 
 
 def test_in_order_the_fastest_hosts_are_taken_first_and_the_slowest_of_them_decides() -> None:
     speeds = RunTimeTable({"a": 1, "b": 0, "c": 0}, {"1": 0, "2": 1}, np.array([[[3.0, 2.0]] * 2, [[9.0, 7.0]] * 2]))
     taken = starts_in_order([("1", 1), ("2", 2)], ["a", "b", "c"], anyone, speeds)
-    assert taken == [("1", ("b",), 3.0), ("2", ("c", "a"), 7.0)]
+    assert taken == [ImmediateStart("1", ("b",), 3.0), ImmediateStart("2", ("c", "a"), 7.0)]
 
 
 def two_classes() -> RunTimeTable:
@@ -101,7 +101,7 @@ def two_classes() -> RunTimeTable:
     return RunTimeTable({"f": 0, "s": 1, "t": 1}, {"first": 0, "long": 1}, np.array([[[5.0], [4.0]], [[20.0], [9.0]]]))
 
 
-@pytest.mark.parametrize(("busy_until", "leaves"), [(5.0, [("long", ("s",), 9.0)]), (4.0, [])])
+@pytest.mark.parametrize(("busy_until", "leaves"), [(5.0, [ImmediateStart("long", ("s",), 9.0)]), (4.0, [])])
 def test_a_slower_host_is_taken_only_where_the_task_ends_no_later_there(
     busy_until: float, leaves: list[ImmediateStart]
 ) -> None:

@@ -124,6 +124,7 @@ PLAIN = {
     ("TaskSpec", "after"),
     ("TaskSpec", "array"),
     ("TaskSpec", "launch"),
+    *((kind, name) for kind in ("TaskSpec", "ShapeChoice") for name in ("cores_range", "processes")),
 }
 
 

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cosched.api.documents import TaskChange, TaskRequest
+from cosched.api.documents import AlternativeView, ShapeFigure, TaskChange, TaskRequest
 from cosched.app.submission.task_requests import request_like_task
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
@@ -95,6 +95,45 @@ def test_how_a_task_is_launched_is_submitted_again() -> None:
     task = detail(command=("/bin/x",), launch=LaunchMode.ONCE, processes_per_host=2)
     again = read_request(fields_like_task(task, NOW, None, catalogued=False), None)
     assert (again.launch, again.processes_per_host) == (LaunchMode.ONCE, 2)
+
+
+def test_a_task_with_several_shapes_is_cloned_with_them() -> None:
+    shapes = [
+        AlternativeView(cores=cores, memory=0, gpus=0, processes_per_host=1, profile=profile(seconds))
+        for cores, seconds in ((4, (60.0, None)), (8, (33.0, 18.0)))
+    ]
+    task = detail(
+        command=("/bin/x",), profile=profile((33.0, 18.0)), cores=4, cores_range="4-8", alternatives=tuple(shapes)
+    )
+    again = read_request(fields_like_task(task, NOW, None, catalogued=False), None)
+    figures = ((1, 4, 60.0), (1, 8, 33.0), (2, 8, 18.0))
+    assert again.shapes == tuple(ShapeFigure(hosts=hosts, cores=cores, seconds=s) for hosts, cores, s in figures)
+    assert (again.cores, again.profile) == ("4-8", None)
+    ranks = detail(
+        application="solver",
+        launch="openmpi",
+        profile=profile((9.0,), "model"),
+        processes="8-64",
+        processes_per_host=8,
+        cores=16,
+        memory=8000,
+        alternatives=(replace(shapes[0], memory=8000), replace(shapes[1], memory=16000)),
+    )
+    again = read_request(fields_like_task(ranks, NOW, None, catalogued=True), None)
+    assert (again.processes, again.cores, again.processes_per_host) == ("8-64", 0, 1)
+    assert (again.launch, again.application) == (LaunchMode.OPENMPI, "solver")
+    assert (again.cores_per_process, again.memory, again.memory_per_process) == (2, 0, "1000")
+    like = request_like_task(ranks, NOW, catalogued=True)
+    assert (like.cores_per_process, like.memory, like.memory_per_process) == (2, 0, 1000)
+
+
+def test_ranges_are_read_as_they_are_written() -> None:
+    request = read_request({"command": "/bin/x", "cores": "8 – 32", "processes": "", "runtime": "1x8:60s"}, None)
+    assert (request.cores, request.processes, request.profile) == ("8-32", 0, None)
+    assert request.shapes == (ShapeFigure(hosts=1, cores=8, seconds=60.0),)
+    assert read_change({"cores": "2-4", "processes": "8"}, None) == TaskChange(cores="2-4", processes=8)
+    with pytest.raises(UserError, match="the cores are"):
+        read_request({"command": "/bin/x", "cores": "8-"}, None)
 
 
 @pytest.mark.parametrize("wrong", [{"launch": "twice"}, {"processes_per_host": "many"}])
