@@ -1,0 +1,246 @@
+"""A pool of hosts with elastic tasks in virtual time: an elastic policy decides at each event.
+
+Start at `run_elastic`. A task on w hosts does 1/t(w) of itself in a second. Hosts that are to leave a task are free
+after its drain, and what they were taken for begins then. Each growth and each shrinking costs the task its seconds.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.scheduling.elastic.tasks import ElasticPool, ElasticProgress, PoolMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cosched.scheduling.elastic.policy import ElasticPolicy
+    from cosched.scheduling.elastic.tasks import Allocation, ElasticParameters, ElasticTask
+
+__all__ = ["ElasticRun", "run_elastic"]
+
+_NOTHING = 1e-12  # less of a task than rounding leaves
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticRun:
+    """A task that has ended. Times are seconds.
+
+    Attributes:
+        task: the task.
+        started: when it first ran.
+        finished: when it ended.
+        waited: how long it waited in all, after it had been suspended, too.
+        host_seconds: the sum over time of the hosts that it had.
+        resizes: how often its hosts changed after its start.
+    """
+
+    task: ElasticTask
+    started: float
+    finished: float
+    waited: float
+    host_seconds: float
+    resizes: int
+
+
+def run_elastic(
+    tasks: Iterable[ElasticTask], hosts: int, policy: ElasticPolicy, parameters: ElasticParameters
+) -> list[ElasticRun]:
+    """Run tasks as they come until all have ended.
+
+    Args:
+        tasks: in any order; none needs more than the hosts at its least.
+        hosts: number of hosts.
+        policy: decides at each arrival, each end and each time that hosts have been drained.
+        parameters: of the policy.
+
+    Returns:
+        The runs in order of their ends.
+
+    Raises:
+        ValueError: a task needs more hosts than there are, or the policy gives what it must not.
+        RuntimeError: the policy starts nothing although nothing runs.
+    """
+    return _SimulatedPool(tasks, hosts, policy, parameters).run()
+
+
+class _Job:
+    """A task's life in the pool.
+
+    Attributes:
+        task: the task.
+        granted: hosts that the policy lets it have.
+        working: hosts that work for it.
+        collected: hosts that stand by until all that were granted are there.
+        began: when it first ran.
+        waited: seconds that it waited before `queued`.
+        queued: when it last came to the queue.
+        host_seconds: as in `ElasticRun`.
+        resizes: as in `ElasticRun`.
+    """
+
+    def __init__(self, task: ElasticTask) -> None:
+        self.task = task
+        self.granted = 0
+        self.working = 0
+        self.collected = 0
+        self.began: float | None = None
+        self.waited = 0.0
+        self.queued = task.submitted
+        self.host_seconds = 0.0
+        self.resizes = 0
+        self._left = 1.0
+        self._since = 0.0  # when `_left` was true
+        self._paused_until = 0.0
+
+    def left_at(self, time: float) -> float:
+        """Return the part that is still to do."""
+        if not self.working:
+            return self._left
+        worked = max(0.0, time - max(self._since, self._paused_until))
+        return max(self._left - worked / self.task.on(self.working), 0.0)
+
+    @property
+    def end(self) -> float:
+        """When it ends on the hosts that work for it; infinite where none does."""
+        if not self.working:
+            return math.inf
+        return max(self._since, self._paused_until) + self._left * self.task.on(self.working)
+
+    def work_on(self, hosts: int, time: float) -> None:
+        """Let so many hosts work from now on; a change costs its seconds, but for the first start."""
+        self.host_seconds += self.working * (time - self._since)
+        self._left, self._since = self.left_at(time), time
+        if self.began is None:
+            self.began = time
+        else:
+            self.resizes += 1
+            cost = self.task.grow_cost if hosts > self.working else self.task.shrink_cost
+            self._paused_until = max(self._paused_until, time) + cost
+        if not self.working:
+            self.waited += time - self.queued
+        if not hosts:
+            self.queued = time
+            self._paused_until = 0.0
+        self.working = hosts
+
+    def progress(self, time: float) -> ElasticProgress:
+        """Return what a policy sees."""
+        pause = max(0.0, self._paused_until - time) if self.working else 0.0
+        queued = self.queued - self.waited
+        return ElasticProgress(self.task, self.left_at(time), self.granted, pause, queued, self.began)
+
+    def ended(self, time: float) -> ElasticRun:
+        """Return its run, which ends now."""
+        assert self.began is not None
+        self.host_seconds += self.working * (time - self._since)
+        return ElasticRun(self.task, self.began, time, self.waited, self.host_seconds, self.resizes)
+
+
+class _SimulatedPool:
+    """The pool's loop; `run` is called once."""
+
+    def __init__(
+        self, tasks: Iterable[ElasticTask], hosts: int, policy: ElasticPolicy, parameters: ElasticParameters
+    ) -> None:
+        self._hosts = hosts
+        self._policy = policy
+        self._parameters = parameters
+        self._coming = sorted(tasks, key=lambda task: (task.submitted, task.id), reverse=True)
+        for task in self._coming:
+            if task.least > hosts:
+                raise ValueError(f"task {task.id} needs {task.least} of {hosts} hosts")
+        self._jobs: dict[str, _Job] = {}
+        self._waiting: dict[str, ElasticProgress] = {}
+        self._granted: dict[str, _Job] = {}  # in the order in which they got hosts
+        self._free = hosts
+        self._draining: list[tuple[float, int]] = []  # when, how many
+        self._memory = PoolMemory()
+        self._events = 0
+
+    def run(self) -> list[ElasticRun]:
+        """Return the runs by their ends."""
+        runs: list[ElasticRun] = []
+        while self._coming or self._jobs:
+            time = self._next()
+            if math.isinf(time):
+                raise RuntimeError(f"{self._policy.name} starts none of {len(self._jobs)} waiting tasks")
+            while self._draining and self._draining[0][0] <= time:
+                self._free += heapq.heappop(self._draining)[1]
+            runs += self._end_jobs(time)
+            while self._coming and self._coming[-1].submitted <= time:
+                job = _Job(self._coming.pop())
+                self._jobs[job.task.id] = job
+                self._waiting[job.task.id] = job.progress(time)
+            self._deliver(time)
+            pool = self._state(time)
+            allocation = self._policy.reshape(pool, self._parameters)
+            allocation.check(pool)
+            self._memory = allocation.memory
+            self._apply(allocation, time)
+            self._deliver(time)
+        return runs
+
+    def _next(self) -> float:
+        ends = [job.end for job in self._granted.values()]
+        arrival = self._coming[-1].submitted if self._coming else math.inf
+        return min(*ends, arrival, self._draining[0][0] if self._draining else math.inf, math.inf)
+
+    def _end_jobs(self, time: float) -> Sequence[ElasticRun]:
+        ended = [job for job in self._granted.values() if job.end <= time or job.left_at(time) < _NOTHING]
+        for job in ended:
+            self._free += job.working + job.collected
+            del self._granted[job.task.id], self._jobs[job.task.id]
+        return [job.ended(time) for job in ended]
+
+    def _state(self, time: float) -> ElasticPool:
+        self._events += 1
+        running = tuple(job.progress(time) for job in self._granted.values())
+        return ElasticPool(time, self._hosts, tuple(self._waiting.values()), running, self._memory, self._events)
+
+    def _apply(self, allocation: Allocation, time: float) -> None:
+        """Take hosts away first; what is given is delivered as hosts become free."""
+        for name, job in list(self._granted.items()):
+            hosts = allocation.hosts.get(name, 0)
+            if hosts < job.granted:
+                self._shrink(job, hosts, time)
+        for name, hosts in allocation.hosts.items():
+            job = self._jobs[name]
+            if hosts > job.granted:
+                job.granted = hosts
+                self._granted[name] = job
+                self._waiting.pop(name, None)
+
+    def _shrink(self, job: _Job, hosts: int, time: float) -> None:
+        job.granted = hosts
+        self._free += job.collected
+        job.collected = 0
+        leaving = job.working - hosts
+        if leaving > 0:
+            job.work_on(hosts, time)
+            if job.task.drain:
+                heapq.heappush(self._draining, (time + job.task.drain, leaving))
+            else:
+                self._free += leaving
+        if not hosts:
+            del self._granted[job.task.id]
+            self._waiting[job.task.id] = job.progress(time)
+            self._waiting = dict(sorted(self._waiting.items(), key=lambda item: _arrival(item[1])))
+
+    def _deliver(self, time: float) -> None:
+        """Hand free hosts to the tasks that they were granted to; they work once all are there."""
+        for job in self._granted.values():
+            missing = job.granted - job.working - job.collected
+            if missing > 0:
+                part = min(missing, self._free)
+                job.collected += part
+                self._free -= part
+                if part == missing:
+                    job.collected = 0
+                    job.work_on(job.granted, time)
+
+
+def _arrival(progress: ElasticProgress) -> tuple[float, str]:
+    return progress.task.submitted, progress.task.id
