@@ -27,6 +27,9 @@ EXPERIMENT_NAMES = (
     "grid-scale",
     "shares",
     "harvest-figure-4",
+    "harvest-figure-6",
+    "harvest-figures-7-9",
+    "satin-figure-2",
 )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from cosched.prediction.history import Run
 from cosched.prediction.learning import LearntRuns
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
+from cosched.simulation.nbody_service import SERVICE_HOSTS, request_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +25,6 @@ __all__ = ["EXPERIMENT", "PerformanceMatrix"]
 _REQUESTS = 100
 _GROUPS = ((2, 10), (11, 20), (21, 40), (41, 100))
 _BODIES = 20_000
-_HOSTS = 20  # ten PCs with two processors each
-_PAIR, _STEP, _START = 40e-9, 2e-3, 0.5  # seconds: of a pair of bodies, of a step and host, of a request
 
 
 class PerformanceMatrix:
@@ -114,10 +113,9 @@ def _request(draw: random.Random, least_bodies: float, noise: float) -> Run:
     end, step = draw.uniform(1.0, 10.0), draw.choice((0.01, 0.02, 0.05, 0.1))
     bodies, hosts = (
         float(round(math.exp(draw.uniform(math.log(least_bodies), math.log(_BODIES))))),
-        draw.randint(1, _HOSTS),
+        draw.randint(1, SERVICE_HOSTS),
     )
-    steps = end / step
-    seconds = steps * (_PAIR * bodies**2 / hosts + _STEP * hosts) + _START
+    seconds = request_seconds(end / step, bodies, hosts)
     return Run((end, step, bodies), hosts, "", seconds * math.exp(draw.gauss(0.0, noise)))
 
 
