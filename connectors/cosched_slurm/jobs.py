@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector import JobState
 from cosched.connector.interface import StartDiagnosis, StartVerdict
+from cosched.durations import format_duration
 from cosched_slurm.allocations import node_shares
 
 if TYPE_CHECKING:
@@ -283,7 +284,6 @@ def record_of_row(row: Mapping[str, Any], attempt: str, count: int, job: str) ->
     over = state.final or state is JobState.EVICTED
     described = str(row.get("state_description") or "")
     shares = node_shares(row)
-    reasons = [word for word in ("+".join(states).lower(), why, described) if word and word != "None"]
     has_begun = over or state in (JobState.RUNNING, JobState.HELD)  # before that it is Slurm's own guess
     return JobRecord(
         attempt,
@@ -293,11 +293,21 @@ def record_of_row(row: Mapping[str, Any], attempt: str, count: int, job: str) ->
         started=(plain_number(row.get("start_time")) or None) if has_begun else None,
         finished=plain_number(row.get("end_time")) or None if over else None,
         exit_code=_exit_code(row.get("exit_code")) if state in (JobState.COMPLETED, JobState.FAILED) else None,
-        reason="" if state in (JobState.COMPLETED, JobState.RUNNING) else ": ".join(reasons),
+        reason="" if state in (JobState.COMPLETED, JobState.RUNNING) else _reason(row, states, why, described),
         hosts=node_names(str(row.get("nodes") or "")),
         processors=None if shares is None else {name: share.cores for name, share in shares.items()},
         waits=_waits_for(why, described) if "PENDING" in states else _STARTING,
     )
+
+
+def _reason(row: Mapping[str, Any], states: Sequence[str], why: str, described: str) -> str:
+    """Return why a job did not end well: Slurm's words but where it ended the job for what the job took."""
+    if "TIMEOUT" in states:
+        minutes = plain_number(row.get("time_limit"))  # Slurm rounds what was asked up to whole ones
+        return f"its time limit{'' if minutes is None else f' of {format_duration(60 * minutes)}'} was over"
+    if "OUT_OF_MEMORY" in states:
+        return "it took more memory than it had asked for, and Slurm ended it"
+    return ": ".join(word for word in ("+".join(states).lower(), why, described) if word and word != "None")
 
 
 def _waits_for(why: str, described: str) -> str:

@@ -263,7 +263,7 @@ def test_the_unknown_stays_unknown() -> None:
         ("failed: NonZeroExitCode", 3, ""),
         ("failed", 3, ""),
         ("failed: NonZeroExitCode", None, "failed: NonZeroExitCode"),
-        ("timeout: TimeLimit", 3, "timeout: TimeLimit"),
+        ("node_fail: NodeDown", 3, "node_fail: NodeDown"),
     ],
 )
 def test_a_reason_that_says_no_more_than_the_code_is_left_out(reason: str, code: int | None, told: str) -> None:

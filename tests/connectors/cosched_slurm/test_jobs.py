@@ -151,6 +151,26 @@ def test_a_held_job_says_why() -> None:
 
 
 @pytest.mark.parametrize(
+    ("states", "reason", "minutes", "told"),
+    [
+        ("TIMEOUT", "TimeLimit", 2, "its time limit of 2 min was over"),
+        (
+            ["TIMEOUT"],
+            "TimeLimit",
+            {"set": True, "infinite": False, "number": 90},
+            "its time limit of 1 h 30 min was over",
+        ),
+        ("TIMEOUT", "TimeLimit", None, "its time limit was over"),
+        ("OUT_OF_MEMORY", "OutOfMemory", 2, "it took more memory than it had asked for, and Slurm ended it"),
+        ("NODE_FAIL", "NodeDown", 2, "node_fail: NodeDown"),
+    ],
+)
+def test_a_job_that_slurm_ended_says_why(states: object, reason: str, minutes: object, told: str) -> None:
+    record = _one({**_OLD, "job_state": states, "state_reason": reason, "time_limit": minutes})
+    assert record.reason == told
+
+
+@pytest.mark.parametrize(
     ("states", "reason", "described", "diagnosis"),
     [
         ("PENDING", "Licenses", "", StartDiagnosis(StartVerdict.BLOCKED, "Slurm's reason is Licenses")),

@@ -92,8 +92,7 @@ def test_a_job_of_another_user_with_the_name_of_an_attempt_is_not_taken_for_it(
         assert users.report(launch).exit_code == 3
         users.connector.cancel(launch.attempt)
         assert "JobState=CANCELLED" not in cluster.tool("scontrol", "show", "job", forged)
-        (taken,) = [host for host in users.connector.hosts() if host.name == "node02"]
-        assert taken.claimed
+        users.await_claim("node02", claimed=True)
     finally:
         commands.cancel([forged])
 
