@@ -1,10 +1,12 @@
 """Predictions of a trace's jobs, made when they arrive from those that have ended by then.
 
-Start at `trace_predictor`.
+Start at `trace_predictor`. Only `Predictions.RECORDED` knows how long a job will take; everything else knows what its
+user asked for and the jobs that have ended.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
@@ -16,17 +18,18 @@ from cosched.prediction.learning import LearntRuns
 if TYPE_CHECKING:
     from cosched.scheduling.formats.swf import RecordedJob
 
-__all__ = ["Predictions", "TracePredictor", "trace_predictor"]
+__all__ = ["AskedTimes", "Predictions", "TracePredictor", "trace_predictor"]
 
 _LEAST = 1.0  # second; nothing is foretold as shorter
+_UNKNOWN = 3600.0  # seconds; of a job of which nobody said anything, before the first has ended
 
 
 class Predictions(StrEnum):
     """Origin of a replay's predictions.
 
-    RECORDED: the times that the jobs took. REQUESTED: those that users asked for, where they did. LAST_TWO: the mean
-    of a user's last two jobs that ended, at most what was asked for (Tsafrir, Etsion and Feitelson 2007). RUNS: what
-    the domain learns from a user's earlier jobs, by times asked for and processors; at most what was asked for.
+    RECORDED: the times that the jobs took. REQUESTED: those that users asked for (`AskedTimes`). LAST_TWO: the mean of
+    a user's last two jobs that ended, at most what was asked for (Tsafrir, Etsion and Feitelson 2007). RUNS: what the
+    domain learns from a user's earlier jobs, by times asked for and processors; at most what was asked for.
     """
 
     RECORDED = "recorded"
@@ -47,15 +50,47 @@ class TracePredictor(Protocol):
         ...
 
 
-def trace_predictor(predictions: Predictions) -> TracePredictor:
-    """Return a predictor that knows of no job yet."""
+class AskedTimes:
+    """What users ask for, as it is known when a job arrives.
+
+    Of a job without a request it is the mean of its user's last two jobs that ended, else that of all, else an hour.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[int, list[float]] = {}
+        self._sum, self._count = 0.0, 0
+
+    def of(self, record: RecordedJob) -> float:
+        """Return seconds."""
+        if record.requested is not None:
+            return record.requested
+        return self.last_two(record) or (self._sum / self._count if self._count else _UNKNOWN)
+
+    def last_two(self, record: RecordedJob) -> float | None:
+        """Return the mean of its user's last two jobs that have ended, seconds; None before the first."""
+        last = self._last.get(record.user)
+        return sum(last) / len(last) if last else None
+
+    def learn(self, record: RecordedJob) -> None:
+        """Learn from a job that has ended."""
+        self._last[record.user] = [*self._last.get(record.user, [])[-1:], record.seconds]
+        self._sum, self._count = self._sum + record.seconds, self._count + 1
+
+
+def trace_predictor(predictions: Predictions, asked: AskedTimes) -> TracePredictor:
+    """Return a predictor that knows of no job yet.
+
+    Args:
+        predictions: their origin.
+        asked: what users ask for; learns of each job before the predictor does.
+    """
     match predictions:
         case Predictions.RECORDED:
             return _Recorded()
         case Predictions.REQUESTED:
-            return _Requested()
+            return _Requested(asked)
         case Predictions.LAST_TWO:
-            return _LastTwo()
+            return _LastTwo(asked)
         case Predictions.RUNS:
             return _Runs()
 
@@ -68,26 +103,24 @@ class _Recorded:
         """Learn nothing."""
 
 
-class _Requested(_Recorded):
+class _Requested:
+    def __init__(self, asked: AskedTimes) -> None:
+        self._asked = asked
+
     def predict(self, record: RecordedJob) -> tuple[float, float, float]:
-        return (record.seconds if record.requested is None else record.requested,) * 3
+        return (self._asked.of(record),) * 3
+
+    def learn(self, record: RecordedJob, foretold: tuple[float, float, float]) -> None:
+        """Learn nothing but what was asked for."""
 
 
 class _LastTwo(_Requested):
-    def __init__(self) -> None:
-        self._last: dict[int, list[float]] = {}
-
     def predict(self, record: RecordedJob) -> tuple[float, float, float]:
-        asked, *_ = super().predict(record)
-        last = self._last.get(record.user)
-        return (min(sum(last) / len(last), asked) if last else asked,) * 3
-
-    def learn(self, record: RecordedJob, foretold: tuple[float, float, float]) -> None:
-        del foretold
-        self._last[record.user] = [*self._last.get(record.user, [])[-1:], record.seconds]
+        asked = self._asked.of(record)
+        return (min(self._asked.last_two(record) or asked, asked),) * 3
 
 
-class _Runs(_Requested):
+class _Runs:
     def __init__(self) -> None:
         self._runs: defaultdict[tuple[int, int], list[Run]] = defaultdict(list)
         self._newer: defaultdict[tuple[int, int], list[Run]] = defaultdict(list)
@@ -95,23 +128,29 @@ class _Runs(_Requested):
         self._width = Width()
 
     def predict(self, record: RecordedJob) -> tuple[float, float, float]:
-        asked, *_ = super().predict(record)
+        asked = self._asked(record)
         pool = self._known((record.user, record.executable)).stated
         if pool is None:
             return (asked,) * 3
         quantiles = pool.quantiles((asked,), [asked], [record.processors], "")
         low, median, high = (float(times[0]) for times in quantiles)
         low, high = (median * (end / median) ** self._width.factor for end in (low, high))
-        expected = max(min(median, asked), _LEAST)
-        return min(low, expected), expected, max(min(high, asked), expected)
+        most = math.inf if record.requested is None else asked
+        expected = max(min(median, most), _LEAST)
+        return min(low, expected), expected, max(min(high, most), expected)
 
     def learn(self, record: RecordedJob, foretold: tuple[float, float, float]) -> None:
-        asked, *_ = super().predict(record)
+        asked = self._asked(record)
         run = Run((asked,), record.processors, "", max(record.seconds, _LEAST), stated=asked)
         self._newer[record.user, record.executable].append(run)
         low, _, high = foretold
         if low < high:
             self._width = self._width.learn(within=low <= record.seconds <= high)
+
+    @staticmethod
+    def _asked(record: RecordedJob) -> float:
+        """Return the request; without one always the same, so that the runs say how far that is off."""
+        return _UNKNOWN if record.requested is None else record.requested
 
     def _known(self, key: tuple[int, int]) -> LearntRuns:
         """Return what the runs of a key taught; newer ones are taken in now."""

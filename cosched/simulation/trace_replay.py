@@ -25,7 +25,7 @@ from cosched.scheduling.policies import POLICIES, PolicyName
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 from cosched.simulation.kernel_batch import SIMULATED_INSTANCE, run_time_factors
 from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
-from cosched.simulation.trace_predictions import Predictions, trace_predictor
+from cosched.simulation.trace_predictions import AskedTimes, Predictions, trace_predictor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -130,8 +130,8 @@ class ReplayConditions:
         predictions: their origin; on other numbers of processors as `moldability` says.
         noise: standard deviation of ln(actual ÷ predicted); predictions are then wrong even where they are the recorded
             times.
-        least_slack: a deadline is submission + slack · recorded run time (counted as 10 s at least), the slack
-            uniform from here…
+        least_slack: a deadline is submission + slack · the time that the user asked for (`AskedTimes`; counted as 10 s
+            at least), the slack uniform from here…
         most_slack: …to here.
         generations: generations of the search at each change.
         seed: seed of everything drawn.
@@ -210,7 +210,8 @@ class _ReplayedDomain(SimulatedDomain):
         self._records = records
         self._processors = processors
         self._conditions = conditions
-        self._predictor = trace_predictor(conditions.predictions)
+        self._asked = AskedTimes()
+        self._predictor = trace_predictor(conditions.predictions, self._asked)
         self._factor = run_time_factors(conditions.noise, conditions.seed)
         for place, record in enumerate(records, start=1):
             self.calendar.at(record.submitted, partial(self._arrive, place, record))
@@ -219,11 +220,12 @@ class _ReplayedDomain(SimulatedDomain):
         """Note a run that has ended, and learn from it."""
         super().completed(run)
         place = int(run.task) - 1
+        self._asked.learn(self._records[place])
         self._predictor.learn(self._records[place], self.foretold[place])
 
     def _arrive(self, place: int, record: RecordedJob) -> None:
         foretold = self._predictor.predict(record)
-        task = _task(place, record, foretold[1], self._processors, self._conditions)
+        task = _task(place, record, (foretold[1], self._asked.of(record)), self._processors, self._conditions)
         self.foretold.append(foretold)
         self.tasks.append(task)
         self.carry_out(self.handle(TaskSubmitted(record.submitted, task)))
@@ -269,11 +271,23 @@ def _prediction_errors(
     }
 
 
-def _task(place: int, record: RecordedJob, expected: float, processors: int, conditions: ReplayConditions) -> Task:
+def _task(
+    place: int, record: RecordedJob, known: tuple[float, float], processors: int, conditions: ReplayConditions
+) -> Task:
+    """Return the task of a job that arrives; nothing of it depends on a recorded time that is not known by then.
+
+    Args:
+        place: 1 for the first job.
+        record: the job.
+        known: seconds that are foretold, and that its user asked for.
+        processors: of the machine.
+        conditions: the assumptions of the replay.
+    """
+    expected, asked = known
     seed = f"{conditions.seed}/{record.number}"
     predicted = moldable_times(conditions.moldability, expected, record.processors, processors, seed)
     slack = random.Random(f"{seed}/slack").uniform(conditions.least_slack, conditions.most_slack)  # noqa: S311  repeatable
-    deadline = record.submitted + slack * max(record.seconds, _SHORTEST_COUNTED)
+    deadline = record.submitted + slack * max(asked, _SHORTEST_COUNTED)
     spec = TaskSpec(f"job {record.number}", "job", ("job",), deadline=deadline)
     profile = Profile(predicted, PredictionSource.USER)
     return Task(str(place), place, record.submitted, spec, profile=profile)
@@ -380,7 +394,7 @@ def trace_experiment(
             "jobs": ExperimentOption(0, "only so many from the start; 0: all", 0, 5e6),
             "processors": ExperimentOption(0, "of the machine; 0: the trace's own", 0, MOST_PROCESSORS),
             "noise": ExperimentOption(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
-            "least_slack": ExperimentOption(2.0, "deadline = submission + slack · run time, slack from here", 0, 1e6),
+            "least_slack": ExperimentOption(2.0, "deadline = submission + slack · request, slack from here", 0, 1e6),
             "most_slack": ExperimentOption(20.0, "to here", 0, 1e6),
             "generations": ExperimentOption(10, "of the search at each change", 0, 100000),
         },

@@ -6,11 +6,17 @@ import random
 import pytest
 
 from cosched.scheduling.formats.swf import RecordedJob
-from cosched.simulation.trace_predictions import Predictions, trace_predictor
+from cosched.simulation.trace_predictions import AskedTimes, Predictions, TracePredictor, trace_predictor
 
 
 def _job(number: int, seconds: float, user: int = 1, requested: float | None = 1000.0) -> RecordedJob:
     return RecordedJob(number, 0.0, seconds, 4, requested, user)
+
+
+def _learn(asked: AskedTimes, predictor: TracePredictor, job: RecordedJob) -> None:
+    foretold = predictor.predict(job)
+    asked.learn(job)
+    predictor.learn(job, foretold)
 
 
 @pytest.mark.parametrize(
@@ -18,10 +24,10 @@ def _job(number: int, seconds: float, user: int = 1, requested: float | None = 1
     [(Predictions.RECORDED, 30.0), (Predictions.REQUESTED, 1000.0), (Predictions.LAST_TWO, 35.0)],
 )
 def test_a_jobs_time_is_foretold_from_its_users_earlier_ones(predictions: Predictions, expected: float) -> None:
-    predictor = trace_predictor(predictions)
+    asked = AskedTimes()
+    predictor = trace_predictor(predictions, asked)
     for number, seconds in enumerate((90.0, 20.0, 50.0)):
-        job = _job(number, seconds)
-        predictor.learn(job, predictor.predict(job))
+        _learn(asked, predictor, _job(number, seconds))
     assert predictor.predict(_job(4, 30.0)) == (expected,) * 3
     stranger = _job(5, 30.0, user=2)
     assert predictor.predict(stranger) == ((30.0 if predictions is Predictions.RECORDED else 1000.0),) * 3
@@ -29,14 +35,15 @@ def test_a_jobs_time_is_foretold_from_its_users_earlier_ones(predictions: Predic
 
 def test_no_job_is_foretold_to_take_longer_than_it_may() -> None:
     for predictions in (Predictions.LAST_TWO, Predictions.RUNS):
-        predictor = trace_predictor(predictions)
+        asked = AskedTimes()
+        predictor = trace_predictor(predictions, asked)
         for number in range(6):
-            predictor.learn(_job(number, 900.0), (900.0,) * 3)
+            _learn(asked, predictor, _job(number, 900.0))
         assert max(predictor.predict(_job(9, 50.0, requested=60.0))) <= 60.0
 
 
 def test_users_who_ask_for_too_much_are_found_out_and_nine_jobs_in_ten_stay_within_the_range() -> None:
-    draw, predictor, within, off = random.Random(3), trace_predictor(Predictions.RUNS), [], []
+    draw, predictor, within, off = random.Random(3), trace_predictor(Predictions.RUNS, AskedTimes()), [], []
     for number in range(100):
         asked = draw.choice((600.0, 3600.0, 7200.0))
         job = _job(number, asked / 5 * math.exp(draw.gauss(0, 0.3)), requested=asked)
@@ -47,3 +54,16 @@ def test_users_who_ask_for_too_much_are_found_out_and_nine_jobs_in_ten_stay_with
             off.append(abs(math.log(expected / job.seconds)))
     assert sum(off) / len(off) < 0.3
     assert 0.84 <= sum(within) / len(within) <= 0.96
+
+
+@pytest.mark.parametrize("predictions", [Predictions.REQUESTED, Predictions.LAST_TWO, Predictions.RUNS])
+def test_how_long_a_job_without_a_request_will_take_is_told_by_those_before_it(predictions: Predictions) -> None:
+    """Where nothing was asked for, the recorded time was foretold."""
+    asked = AskedTimes()
+    predictor = trace_predictor(predictions, asked)
+    assert predictor.predict(_job(1, 30.0, requested=None)) == (3600.0,) * 3
+    for number in range(6):
+        _learn(asked, predictor, _job(number, 5000.0 + number % 2, requested=None))
+    assert predictor.predict(_job(7, 30.0, requested=None))[1] == pytest.approx(5000.5, rel=0.02)
+    if predictions is not Predictions.RUNS:
+        assert predictor.predict(_job(8, 30.0, user=2, requested=None))[1] == 5000.5

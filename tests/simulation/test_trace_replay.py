@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.errors import UserError
-from cosched.scheduling.formats.swf import parse_swf
+from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace, parse_swf
 from cosched.scheduling.policies import POLICIES, PolicyName
 from cosched.simulation.trace_predictions import Predictions
 from cosched.simulation.trace_replay import (
@@ -19,6 +20,7 @@ from cosched.simulation.trace_replay import (
     trace_experiment,
     wait_charts,
 )
+from tests.exploring import examples
 from tests.simulation.traces import swf
 
 TRACE = parse_swf(swf(40))
@@ -30,7 +32,7 @@ def line(number: int, submitted: int, seconds: int, processors: int, requested: 
 
 def test_the_figures_of_a_queue_worked_out_by_hand() -> None:
     """Two processors. 1 runs 0…100 on one; 2 needs both: 100…150; 3 fits beside 1 only under backfilling: 20…70."""
-    trace = parse_swf("\n".join([line(1, 0, 100, 1), line(2, 10, 50, 2), line(3, 20, 50, 1)]))
+    trace = parse_swf("\n".join([line(1, 0, 100, 1, 100), line(2, 10, 50, 2, 50), line(3, 20, 50, 1, 50)]))
     strict = replay_trace(trace, PolicyName.FCFS_CALCULATED, ReplayConditions(), processors=2)
     assert strict.waits == (0.0, 90.0, 130.0)
     backfilled = replay_trace(trace, PolicyName.EASY, ReplayConditions(least_slack=2.0, most_slack=2.0), processors=2)
@@ -59,6 +61,42 @@ def test_every_job_runs_under_every_policy_and_the_seed_decides(policy: str, mol
     assert found.row["jobs"] == len(found.waits) == 15
     assert all(wait >= 0 for wait in found.waits)
     assert found == replay_trace(TRACE, PolicyName(policy), conditions, jobs=15)
+
+
+@pytest.mark.parametrize("policy", [PolicyName.GENETIC, PolicyName.EASY, PolicyName.EDF, PolicyName.TWO_PHASE])
+@pytest.mark.parametrize("predictions", [Predictions.REQUESTED, Predictions.LAST_TWO, Predictions.RUNS])
+@given(st.integers(0, 11), st.booleans(), st.permutations(range(12)))
+@settings(max_examples=examples(4))
+def test_nothing_is_decided_by_how_long_a_job_will_take(
+    policy: PolicyName, predictions: Predictions, known: int, asked: bool, order: list[int]
+) -> None:
+    """Deadlines told the recorded times: as long as no job with another one has ended, nothing may differ."""
+    trace = TRACE if asked else WorkloadTrace(tuple(replace(one, requested=None) for one in TRACE.records), 0, {"MaxProcs": "8"})
+    conditions = ReplayConditions(Moldability.AMDAHL, predictions, generations=2)
+    records = trace.records[:12]
+    first = replay_trace(WorkloadTrace(records, 0, {"MaxProcs": "8"}), policy, conditions)
+    began = [record.submitted + wait for record, wait in zip(records, first.waits, strict=True)]
+    moment = sorted(began)[known]
+    later = [place for place in order if began[place] >= moment]
+    changed = list(records)
+    for place, other in zip(sorted(later), later, strict=True):
+        changed[place] = replace(records[place], seconds=records[other].seconds)
+    second = replay_trace(WorkloadTrace(tuple(changed), 0, {"MaxProcs": "8"}), policy, conditions)
+    ends = [
+        record.submitted + wait + _quickest(one, conditions)
+        for jobs, found in ((records, first), (changed, second))
+        for place, (record, one, wait) in enumerate(zip(records, jobs, found.waits, strict=True))
+        if records[place] != changed[place]
+    ]
+    told = min(ends, default=math.inf)
+    for record, one, other in zip(records, first.waits, second.waits, strict=True):
+        assert one == other or record.submitted + min(one, other) >= told
+
+
+def _quickest(record: RecordedJob, conditions: ReplayConditions) -> float:
+    """Return the shortest that a job may take, on any number of processors, seconds."""
+    seed = f"{conditions.seed}/{record.number}"
+    return min(moldable_times(conditions.moldability, record.seconds, record.processors, 8, seed))
 
 
 def test_titans_search_is_followed_wherever_it_leads() -> None:
