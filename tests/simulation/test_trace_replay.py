@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,9 @@ from cosched.simulation.trace_replay import (
 )
 from tests.exploring import examples
 from tests.simulation.traces import swf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TRACE = parse_swf(swf(40))
 
@@ -53,7 +57,15 @@ def test_a_job_shorter_than_its_user_said_gives_its_processors_back_early() -> N
     assert (found.row["error"], found.row["off_by_two"], found.row["within"]) == (455.0, 0.5, None)
 
 
-@pytest.mark.parametrize("policy", ["genetic", "fcfs-arbitrary", "easy", "conservative", "edf", "two-phase", "tunable"])
+def test_a_job_that_is_limited_ends_when_it_has_taken_what_was_asked_for() -> None:
+    trace = parse_swf("\n".join([line(1, 0, 100, 2, 60), line(2, 10, 50, 2, 60)]))
+    assert replay_trace(trace, PolicyName.EASY, ReplayConditions()).waits == (0.0, 90.0)
+    assert replay_trace(trace, PolicyName.EASY, ReplayConditions(limited=True)).waits == (0.0, 50.0)
+
+
+@pytest.mark.parametrize(
+    "policy", ["genetic", "fcfs-arbitrary", "easy", "easy-sjbf", "conservative", "edf", "two-phase", "tunable"]
+)
 @pytest.mark.parametrize("moldability", Moldability)
 def test_every_job_runs_under_every_policy_and_the_seed_decides(policy: str, moldability: Moldability) -> None:
     conditions = ReplayConditions(moldability, noise=0.3, generations=2, seed=4)
@@ -71,26 +83,29 @@ def test_nothing_is_decided_by_how_long_a_job_will_take(
     policy: PolicyName, predictions: Predictions, known: int, asked: bool, order: list[int]
 ) -> None:
     """Deadlines told the recorded times: as long as no job with another one has ended, nothing may differ."""
-    trace = TRACE if asked else WorkloadTrace(tuple(replace(one, requested=None) for one in TRACE.records), 0, {"MaxProcs": "8"})
     conditions = ReplayConditions(Moldability.AMDAHL, predictions, generations=2)
-    records = trace.records[:12]
-    first = replay_trace(WorkloadTrace(records, 0, {"MaxProcs": "8"}), policy, conditions)
+    records = [record if asked else replace(record, requested=None) for record in TRACE.records[:12]]
+    first = replay_trace(_trace(records), policy, conditions)
     began = [record.submitted + wait for record, wait in zip(records, first.waits, strict=True)]
     moment = sorted(began)[known]
     later = [place for place in order if began[place] >= moment]
     changed = list(records)
     for place, other in zip(sorted(later), later, strict=True):
         changed[place] = replace(records[place], seconds=records[other].seconds)
-    second = replay_trace(WorkloadTrace(tuple(changed), 0, {"MaxProcs": "8"}), policy, conditions)
+    second = replay_trace(_trace(changed), policy, conditions)
     ends = [
-        record.submitted + wait + _quickest(one, conditions)
+        job.submitted + wait + _quickest(one, conditions)
         for jobs, found in ((records, first), (changed, second))
-        for place, (record, one, wait) in enumerate(zip(records, jobs, found.waits, strict=True))
+        for place, (job, one, wait) in enumerate(zip(records, jobs, found.waits, strict=True))
         if records[place] != changed[place]
     ]
     told = min(ends, default=math.inf)
     for record, one, other in zip(records, first.waits, second.waits, strict=True):
-        assert one == other or record.submitted + min(one, other) >= told
+        assert one == other or record.submitted + min(one, other) >= told - 1e-6
+
+
+def _trace(records: Sequence[RecordedJob]) -> WorkloadTrace:
+    return WorkloadTrace(tuple(records), 0, {"MaxProcs": "8"})
 
 
 def _quickest(record: RecordedJob, conditions: ReplayConditions) -> float:

@@ -1,8 +1,9 @@
 """Plan as a batch system alone: first come, first served, with backfilling.
 
 The three user counts are those of the Titan paper (Table 1). EASY after Lifka (JSSPP 1995), conservative after
-Mu'alem and Feitelson (IEEE TPDS 12(6), 2001); predicted run times are taken to be exact. On several classes the
-order comes from every task's best run time on its count; the decoder then assigns hosts.
+Mu'alem and Feitelson (IEEE TPDS 12(6), 2001), shortest first behind the head after Tsafrir, Etsion and Feitelson
+(IEEE TPDS 18(6), 2007); predicted run times are taken to be exact. On several classes the order comes from every task's
+best run time on its count; the decoder then assigns hosts.
 """
 
 from __future__ import annotations
@@ -81,63 +82,74 @@ def conservative(problem: Problem, counts: NDArray[np.int64]) -> Plan:
     return Plan(np.array(order, dtype=np.int64), counts)
 
 
-def easy(problem: Problem, counts: NDArray[np.int64]) -> Plan:
+def easy(problem: Problem, counts: NDArray[np.int64], *, shortest_first: bool = False) -> Plan:
     """Return the plan of EASY backfilling: only the head of the queue has a reservation.
 
-    Arguments are those of `conservative`.
-
     A task joins the queue when it is released and its predecessors have ended.
+
+    Args:
+        problem: the problem to schedule.
+        counts: (m,) hosts of each task.
+        shortest_first: whether the shortest of the tasks behind the head is the first to overtake it, instead of the
+            one that has waited longest.
     """
     seconds = _seconds(problem, counts)
-    order = starting_order(problem, counts.tolist(), seconds, _ByArrival(problem, counts.tolist(), seconds))
+    queue = _BackfilledQueue(problem, counts.tolist(), seconds, shortest_first=shortest_first)
+    order = starting_order(problem, counts.tolist(), seconds, queue)
     return Plan(np.array(order, dtype=np.int64), counts)
 
 
-class _ByArrival:
-    """Return the queued tasks by arrival, then by position in the problem."""
+class _BackfilledQueue:
+    """Start tasks by arrival, then by position in the problem, and those that can overtake."""
 
-    def __init__(self, problem: Problem, counts: list[int], seconds: list[float]) -> None:
+    def __init__(self, problem: Problem, counts: list[int], seconds: list[float], *, shortest_first: bool) -> None:
         self._release = problem.release.tolist()
         self._counts = counts
         self._seconds = seconds
+        self._first = seconds.__getitem__ if shortest_first else None
         self._queue: list[tuple[float, int]] = []
 
     def join(self, task: int) -> None:
         insort(self._queue, (self._release[task], task))
 
     def leave(self, now: float, idle: int, working: Sequence[Completion]) -> list[int]:
-        started = _startable([task for _, task in self._queue], self._counts, self._seconds, idle, now, working)
+        queue = [task for _, task in self._queue]
+        started = self._in_turn(queue, idle)
+        behind = queue[len(started) :]
+        idle -= sum(self._counts[task] for task in started)
+        if len(behind) > 1 and idle:
+            running = [*working, *((now + self._seconds[task], self._counts[task], task) for task in started)]
+            others = behind[1:] if self._first is None else sorted(behind[1:], key=self._first)
+            started += self._overtaking(others, idle, now, _reservation(self._counts[behind[0]], idle, running))
         for task in started:
             del self._queue[bisect_left(self._queue, (self._release[task], task))]
         return started
 
-
-def _startable(
-    queue: Sequence[int], counts: list[int], seconds: list[float], idle: int, now: float, working: Sequence[Completion]
-) -> list[int]:
-    """Return the tasks that start now: those in front that fit, then backfilled ones."""
-    started = []
-    running = list(working)
-    for task in queue:
-        if counts[task] > idle:
-            break
-        started.append(task)
-        idle -= counts[task]
-        running.append((now + seconds[task], counts[task], task))
-    behind = queue[len(started) :]
-    if not behind:
+    def _in_turn(self, queue: Sequence[int], idle: int) -> list[int]:
+        """Return the tasks in front that fit."""
+        started = []
+        for task in queue:
+            if self._counts[task] > idle:
+                break
+            started.append(task)
+            idle -= self._counts[task]
         return started
-    shadow, spare = _reservation(counts[behind[0]], idle, running)
-    for task in behind[1:]:
-        if idle == 0:
-            break
-        if counts[task] > idle or (now + seconds[task] > shadow and counts[task] > spare):
-            continue
-        started.append(task)
-        idle -= counts[task]
-        if now + seconds[task] > shadow:
-            spare -= counts[task]
-    return started
+
+    def _overtaking(self, others: Sequence[int], idle: int, now: float, reservation: tuple[float, int]) -> list[int]:
+        """Return the tasks that start ahead of the head and do not hold it up."""
+        started = []
+        shadow, spare = reservation
+        for task in others:
+            if idle == 0:
+                break
+            count, late = self._counts[task], now + self._seconds[task] > shadow
+            if count > idle or (late and count > spare):
+                continue
+            started.append(task)
+            idle -= count
+            if late:
+                spare -= count
+        return started
 
 
 def _reservation(count: int, idle: int, running: list[Completion]) -> tuple[float, int]:

@@ -13,6 +13,7 @@ from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies.batch import (
     Conservative,
     Easy,
+    EasyShortestFirst,
     FcfsArbitrary,
     FcfsCalculated,
     FcfsMaximum,
@@ -55,6 +56,7 @@ _CLASSES: tuple[type[Policy], ...] = (
     FcfsMaximum,
     FcfsCalculated,
     Easy,
+    EasyShortestFirst,
     Conservative,
     Tunable,
     MinMin,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Conservative",
     "Easy",
+    "EasyShortestFirst",
     "FcfsArbitrary",
     "FcfsCalculated",
     "FcfsMaximum",
@@ -99,6 +100,17 @@ class Easy(ImmediatePolicy):
     def plan_at_once(self, problem: Problem) -> Plan:
         """Return the heuristic's plan."""
         return batch_queue.easy(problem, calculated_counts(best_seconds(problem)))
+
+
+class EasyShortestFirst(ImmediatePolicy):
+    """EASY backfilling with calculated counts, in which the shortest task overtakes first."""
+
+    name = PolicyName.EASY_SJBF
+    summary = "EASY backfilling in which the shortest of the tasks behind the head overtakes first"
+
+    def plan_at_once(self, problem: Problem) -> Plan:
+        """Return the heuristic's plan."""
+        return batch_queue.easy(problem, calculated_counts(best_seconds(problem)), shortest_first=True)
 
 
 class Conservative(ImmediatePolicy):

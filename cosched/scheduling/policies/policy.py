@@ -39,6 +39,7 @@ class PolicyName(StrEnum):
     FCFS_MAXIMUM = "fcfs-maximum"
     FCFS_CALCULATED = "fcfs-calculated"
     EASY = "easy"
+    EASY_SJBF = "easy-sjbf"
     CONSERVATIVE = "conservative"
     TUNABLE = "tunable"
     MIN_MIN = "min-min"

@@ -57,6 +57,7 @@ def run(*arguments: str | Path) -> Result:
         "fcfs-maximum",
         "fcfs-calculated",
         "easy",
+        "easy-sjbf",
         "conservative",
     ],
 )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     _Backfill = Callable[[Problem, NDArray[np.int64]], Plan]
 
-BOTH = pytest.mark.parametrize("backfill", [easy, conservative])
+BOTH = pytest.mark.parametrize("backfill", [easy, partial(easy, shortest_first=True), conservative])
 
 
 def starts(problem: Problem, backfill: _Backfill, counts: list[int]) -> list[float]:
@@ -64,6 +65,13 @@ def test_a_short_narrow_task_overtakes_a_wide_one(backfill: _Backfill) -> None:
 def test_who_would_delay_the_head_waits(backfill: _Backfill) -> None:
     problem = a_problem([[4.0], [9.0, 3.0], [5.0]])
     assert starts(problem, backfill, [1, 2, 1]) == [0.0, 4.0, 7.0]
+
+
+def test_the_shortest_of_those_behind_the_head_overtakes_first() -> None:
+    """Three hosts: 0 has two until 9, 1 needs all; 2 and 3 fit on the third one after the other."""
+    problem = a_problem([[9.0] * 2, [2.0] * 3, [5.0], [3.0]], hosts=3)
+    assert starts(problem, easy, [2, 3, 1, 1]) == [0.0, 9.0, 0.0, 5.0]
+    assert starts(problem, partial(easy, shortest_first=True), [2, 3, 1, 1]) == [0.0, 9.0, 3.0, 0.0]
 
 
 def test_only_easy_lets_one_overtake_who_delays_the_second_in_the_queue() -> None:
