@@ -133,8 +133,8 @@ class ReplayConditions:
         least_slack: a deadline is submission + slack · the time that the user asked for (`AskedTimes`; counted as 10 s
             at least), the slack uniform from here…
         most_slack: …to here.
-        limited: whether a job ends when it has taken what was asked for, as other simulators have it (pyss), and not
-            when it was recorded to end.
+        as_asked: whether a job has the processors that were asked for and ends at the time asked for, as in other
+            simulators (pyss), where it was recorded to have others and to go on.
         generations: generations of the search at each change.
         seed: seed of everything drawn.
     """
@@ -144,7 +144,7 @@ class ReplayConditions:
     noise: float = 0.0
     least_slack: float = 2.0
     most_slack: float = 20.0
-    limited: bool = False
+    as_asked: bool = False
     generations: int = 10
     seed: int = 1
 
@@ -176,8 +176,8 @@ def replay_trace(
         known = ", ".join(sorted(ONLINE_POLICIES))
         raise UserError(f"{policy} cannot run a domain as tasks come and go: choose one of {known}")
     records = trace.records[: jobs or None]
-    if conditions.limited:
-        records = tuple(_limited_job(record) for record in records)
+    if conditions.as_asked:
+        records = tuple([_as_asked(record) for record in records])
     processors = processors or trace.processors
     _refuse_wide_jobs(records, processors)
     if POLICIES[policy].one_host and conditions.moldability is Moldability.RIGID:
@@ -298,9 +298,11 @@ def _task(
     return Task(str(place), place, record.submitted, spec, profile=profile)
 
 
-def _limited_job(record: RecordedJob) -> RecordedJob:
-    """Return a job that ends when it has taken what was asked for."""
-    return record if record.requested is None else replace(record, seconds=min(record.seconds, record.requested))
+def _as_asked(record: RecordedJob) -> RecordedJob:
+    """Return a job with the processors that were asked for, which ends when it has taken the time asked for."""
+    most = math.inf if record.requested is None else record.requested
+    processors = record.requested_processors or record.processors
+    return replace(record, seconds=min(record.seconds, most), processors=processors)
 
 
 def _refuse_wide_jobs(records: Sequence[RecordedJob], processors: int) -> None:
@@ -380,7 +382,7 @@ def trace_experiment(
             options["noise"],
             options["least_slack"],
             options["most_slack"],
-            bool(options["limited"]),
+            bool(options["as_asked"]),
             int(options["generations"]),
             seed,
         )
@@ -407,7 +409,7 @@ def trace_experiment(
             "noise": ExperimentOption(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
             "least_slack": ExperimentOption(2.0, "deadline = submission + slack · request, slack from here", 0, 1e6),
             "most_slack": ExperimentOption(20.0, "to here", 0, 1e6),
-            "limited": ExperimentOption(0, "1: a job ends when it has taken what was asked for", 0, 1),
+            "as_asked": ExperimentOption(0, "1: processors and longest run time are those asked for", 0, 1),
             "generations": ExperimentOption(10, "of the search at each change", 0, 100000),
         },
         charts=draw,

@@ -57,10 +57,12 @@ def test_a_job_shorter_than_its_user_said_gives_its_processors_back_early() -> N
     assert (found.row["error"], found.row["off_by_two"], found.row["within"]) == (455.0, 0.5, None)
 
 
-def test_a_job_that_is_limited_ends_when_it_has_taken_what_was_asked_for() -> None:
-    trace = parse_swf("\n".join([line(1, 0, 100, 2, 60), line(2, 10, 50, 2, 60)]))
-    assert replay_trace(trace, PolicyName.EASY, ReplayConditions()).waits == (0.0, 90.0)
-    assert replay_trace(trace, PolicyName.EASY, ReplayConditions(limited=True)).waits == (0.0, 50.0)
+def test_jobs_may_have_what_was_asked_for_and_end_when_it_is_over() -> None:
+    """1 asked for 60 s on one processor, and had two for 100 s; as it asked, it leaves one to 2."""
+    had = f"1 0 0 100 2 -1 -1 1 60 -1 1 1 1 -1 -1 -1 -1 -1\n{line(2, 10, 50, 1, 60)}\n{line(3, 20, 50, 2, 60)}"
+    trace = parse_swf(had)
+    assert replay_trace(trace, PolicyName.EASY, ReplayConditions()).waits == (0.0, 90.0, 130.0)
+    assert replay_trace(trace, PolicyName.EASY, ReplayConditions(as_asked=True)).waits == (0.0, 0.0, 40.0)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +102,8 @@ def test_nothing_is_decided_by_how_long_a_job_will_take(
         if records[place] != changed[place]
     ]
     told = min(ends, default=math.inf)
-    for record, one, other in zip(records, first.waits, second.waits, strict=True):
-        assert one == other or record.submitted + min(one, other) >= told - 1e-6
+    for record, before, after in zip(records, first.waits, second.waits, strict=True):
+        assert before == after or record.submitted + min(before, after) >= told - 1e-6
 
 
 def _trace(records: Sequence[RecordedJob]) -> WorkloadTrace:

@@ -61,6 +61,7 @@ class RecordedJob:
         requested: the run time that its user asked for; None where not recorded.
         user: number of its user; -1 where not recorded.
         executable: number of its program; -1 where not recorded.
+        requested_processors: how many its user asked for; None where not recorded.
     """
 
     number: int
@@ -70,6 +71,7 @@ class RecordedJob:
     requested: float | None
     user: int = -1
     executable: int = -1
+    requested_processors: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,4 +176,13 @@ def _record(fields: list[float]) -> RecordedJob | None:
     if fields[3] <= 0 or processors <= 0:
         return None
     requested = fields[8] if fields[8] > 0 else None
-    return RecordedJob(int(fields[0]), fields[1], fields[3], processors, requested, int(fields[11]), int(fields[13]))
+    return RecordedJob(
+        number=int(fields[0]),
+        submitted=fields[1],
+        seconds=fields[3],
+        processors=processors,
+        requested=requested,
+        user=int(fields[11]),
+        executable=int(fields[13]),
+        requested_processors=wanted if wanted > 0 else None,
+    )
