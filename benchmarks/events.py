@@ -6,7 +6,8 @@ when one more would end. With `--at-once`, all tasks are an array of which so ma
 hosts stay idle, and "one idle" says the same once more. With `--users`, the same tasks are also of so many users in
 groups of four, every second one without a deadline, under shares of the domain. With `--shared`, hosts of 64 cores,
 256 GiB and 4 GPUs are shared by tasks of 1 to 32 cores instead: then "busy" is an arrival while all cores are taken,
-"one ends" the end of a task, whose place another one takes. Processor time, without the garbage collector, whose runs
+"one ends" the end of a task, whose place another one takes; with `--ranges` also tasks that may have 1 to 32 cores of
+one or two hosts, by Amdahl's law. Processor time, without the garbage collector, whose runs
 depend on what else a process holds.
 """
 
@@ -29,6 +30,12 @@ from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, JobReported, SharesChanged, TaskSubmitted
+from cosched.coscheduler.places.alternatives import (
+    Alternative,
+    quickest_profile,
+    tried_numbers,
+    useful_alternatives,
+)
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.sharing.shares import Shares
 from cosched.coscheduler.task import Task, TaskSpec
@@ -52,6 +59,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=0, help="who share the domain, too")
     parser.add_argument("--at-once", type=int, default=0, help="the limit of the array that they are")
     parser.add_argument("--shared", action="store_true", help="hosts of 64 cores that tasks share")
+    parser.add_argument("--ranges", action="store_true", help="tasks that may have several numbers of cores, too")
     options = parser.parse_args()
     print(f"one more task behind {options.tasks}, ms of the core each: median and longest")
     gc.disable()
@@ -59,6 +67,8 @@ def main() -> None:
         for hosts in (16, 64):
             for vectors in (False, True):
                 _print_shared(hosts, options.tasks, vectors=vectors)
+            if options.ranges:
+                _print_shared(hosts, options.tasks, ranges=True)
         return
     for hosts, classes in _POOLS:
         for users in (0, options.users) if options.users else (0,):
@@ -107,8 +117,11 @@ def _arrivals(
     return took[:waiting], took[waiting + 1 :], asked  # the first makes up for those that came together
 
 
-def _print_shared(hosts: int, waiting: int, *, vectors: bool) -> None:
-    """Measure on nodes whose tasks share them; with `vectors` memory and GPUs decide, too."""
+def _print_shared(hosts: int, waiting: int, *, vectors: bool = False, ranges: bool = False) -> None:
+    """Measure on nodes whose tasks share them; with `vectors` memory and GPUs decide, too.
+
+    With `ranges` the tasks have alternatives.
+    """
     draw, took = np.random.default_rng(1), dict[str, list[float]]()
     core = Coscheduler(CoreSettings(str(UUID(int=hosts)), staging=0.0, share_hosts=True))
 
@@ -118,26 +131,41 @@ def _print_shared(hosts: int, waiting: int, *, vectors: bool) -> None:
         took.setdefault(what, []).append(1e3 * (time.thread_time() - began))
         return [decision.attempt.uuid for decision in outcome.decisions if isinstance(decision, DispatchAttempt)]
 
+    def part(number: int) -> Task:
+        return _choosing(draw, number) if ranges else _part(draw, number, vectors=vectors)
+
     nodes = tuple(Host(f"host{number:03}", memory=262144, cores=64, gpus=4) for number in range(hosts))
     tell("hosts", HostsObserved(0.0, nodes))
     running, number = list[str](), 0
     while len(core.plan.tasks) < waiting:
         number += 1
-        running += tell("together", TaskSubmitted(0.001 * number, _part(draw, number, vectors=vectors)))
+        running += tell("together", TaskSubmitted(0.001 * number, part(number)))
     now = 1.0 + 0.001 * number
     for _ in range(_ARRIVALS):
         now, number = now + 1.0, number + 1
-        running += tell("busy", TaskSubmitted(now, _part(draw, number, vectors=vectors)))
+        running += tell("busy", TaskSubmitted(now, part(number)))
         uuid = running.pop(int(draw.integers(len(running))))
         report = JobReport(uuid, JobState.COMPLETED, started=now - 10.0, finished=now, exit_code=0)
         running += tell("one ends", JobReported(now, report))
     for _ in range(_QUESTIONS):
         began = time.thread_time()
-        predict_placement(core, _part(draw, number + 1, vectors=vectors), now)
+        predict_placement(core, part(number + 1), now)
         took.setdefault("asked", []).append(1e3 * (time.thread_time() - began))
     texts = [f"{name}  {median(each):5.2f} {max(each):6.2f}" for name, each in took.items() if name != "hosts"]
-    name = f"{hosts:5} nodes, {'cores, memory, GPUs' if vectors else 'cores'}"
+    name = f"{hosts:5} nodes, {'ranges of cores' if ranges else 'cores, memory, GPUs' if vectors else 'cores'}"
     print(f"{name:35}" + "   ".join(texts), flush=True)
+
+
+def _choosing(draw: np.random.Generator, number: int) -> Task:
+    """Return a task that may have 1 to 32 cores of one or two hosts: 5 to 60 minutes on 8, a serial part to 20 %."""
+    task, serial = _part(draw, number, vectors=False), draw.uniform(0.01, 0.2)
+    eight = float(draw.uniform(300.0, 3600.0)) / (serial + (1 - serial) / 8)
+    alternatives = []
+    for cores in tried_numbers(1, 32):
+        seconds = tuple(eight * (serial + (1 - serial) / (cores * hosts)) * 1.05 ** (hosts - 1) for hosts in (1, 2))
+        alternatives.append(Alternative(cores, Profile(seconds, PredictionSource.USER)))
+    useful = useful_alternatives(alternatives, ())
+    return replace(task, profile=quickest_profile(useful), alternatives=useful).reopened()
 
 
 def _part(draw: np.random.Generator, number: int, *, vectors: bool) -> Task:

@@ -198,7 +198,8 @@ _LATER_FIELDS = (
     "file_sizes",
     "program_digest",
 )
-_DEFAULTS = {name: getattr(TaskRequest(), name) for name in _LATER_FIELDS}
+_PLAIN: dict[str, Any] = _TASK_LIST.dump_python([TaskRequest()], mode="json")[0]
+_DEFAULTS = {name: _PLAIN[name] for name in _LATER_FIELDS}
 _TASK_KEYS = list(_TASK.schema["properties"])
 
 

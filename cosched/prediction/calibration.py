@@ -14,10 +14,10 @@ from cosched.prediction.profile import quantile_times
 if TYPE_CHECKING:
     from cosched.prediction.profile import Profile, Spread
 
-__all__ = ["Correction", "DispatchLatency"]
+__all__ = ["AS_EXPECTED", "Correction", "DispatchLatency"]
 
 _ALL = slice(None)
-_AS_EXPECTED = 0.5
+AS_EXPECTED = 0.5
 _ONE_IN_TWENTY = 0.05
 _NEWEST = 0.2  # the newest run weighs at least this much, so that the factor follows a machine that changes
 _REMEMBERED = 2 / _NEWEST - 1  # as many equal weights have the variance of a mean that forgets at that rate
@@ -81,7 +81,7 @@ class Correction:
             Seconds on 1, 2, … hosts, infinite where that count cannot be used.
         """
         times = [value * self.factor for value in profile.seconds]
-        spread = None if quantile == _AS_EXPECTED else self._spread(profile)
+        spread = None if quantile == AS_EXPECTED else self._spread(profile)
         return times if spread is None else quantile_times(times, spread, quantile)
 
     def ends(self, profile: Profile, count: int) -> tuple[float, float] | None:

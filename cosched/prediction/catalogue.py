@@ -146,6 +146,7 @@ def _text(name: str, given: ParameterValue) -> str:
 
 
 _LARGEST_FILE = 1 << 20
+_SPAN = re.compile(r"\d{1,9}(?:-\d{1,9})?", re.ASCII)
 # "{{" and "}}" stand for themselves, "{name}" for a parameter; any other brace is a mistake.
 _PIECE = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_]\w*)\}|[{}]", re.ASCII)
 
@@ -180,6 +181,8 @@ class CatalogueEntry(BaseModel):
         prepare: argument vector that runs before the command, where that runs, with the same placeholders.
         launch: how its command is launched, where its task does not say.
         processes_per_host: ranks on each host of a program that is launched once, likewise.
+        cores: of each host, a number or a range "8-32" of which cosched chooses, where its task does not say; 0: none.
+        processes: ranks on all hosts together, likewise, in place of `processes_per_host`.
         observe: whether its programs are watched, in tasks that the command line submits.
     """
 
@@ -195,12 +198,28 @@ class CatalogueEntry(BaseModel):
     prepare: tuple[str, ...] = ()
     launch: Literal["each", "once", "openmpi", "mpich", "intel"] = "each"
     processes_per_host: Annotated[int, Field(ge=1)] = 1
+    cores: int | str = 0
+    processes: int | str = 0
     observe: bool = False
 
     @model_validator(mode="after")
     def _once(self) -> CatalogueEntry:
         if self.processes_per_host > 1 and self.launch == "each":
             raise ValueError('processes_per_host is for a command that is launched once: add launch = "openmpi"')
+        return self
+
+    @model_validator(mode="after")
+    def _shapes(self) -> CatalogueEntry:
+        for name in ("cores", "processes"):
+            text = str(getattr(self, name))
+            least, _, most = text.partition("-")
+            if not _SPAN.fullmatch(text) or int(least) > int(most or least):
+                raise ValueError(f'{name} is {text!r}: give a number, or a range such as "8-32"')
+        if self.processes and (self.launch == "each" or self.processes_per_host > 1 or self.cores):
+            raise ValueError(
+                "processes is for a command that is launched once, in place of processes_per_host and cores: "
+                'add launch = "openmpi", and leave these out'
+            )
         return self
 
     @model_validator(mode="after")

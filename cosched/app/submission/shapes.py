@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.coscheduler.places.alternatives import Alternative, quickest_profile, tried_numbers, useful_alternatives
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from cosched.api.documents import ShapeFigure, TaskRequest
     from cosched.connector.hosts import Host
     from cosched.coscheduler.task import Task
+    from cosched.prediction.profile import Profile
 
 __all__ = ["AskedShapes", "asked_shapes", "chosen_by_turn", "of_shapes", "with_whole_cores"]
 
@@ -194,14 +196,22 @@ def of_shapes(tasks: Sequence[Task], hosts: Sequence[Host]) -> Task:
         assert task.profile is not None
         spec = task.spec
         alternatives.append(Alternative(spec.cores, task.profile, spec.memory, spec.gpus, spec.processes_per_host))
-    useful = useful_alternatives(alternatives, hosts)
-    if not useful:
+    useful, profile = _useful(tuple(alternatives), tuple(hosts))
+    if profile is None:
         raise UserError("too few hosts have what it takes in any of its shapes: ask for less")
     first = next(task for task in tasks if task.spec.cores == useful[0].cores)
-    profile = quickest_profile(useful)
     least = next(count for count, seconds in enumerate(profile.seconds, 1) if seconds < math.inf)
     several = useful if len(useful) > 1 else ()
     return replace(first, spec=replace(first.spec, count=least), profile=profile, alternatives=several)
+
+
+@lru_cache(maxsize=16)  # thousands of tasks of one array are alike
+def _useful(
+    alternatives: tuple[Alternative, ...], hosts: tuple[Host, ...]
+) -> tuple[tuple[Alternative, ...], Profile | None]:
+    """Return the alternatives that are worth a place in a plan, with the profile of the quickest of them."""
+    useful = useful_alternatives(alternatives, hosts)
+    return useful, quickest_profile(useful) if useful else None
 
 
 def chosen_by_turn(tasks: Sequence[Task], turn: int) -> Task:

@@ -173,9 +173,14 @@ class TaskValidator:
         if not request.application or request.native is not None:
             return request
         entry = self._catalogue.get(request.application)
-        processes = entry.processes_per_host if request.processes_per_host == 1 else request.processes_per_host
         launch = LaunchMode(entry.launch) if request.launch is LaunchMode.EACH else request.launch
-        return replace(request, launch=launch, processes_per_host=processes)
+        request = replace(request, launch=launch)
+        if request.processes:
+            return request
+        if request.processes_per_host == 1 and not request.cores:
+            request = replace(request, cores=entry.cores, processes=entry.processes)
+        processes = entry.processes_per_host if request.processes_per_host == 1 else request.processes_per_host
+        return replace(request, processes_per_host=processes)
 
     def more_runs(self, task: Task) -> int:
         """Return how many more runs a task without a prediction needs; 0 for none."""

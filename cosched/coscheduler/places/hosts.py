@@ -14,9 +14,10 @@ from cosched.connector.hosts import Host, HostShare
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.task import Attempt, TaskSpec
 
-__all__ = ["DomainHosts", "HeldShare", "expected_end", "needs_on_host", "share_of"]
+__all__ = ["DomainHosts", "HeldShare", "expected_end", "needs_of_alternative", "needs_on_host", "share_of"]
 
 # A job that has outrun its prediction is expected to go on for a part of it, and longer the later it is already:
 # the estimate must grow, or a job that never ends would hold back everything planned behind it.
@@ -73,6 +74,13 @@ def needs_on_host(spec: TaskSpec, memory_per_core: int | None) -> tuple[int, int
     """
     share = None if memory_per_core is None else share_of(spec, memory_per_core)
     return spec.needs if share is None else (share.memory, share.cores, share.gpus)
+
+
+def needs_of_alternative(spec: TaskSpec, each: Alternative, memory_per_core: int | None) -> tuple[int, int, int]:
+    """Return `needs_on_host` of a task in one of its alternatives."""
+    if memory_per_core is None or spec.exclusive or each.memory:
+        return each.needs
+    return each.cores * memory_per_core, each.cores, each.gpus
 
 
 class DomainHosts:

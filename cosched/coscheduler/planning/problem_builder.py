@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.places.hosts import needs_on_host
-from cosched.prediction.calibration import Correction
+from cosched.coscheduler.places.hosts import needs_of_alternative, needs_on_host
+from cosched.prediction.calibration import AS_EXPECTED, Correction
 from cosched.scheduling.host_counts import best_times
 from cosched.scheduling.problem import Problem
 
@@ -165,8 +165,21 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
 def alternative_times(
     task: Task, assumptions: PlanningAssumptions, classes: Sequence[str], hosts: int
 ) -> NDArray[np.float64]:
-    """Return (alternatives, classes, hosts) run times of a task that has alternatives; see `run_times`."""
-    return np.array([run_times(shape, assumptions, classes, hosts) for shape in task.shapes()])
+    """Return (alternatives, classes, hosts) run times of a task, of one with a single shape (1, …); see `run_times`."""
+    if not task.alternatives:
+        return run_times(task, assumptions, classes, hosts)[np.newaxis]
+    times = np.full((len(task.alternatives), len(classes), hosts), math.inf)
+    kinds = [assumptions.kinds.get(name) for name in classes]
+    for row, each in enumerate(task.alternatives):
+        needs = needs_of_alternative(task.spec, each, assumptions.memory_per_core)
+        for column, (name, kind) in enumerate(zip(classes, kinds, strict=True)):
+            if kind is not None and not kind.offers(*needs):
+                continue
+            there = each.profile.among((name if kind is None else kind.host_class,))
+            correction = assumptions.corrections.get(task.correction_on(there.hardware), Correction())
+            values = correction.planned(there, assumptions.quantile)[:hosts]
+            times[row, column, : len(values)] = values
+    return times + assumptions.handover
 
 
 class ProblemBuilder:
@@ -175,6 +188,7 @@ class ProblemBuilder:
     def __init__(self) -> None:
         self._times: dict[str, tuple[tuple[object, ...], NDArray[np.float64]]] = {}
         self._alternatives: dict[str, NDArray[np.float64]] = {}
+        self._uncorrected: dict[str, tuple[tuple[object, ...], tuple[str, ...], NDArray[np.float64]]] = {}
         self._rows: ProfileMatrix | None = None
         self._frame: _Frame | None = None
 
@@ -185,6 +199,7 @@ class ProblemBuilder:
         """
         self._times.pop(task, None)
         self._alternatives.pop(task, None)
+        self._uncorrected.pop(task, None)
         if self._rows is not None and self._rows.row.pop(task, None) is not None:
             self._frame = None
 
@@ -280,12 +295,36 @@ class ProblemBuilder:
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
             if task.alternatives:
-                every = alternative_times(task, replace(assumptions, handover=0.0), classes, hosts)
+                every = self._times_of_alternatives(task, assumptions, classes, hosts)
                 self._alternatives[task.id], times = every, every.min(axis=0)
             else:
                 times = run_times(task, replace(assumptions, handover=0.0), classes, hosts)
             known = self._times[task.id] = (depends, times)
         return known[1]
+
+    def _times_of_alternatives(
+        self, task: Task, assumptions: PlanningAssumptions, classes: tuple[str, ...], hosts: int
+    ) -> NDArray[np.float64]:
+        """Return `alternative_times` without a hand-over.
+
+        Corrections change with each run, for thousands of tasks with a dozen alternatives: what they are applied to is
+        kept.
+        """
+        if assumptions.quantile != AS_EXPECTED:
+            return alternative_times(task, replace(assumptions, handover=0.0), classes, hosts)
+        assert task.profile is not None
+        depends = (task.alternatives, classes, hosts, assumptions.kinds, assumptions.memory_per_core)
+        known = self._uncorrected.get(task.id)
+        if known is None or known[0] != depends:
+            plain = PlanningAssumptions(kinds=assumptions.kinds, memory_per_core=assumptions.memory_per_core)
+            kinds = [assumptions.kinds.get(name) for name in classes]
+            there = [name if kind is None else kind.host_class for name, kind in zip(classes, kinds, strict=True)]
+            keys = tuple([task.correction_on(task.profile.among((name,)).hardware) for name in there])
+            known = (depends, keys, alternative_times(task, plain, classes, hosts))
+            self._uncorrected[task.id] = known
+        factors = [assumptions.corrections.get(key, Correction()).factor for key in known[1]]
+        corrected: NDArray[np.float64] = known[2] * np.array(factors)[:, np.newaxis]
+        return corrected
 
 
 def _releases(tasks: Sequence[str], held_back: Mapping[str, float], now: float) -> NDArray[np.float64]:

@@ -16,6 +16,7 @@ from cosched.app.submission.shapes import asked_shapes
 from cosched.app.submission.validation import TaskValidator
 from cosched.connector import Host, LaunchMode, NativeDescription
 from cosched.errors import UserError
+from cosched.prediction.catalogue import Catalogue
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.daemon.makers import catalogue
 
@@ -163,3 +164,24 @@ def test_any_range_is_read_or_refused(cores: str, processes: str) -> None:
         for one in () if asked is None else asked.requests:
             assert isinstance(one.cores, int)
             assert one.cores >= 1
+
+
+def test_an_application_of_the_catalogue_names_the_range_for_its_tasks(tmp_path: Path) -> None:
+    lines = 'command = ["/bin/solver"]\nmodel = "solver"\nlaunch = "openmpi"\n'
+    (tmp_path / "solver.toml").write_text(f'{lines}processes = "8-32"\n')
+    (tmp_path / "threads.toml").write_text('command = ["/bin/threads"]\nmodel = "threads"\ncores = "2-8"\n')
+    (tmp_path / "rigid.toml").write_text(f"{lines}processes_per_host = 8\n")
+    intake = TaskValidator(Catalogue([tmp_path]), Amdahl(), "fast")
+    solver = intake.task(TaskRequest(application="solver"), NODES)
+    assert (solver.spec.processes, solver.spec.launch) == ("8-32", LaunchMode.OPENMPI)
+    threads = intake.task(TaskRequest(application="threads"), NODES)
+    assert (threads.spec.cores_range, threads.spec.cores) == ("2-8", 2)
+    assert intake.task(TaskRequest(application="threads", cores=4), NODES).alternatives == ()
+    assert intake.task(TaskRequest(application="rigid", processes=16), NODES).spec.processes == "16"
+
+
+@pytest.mark.parametrize("line", ['cores = "8-"', 'cores = "8-4"', "cores = -1", 'processes = "2-4"'])
+def test_a_range_of_the_catalogue_that_cannot_be_is_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "solver.toml").write_text(f'command = ["/bin/solver"]\n{line}\n')
+    with pytest.raises(UserError, match=r"give a number, or a range|is launched once"):
+        Catalogue([tmp_path])

@@ -24,6 +24,7 @@ from cosched.coscheduler.places.alternatives import (
     tried_numbers,
     useful_alternatives,
 )
+from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.sharing.shares import Share, Shares
@@ -35,6 +36,7 @@ from tests.coscheduler.makers import (
     complete,
     dispatched,
     hosts,
+    on_both,
     report,
     settings,
     start,
@@ -319,3 +321,36 @@ def test_plans_keep_the_chosen_cores() -> None:
         ("3", "2", "1"), (1, 1, 1), (), (2, 0, 4)
     )
     assert TaskPlan(("1",), (1,), (), (0,)) == TaskPlan(("1",), (1,))
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.9])
+def test_each_alternative_is_corrected_as_a_task_of_that_shape_would_be(quantile: float) -> None:
+    core = a_sharing_core(2, quantile=quantile)
+    core.handle(HostsObserved(0.0, (Host("a", "fast", memory=8000, cores=4), Host("b", "slow", memory=16000, cores=8))))
+
+    def on_classes(cores: int, fast: float, slow: float) -> Alternative:
+        each = [
+            Profile((time,), PredictionSource.MODEL, name, (0.9 * time,), (1.2 * time,))
+            for name, time in (("fast", fast), ("slow", slow))
+        ]
+        return Alternative(cores, slowest_profile(each, "fast+slow"))
+
+    found = (on_classes(2, 10.0, 20.0), on_classes(8, 4.0, 7.0))
+    task = a_task(2, correction="app/fast+slow", begin=1e6)  # it waits
+    task = replace(task, alternatives=found, profile=quickest_profile(found)).reopened()
+    (attempt,) = dispatched(submit(core, on_both(1, [5.0], [9.0])))
+    submit(core, task)
+
+    def holds(time: float) -> None:
+        problem = core.planning_view.problem(time)
+        assert problem is not None
+        assert problem.packing is not None
+        shapes = [run_times(each, core.planning_view.assumptions(time), problem.classes, 1) for each in task.shapes()]
+        assert problem.packing.seconds.tolist() == [each[:, 0].tolist() for each in shapes]
+
+    holds(0.0)
+    complete(core, attempt, 0.0, 30.0)
+    assert len(core.corrections()) == 1
+    holds(30.0)
+    core.handle(HostsObserved(31.0, (Host("b", "slow", memory=16000, cores=8),)))
+    holds(31.0)
