@@ -1,4 +1,4 @@
-"""The core in any weather, in a domain whose tasks share hosts: nothing overfilled, nothing lost, nothing run twice."""
+"""The core in any weather, with tasks that share hosts or have several shapes: nothing overfilled, lost, run twice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,43 @@ _NEEDS = st.fixed_dictionaries(
 )
 
 
-class SharedHosts(AnyWeather):
+class Choosing(AnyWeather):
+    """Tasks may have several shapes."""
+
+    @rule(
+        seconds=st.dictionaries(
+            st.integers(1, 8),
+            st.lists(st.sampled_from([1.0, 3.0, 9.0]), min_size=1, max_size=3),
+            min_size=2,
+            max_size=4,
+        ),
+        due=st.one_of(st.none(), st.floats(0.0, 20.0)),
+        owner=st.sampled_from(["ann", "bob"]),
+    )
+    def submit_with_shapes(self, seconds: dict[int, list[float]], due: float | None, owner: str) -> None:
+        self.accepted += 1
+        deadline = None if due is None else self.time + due
+        task = a_task(self.accepted, submitted=self.time, deadline=deadline, owner=owner)
+        self.tell(TaskSubmitted(self.later(), with_shapes(task, seconds)))
+
+    @invariant()
+    def a_task_takes_what_one_of_its_shapes_says(self) -> None:
+        """An attempt has the cores of an alternative; what waits has all of them, the fewest in its request."""
+        for task in self.core.tasks.values():
+            if not task.alternatives:
+                continue
+            attempt, cores = self.core.attempt_of(task.id), [each.cores for each in task.alternatives]
+            if attempt is not None:
+                assert task.spec.cores in cores
+                assert attempt.cores == (task.spec.cores if self.shared else 0)
+                assert task.profile is not None
+                assert task.profile.on(len(attempt.hosts)) < math.inf
+            elif task.status.state is TaskState.QUEUED:
+                assert task.spec.cores == cores[0]
+                assert task == task.reopened()
+
+
+class SharedHosts(Choosing):
     """Tasks take parts of hosts, and so do jobs of others."""
 
     shared = True
@@ -84,22 +120,6 @@ class SharedHosts(AnyWeather):
         task = a_task(self.accepted, seconds, submitted=self.time, deadline=deadline, owner=owner)
         self.tell(TaskSubmitted(self.later(), replace(task, spec=replace(task.spec, **needs))))
 
-    @rule(
-        seconds=st.dictionaries(
-            st.integers(1, 8),
-            st.lists(st.sampled_from([1.0, 3.0, 9.0]), min_size=1, max_size=3),
-            min_size=2,
-            max_size=4,
-        ),
-        due=st.one_of(st.none(), st.floats(0.0, 20.0)),
-        owner=st.sampled_from(["ann", "bob"]),
-    )
-    def submit_with_shapes(self, seconds: dict[int, list[float]], due: float | None, owner: str) -> None:
-        self.accepted += 1
-        deadline = None if due is None else self.time + due
-        task = a_task(self.accepted, submitted=self.time, deadline=deadline, owner=owner)
-        self.tell(TaskSubmitted(self.later(), with_shapes(task, seconds)))
-
     @rule(order=st.permutations([str(number) for number in range(1, 7)]), count=st.integers(1, 3), data=st.data())
     def the_search_chooses_cores(self, order: list[str], count: int, data: st.DataObject) -> None:
         cores = tuple(data.draw(st.integers(0, 8)) for _ in order)
@@ -109,22 +129,6 @@ class SharedHosts(AnyWeather):
     def others_come_and_go(self, number: int, cores: int, memory: int) -> None:
         self.others[number] = HostShare(min(memory, SIZES[number].memory), min(cores, SIZES[number].cores))
         self.tell(HostsObserved(self.later(), self.domain()))
-
-    @invariant()
-    def a_task_takes_what_one_of_its_shapes_says(self) -> None:
-        """An attempt has the cores of an alternative; what waits has all of them, the fewest in its request."""
-        for task in self.core.tasks.values():
-            if not task.alternatives:
-                continue
-            attempt, cores = self.core.attempt_of(task.id), [each.cores for each in task.alternatives]
-            if attempt is not None:
-                assert task.spec.cores in cores
-                assert attempt.cores == task.spec.cores
-                assert task.profile is not None
-                assert task.profile.on(len(attempt.hosts)) < math.inf
-            elif task.status.state is TaskState.QUEUED:
-                assert task.spec.cores == cores[0]
-                assert task == task.reopened()
 
     @invariant()
     def no_host_has_two_attempts(self) -> None:
@@ -140,3 +144,5 @@ class SharedHosts(AnyWeather):
 
 SharedHosts.TestCase.settings = hypothesis_settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
 TestSharedHosts = SharedHosts.TestCase
+Choosing.TestCase.settings = hypothesis_settings(max_examples=examples(30), stateful_step_count=40, deadline=None)
+TestWholeHosts = Choosing.TestCase
