@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from cosched.api.documents import (
     Accuracy,
@@ -20,7 +20,7 @@ from cosched.store.handovers import HandoverTable
 from cosched.store.runs import RunTable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from _typeshed import DataclassInstance
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cosched.store.rows import TableRow
     from cosched.store.store import Store
 
-__all__ = ["DomainHistory"]
+__all__ = ["MOST_USES", "DomainHistory", "HostUse"]
 
 V = TypeVar("V", bound="DataclassInstance")
 
@@ -40,6 +40,23 @@ _MOST_RUNS = 4000
 _MOST_EXCHANGES = 1000
 _COMPLETED = 2000
 _RATIOS = 60
+
+
+MOST_USES = 40_000
+"""Attempts whose hosts are told of at once."""
+
+
+class HostUse(NamedTuple):
+    """An attempt's hosts, from when until when, and on how many cores of each; 0 for the whole.
+
+    Its owner has no name for whoever may not see the task.
+    """
+
+    owner: str
+    hosts: Sequence[str]
+    start: float
+    end: float
+    cores: int
 
 
 class DomainHistory:
@@ -58,6 +75,13 @@ class DomainHistory:
     def runs(self, principal: Principal, since: float) -> list[RunView]:
         """Return the attempts that ended after a time; if too many, the last ones."""
         return [_run(principal, attempt, task) for attempt, task in self._store.ended_attempts(since, _MOST_RUNS)]
+
+    def uses(self, principal: Principal, since: float) -> list[HostUse]:
+        """Return which hosts attempts had that ended after a time; if too many, the last ones."""
+        return [
+            HostUse(owner if principal.may_see(owner) else "", hosts, start, end, cores)
+            for owner, hosts, start, end, cores in self._store.host_uses(since, MOST_USES)
+        ]
 
     def log(self, principal: Principal, limit: int, offset: int) -> list[RecordView]:
         """Return log lines, newest first; other users' tasks are for operators alone."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cosched.app.neighbour_access import NeighbourAccess
     from cosched.app.reservations import ReservationService
     from cosched.app.share_service import ShareService
+    from cosched.app.submission.saved_forms import FormService
     from cosched.app.submission.submissions import SubmissionService
     from cosched.app.task_service import TaskService
 
@@ -43,6 +44,7 @@ class DomainServices:
         feed: live events, for followers of the event stream.
         shares: what users and groups are entitled to, and have had.
         notices: lines of administrators for everybody.
+        forms: submit forms that users keep.
         administration: the daemon's configuration and health.
         recordings: recordings of the core's events.
     """
@@ -57,5 +59,6 @@ class DomainServices:
     feed: EventFeed
     shares: ShareService
     notices: NoticeService
+    forms: FormService
     administration: AdministrationService
     recordings: RecordingService = field(default_factory=RecordingService)

@@ -32,6 +32,7 @@ from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
 from cosched.app.share_service import ShareService
 from cosched.app.submission.run_history import RunHistory
+from cosched.app.submission.saved_forms import FormService
 from cosched.app.submission.submissions import SubmissionService, submission_state
 from cosched.app.submission.validation import TaskValidator
 from cosched.app.task_service import EditChecks, TaskService
@@ -70,6 +71,7 @@ from cosched.secret_files import read_secret
 from cosched.store.domain_notices import DomainNoticeTable
 from cosched.store.plan_points import PlanPoints
 from cosched.store.runs import RunTable
+from cosched.store.saved_forms import SavedFormTable
 from cosched.store.shares import ShareTable
 from cosched.store.store import Store
 
@@ -214,6 +216,7 @@ class Daemon:
             feed=self._feed,
             shares=_share_service(configuration, parts),
             notices=NoticeService(DomainNoticeTable(store), client.now),
+            forms=FormService(SavedFormTable(store), client.now),
             administration=AdministrationService(shown_values(self._values), self._health().report),
             recordings=RecordingService(None if recorder is None else recorder.blocks),
         )

@@ -23,10 +23,10 @@ from cosched.portal.middleware.identity import IdentityMiddleware
 from cosched.portal.middleware.metering import MeterMiddleware, RequestMetrics
 from cosched.portal.pages import (
     account,
-    accuracy,
+    api_docs,
     cancel,
-    deadlines,
     models,
+    output,
     schedule,
     static_files,
     submit,
@@ -36,6 +36,7 @@ from cosched.portal.pages import domain as domain_page
 from cosched.portal.pages import tasks as tasks_page
 from cosched.portal.pages.administration import people, system
 from cosched.portal.pages.error_pages import with_error_pages
+from cosched.portal.pages.figures import accuracy, deadlines, utilisation
 from cosched.portal.responses import error_response, problem_response
 from cosched.portal.routes import (
     administration as administration_routes,
@@ -124,15 +125,18 @@ _ROUTERS = (
     submit.router,
     tasks_page.router,
     task.router,
+    output.router,
     cancel.router,
     schedule.router,
     deadlines.router,
     accuracy.router,
+    utilisation.router,
     domain_page.router,
     account.router,
     people.router,
     system.router,
     models.router,
+    api_docs.router,
 )
 
 
@@ -196,7 +200,7 @@ def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
     details = {
-        HTTPStatus.NOT_FOUND: f"there is no {request.url.path}: /api/v1/openapi.json says what there is",
+        HTTPStatus.NOT_FOUND: f"there is no {request.url.path}: /docs says what there is",
         HTTPStatus.METHOD_NOT_ALLOWED: f"{request.method} cannot be used on {request.url.path}",
     }
     headers = _allow_header(request) if status is HTTPStatus.METHOD_NOT_ALLOWED else None

@@ -6,7 +6,6 @@ A request without the needed scope is refused.
 `AnyPrincipal` is any known one.
 """
 
-import secrets
 from collections.abc import Awaitable, Callable
 from functools import cache
 from http import HTTPStatus
@@ -17,6 +16,7 @@ from fastapi import Depends, Request
 from cosched.access.principals import Principal, Scope
 from cosched.api.problems import RequestError
 from cosched.app.services import DomainServices
+from cosched.portal.middleware.csrf import is_token
 from cosched.portal.middleware.headers import is_form
 from cosched.portal.middleware.identity import CSRF_REFUSAL, needs_csrf
 from cosched.portal.state import PortalState, portal_of
@@ -114,5 +114,5 @@ async def csrf_checked(request: Request) -> None:
     if not is_form(headers) or not needs_csrf(request.state.principal, request.method, headers):
         return
     given = headers.get("x-csrf-token") or (await request.form()).get("csrf_token", "")
-    if not isinstance(given, str) or not secrets.compare_digest(given.encode(), request.state.csrf.encode()):
+    if not isinstance(given, str) or not is_token(given, request.state.csrf):
         raise RequestError(HTTPStatus.FORBIDDEN, CSRF_REFUSAL)

@@ -34,6 +34,7 @@ __all__ = [
     "attempts",
     "audit",
     "events",
+    "forms",
     "guests",
     "handovers",
     "instance",
@@ -356,4 +357,15 @@ notices = Table(
     Column("until", Double, nullable=False),
     Column("by", String(64), nullable=False),
     Column("created", Double, nullable=False),
+)
+
+forms = Table(
+    "forms",
+    metadata,
+    # Submit forms that users keep.
+    Column("owner", Text, primary_key=True),
+    Column("name", String(100), primary_key=True),
+    Column("fields", STRING_MAP, nullable=False),
+    Column("ahead", Double),
+    Column("saved", Double, nullable=False),
 )

@@ -29,6 +29,7 @@ from cosched.app.reservations import ReservationService
 from cosched.app.services import DomainServices
 from cosched.app.share_service import ShareService
 from cosched.app.submission.run_history import RunHistory
+from cosched.app.submission.saved_forms import FormService
 from cosched.app.submission.submissions import SubmissionService, submission_state
 from cosched.app.submission.validation import TaskValidator
 from cosched.app.task_service import EditChecks, TaskService
@@ -55,6 +56,7 @@ from cosched.store.credentials import Credentials
 from cosched.store.domain_notices import DomainNoticeTable
 from cosched.store.plan_points import PlanPoints
 from cosched.store.runs import RunTable
+from cosched.store.saved_forms import SavedFormTable
 from cosched.store.shares import ShareTable
 from tests.store.new_database import new_database
 
@@ -232,6 +234,7 @@ def services_of(
         feed=feed,
         shares=ShareService(client, ShareTable(store), None),
         notices=NoticeService(DomainNoticeTable(store), client.now),
+        forms=FormService(SavedFormTable(store), client.now),
         administration=AdministrationService(
             CONFIGURED, HealthInspector((), health.faults, engine.mistakes, client.now).report
         ),

@@ -12,6 +12,7 @@ from cosched.api.documents import (
     Forecast,
     HostView,
     NetworkView,
+    NoticeView,
     PeerView,
     PlanView,
     ReservationRequest,
@@ -134,6 +135,9 @@ class Recorder:
 
     def mistakes(self) -> int:
         return 3
+
+    def notices(self) -> list[NoticeView]:
+        return []
 
     def refused_letters(self) -> dict[str, int]:
         return {"north": 2}
@@ -263,6 +267,7 @@ def services_of(recorder: Recorder) -> DomainServices:
         feed=recorder.feed,
         shares=each,
         notices=each,
+        forms=each,
         administration=each,
     )
 

@@ -49,7 +49,7 @@ _ADDED = (
     ("0035", "tasks", "alternatives"),
 )
 # Tables that they have made.
-_MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"), ("0034", "notices"))
+_MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"), ("0034", "notices"), ("0035", "forms"))
 
 
 def make_older(connection: sqlite3.Connection, revision: str) -> None:

@@ -90,7 +90,7 @@ def test_what_went_and_came_is_told_newest_first_and_to_its_owner_alone(tmp_path
     store.commit(changed([TASK, other], handovers=[sent], guests=[replace(GUEST, task="2")]))
     exchange = HandoverTable(store)
     received, given = exchange.exchanged(0.0, None, 9)
-    assert {**given} == {
+    wanted = {
         "peer": "b",
         "direction": "sent",
         "task": "1",
@@ -101,6 +101,7 @@ def test_what_went_and_came_is_told_newest_first_and_to_its_owner_alone(tmp_path
         "closed": 6.0,
         "why": "b is faster; it was full",
     }
+    assert {key: given[key] for key in wanted} == wanted
     told = [received[key] for key in ("peer", "direction", "task", "state", "time")]
     assert told == ["c", "received", "2", "queued", 7.0]
     assert [row["task"] for row in exchange.exchanged(0.0, "bob", 9)] == ["2"]

@@ -16,6 +16,7 @@ from starlette.types import Scope as Connection
 from cosched.access.authentication import Identity
 from cosched.access.principals import Principal, ProofOfIdentity
 from cosched.access.proxies import RequestEvidence
+from cosched.portal.middleware.csrf import is_token
 from cosched.portal.middleware.headers import is_form
 from cosched.portal.responses import problem_response
 
@@ -77,10 +78,9 @@ class IdentityMiddleware:
                 f"you ask too often: wait {pause:.1f} s",
                 {"Retry-After": str(math.ceil(pause))},
             )
-        if not is_form(headers) and needs_csrf(found.principal, method, headers):
-            given = headers.get("x-csrf-token", "")
-            if not secrets.compare_digest(given.encode(), found.csrf.encode()):
-                return problem_response(HTTPStatus.FORBIDDEN, CSRF_REFUSAL)
+        asks_for_token = not is_form(headers) and needs_csrf(found.principal, method, headers)
+        if asks_for_token and not is_token(headers.get("x-csrf-token", ""), found.csrf):
+            return problem_response(HTTPStatus.FORBIDDEN, CSRF_REFUSAL)
         return None
 
 

@@ -20,6 +20,7 @@ from cosched.api.times import format_clock, format_moment, zone_named
 from cosched.durations import format_duration, format_shift
 from cosched.errors import CoschedError
 from cosched.markup import environment
+from cosched.portal.middleware.csrf import masked
 from cosched.portal.pages.wording import commands, number, plain
 from cosched.portal.state import portal_of
 from cosched.version import __version__
@@ -66,13 +67,15 @@ def render_page(request: Request, template: str, status: int = HTTPStatus.OK, **
     shown = {**_common(request), **values}
     part = request.query_params.get("part")
     if part is None or status != HTTPStatus.OK:
-        return HTMLResponse(loaded.render(shown), status)
+        if values.get("secret"):  # the length of what is compressed could tell it
+            return HTMLResponse(loaded.render(shown), status)
+        return _compressed(request, loaded.render(shown), status)
     # A template knows its own blocks alone; those that every page has are the base's.
     blocks = {**templates.get_template(f"{_FOLDER}/base.html").blocks, **loaded.blocks}
     block = blocks.get(f"part_{part}")
     if block is None:
         raise NotFoundError(f"this page has no part {part[:40]!r}")
-    return _compressed(request, "".join(block(loaded.new_context(shown))), shown["csrf"])
+    return _compressed(request, "".join(block(loaded.new_context(shown))))
 
 
 def _common(request: Request) -> dict[str, Any]:
@@ -83,7 +86,7 @@ def _common(request: Request) -> dict[str, Any]:
     return {
         "principal": principal,
         "refusal": None if principal is None else refusal_of(request, principal),
-        "csrf": getattr(request.state, "csrf", ""),
+        "csrf": masked(getattr(request.state, "csrf", "")),
         "nonce": getattr(request.state, "nonce", ""),
         "navigation": _NAVIGATION + (_FOR_ADMINISTRATORS if _administers(principal) else ()),
         "path": request.url.path,
@@ -122,12 +125,16 @@ def zone_of(request: Request) -> tzinfo | None:
     return zone_named(request.cookies.get("zone", ""))
 
 
-def _compressed(request: Request, text: str, secret: str) -> HTMLResponse:
-    """Return a page's part, compressed unless its length could tell a secret."""
+def _compressed(request: Request, text: str, status: int = HTTPStatus.OK) -> HTMLResponse:
+    """Return a page or its part, compressed where that is worth it.
+
+    It holds no secret that stays the same from page to page: CSRF tokens are masked.
+    """
     content = text.encode("utf-8", errors="replace")
-    if len(content) < _SMALL or "gzip" not in request.headers.get("accept-encoding", "") or (secret and secret in text):
-        return HTMLResponse(content)
-    return HTMLResponse(gzip.compress(content, 4), headers={"Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
+    if len(content) < _SMALL or "gzip" not in request.headers.get("accept-encoding", ""):
+        return HTMLResponse(content, status)
+    headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    return HTMLResponse(gzip.compress(content, 4), status, headers)
 
 
 @cache

@@ -18,7 +18,7 @@ from cosched.portal.pages.chart.blocks import ChartBlock
 from cosched.portal.pages.chart.colours import ApplicationColours, OwnerColours, SlackColours, TaskColours
 from cosched.portal.pages.chart.layout import schedule_chart
 from cosched.portal.pages.chart.view import SPANS, Colouring, ScheduleView, stands_out, steps
-from cosched.portal.pages.deadlines import deadlines
+from cosched.portal.pages.figures.deadlines import deadlines
 from cosched.portal.pages.rendering import render_page, zone_of
 
 __all__ = ["router"]

@@ -2,19 +2,22 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
 from http import HTTPStatus
+from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import Request, Response
+from fastapi import Form, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal, Scope
+from cosched.api.deadlines import parse_deadline_field
 from cosched.api.documents import TaskRequest
 from cosched.api.problems import BusyError
 from cosched.app.services import DomainServices
@@ -33,10 +36,14 @@ from cosched.portal.pages.forms import (
 from cosched.portal.pages.preview import SubmissionPreview, preview_submission
 from cosched.portal.pages.rendering import refusal_of, render_page, zone_of
 from cosched.portal.request_bodies import requests_digest
+from cosched.store.saved_forms import SavedForm
 
 __all__ = ["router"]
 
 _OWN_KINDS = ("command", "file")
+_NOT_KEPT = ("csrf_token", "key", "template", "deadline", "begin")  # of a form: what is of one submission alone
+
+_PLACE = re.compile(r"your model:(\d{1,9}):(\d{1,9}): (.*?)(?=; your model:|$)", re.DOTALL)
 
 
 router = page_router()
@@ -44,7 +51,13 @@ router = page_router()
 
 @router.get("/submit")
 def choose(
-    request: Request, services: Services, principal: Submitter, application: str = "", like: str = "", own: str = ""
+    request: Request,
+    services: Services,
+    principal: Submitter,
+    application: str = "",
+    like: str = "",
+    own: str = "",
+    template: str = "",
 ) -> Response:
     fields: dict[str, str] = {"application": application, "own": own if own in _OWN_KINDS else ""}
     if like:
@@ -52,9 +65,39 @@ def choose(
         earlier = services.tasks.task(principal, like)
         catalogued = _known(services, earlier.application)
         fields = fields_like_task(earlier, time.time(), zone_of(request), catalogued=catalogued)
+    if template:
+        fields = _fields_of(services.forms.form(principal, template), time.time(), zone_of(request))
     if (refusal := refusal_of(request, principal)) is not None:
         fields |= refusal.fields
-    return _form(request, services, fields)
+    return _form(request, services, principal, fields)
+
+
+def _fields_of(form: SavedForm, now: float, zone: tzinfo | None) -> dict[str, str]:
+    """Return the fields of a saved form, with a deadline as far ahead as it was."""
+    deadline = "" if form.ahead is None else local_minute(now + form.ahead, zone)
+    return {**form.fields, "deadline": deadline, "template": form.name}
+
+
+@router.post("/submit/templates")
+async def save_template(request: Request, services: Services, principal: Submitter) -> Response:
+    """Keep what the form holds under a name, and go on with it."""
+    return await run_in_threadpool(_save, request, services, principal, await _fields(request))
+
+
+def _save(request: Request, services: DomainServices, principal: Principal, fields: Mapping[str, str]) -> Response:
+    try:
+        deadline = parse_deadline_field(fields.get("deadline", ""), zone_of(request))
+        kept = {name: value for name, value in fields.items() if value and name not in _NOT_KEPT}
+        saved = services.forms.save(principal, fields.get("template", ""), kept, deadline)
+    except UserError as error:
+        return _back_to_form(request, services, principal, fields, error)
+    return RedirectResponse(f"/submit?{urlencode({'template': saved.name})}", HTTPStatus.SEE_OTHER)
+
+
+@router.post("/submit/templates/delete")
+def delete_template(services: Services, principal: Submitter, template: Annotated[str, Form()] = "") -> Response:
+    services.forms.remove(principal, template)
+    return RedirectResponse("/submit", HTTPStatus.SEE_OTHER)
 
 
 @router.post("/submit")
@@ -68,13 +111,24 @@ def _submit(request: Request, services: DomainServices, principal: Principal, fi
         wanted = _requests(services, principal, fields, zone_of(request))
         submitted = services.submissions.submit(principal, wanted, fields.get("key", ""), requests_digest(wanted))
     except CoschedError as error:
-        status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
-        typed = {name: value for name, value in fields.items() if name != "csrf_token"}
-        chosen = {name: fields[name] for name in ("application", "own") if fields.get(name)}
-        there = refused_at(request, f"/submit?{urlencode(chosen)}", str(error), typed)
-        return there or _form(request, services, fields, fault=str(error), status=status)
+        return _back_to_form(request, services, principal, fields, error)
     next_url = f"/tasks/{submitted[0].id}" if len(submitted) == 1 else "/tasks"
     return RedirectResponse(next_url, HTTPStatus.SEE_OTHER)
+
+
+def _back_to_form(
+    request: Request,
+    services: DomainServices,
+    principal: Principal,
+    fields: Mapping[str, str],
+    error: CoschedError,
+) -> Response:
+    """Lead to the form again, which says why and holds what was typed."""
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if isinstance(error, UserError) else HTTPStatus.SERVICE_UNAVAILABLE
+    typed = {name: value for name, value in fields.items() if name != "csrf_token"}
+    chosen = {name: fields[name] for name in ("application", "own") if fields.get(name)}
+    there = refused_at(request, f"/submit?{urlencode(chosen)}", str(error), typed)
+    return there or _form(request, services, principal, fields, fault=str(error), status=status)
 
 
 @router.post("/submit/preview")
@@ -114,7 +168,15 @@ def _preview(
 def _preview_page(
     request: Request, *, found: SubmissionPreview | None = None, fault: str, accepted: str = "", tasks: int = 0
 ) -> Response:
-    return render_page(request, "preview.html", found=found, fault=fault, accepted=accepted, tasks=tasks)
+    return render_page(
+        request,
+        "preview.html",
+        found=found,
+        fault=fault,
+        places=_PLACE.findall(fault),
+        accepted=accepted,
+        tasks=tasks,
+    )
 
 
 @router.post("/submit/sample")
@@ -141,6 +203,7 @@ def _sample(services: DomainServices, principal: Principal, check: Callable[[], 
 def _form(
     request: Request,
     services: DomainServices,
+    principal: Principal,
     fields: Mapping[str, str],
     *,
     fault: str = "",
@@ -153,7 +216,16 @@ def _form(
         raise UserError(f"there is no application {fields['application'][:80]!r} in the catalogue")
     # A new key for each form: sent twice, it is one task.
     shown = {"key": secrets.token_urlsafe(16), **fields}
-    return render_page(request, "submit.html", status, entries=entries, entry=entry, fields=shown, fault=fault)
+    return render_page(
+        request,
+        "submit.html",
+        status,
+        entries=entries,
+        entry=entry,
+        fields=shown,
+        fault=fault,
+        forms=services.forms.forms(principal),
+    )
 
 
 def _known(services: DomainServices, application: str) -> bool:

@@ -27,7 +27,7 @@ from cosched.portal.pages.curves import run_time_curve
 from cosched.portal.pages.forms import local_minute, read_change
 from cosched.portal.pages.rendering import render_page, zone_of
 from cosched.portal.pages.wording import as_terminal
-from cosched.portal.routes.tasks import MOST_OUTPUT_BYTES, edit_task
+from cosched.portal.routes.tasks import edit_task
 
 __all__ = ["TaskTimeline", "TimelinePhase", "router", "timeline"]
 
@@ -118,11 +118,16 @@ _RANKS = 4
 class _OutputTail:
     """The end of what one process wrote."""
 
-    name: str
+    stream: str
+    rank: int
     size: int
     text: str
     cut: bool
-    address: str  # where all of it is; empty where that is more than is sent at once
+
+    @property
+    def name(self) -> str:
+        """Return its name, such as "out.0"."""
+        return f"{self.stream}.{self.rank}"
 
     @property
     def last_lines(self) -> str:
@@ -240,9 +245,5 @@ def _output_tails(services: DomainServices, principal: Principal, task: TaskDeta
                 continue  # what cannot be read now is not there; the rest of the page is
             if part is not None and part.size:
                 text = as_terminal(part.data.decode(errors="replace"))
-                address = f"/api/v1/tasks/{task.id}/output/{stream}?rank={rank}&limit={MOST_OUTPUT_BYTES}"
-                whole = part.size <= MOST_OUTPUT_BYTES
-                found.append(
-                    _OutputTail(f"{stream}.{rank}", part.size, text, part.offset > 0, address if whole else "")
-                )
+                found.append(_OutputTail(stream, rank, part.size, text, part.offset > 0))
     return found

@@ -21,7 +21,7 @@ from cosched.errors import UserError
 from cosched.portal.dependencies import Reader, Services, Submitter
 from cosched.portal.pages import page_router
 from cosched.portal.pages.cancel import MOST_SELECTED, underway
-from cosched.portal.pages.deadlines import Deadlines, deadlines
+from cosched.portal.pages.figures.deadlines import Deadlines, deadlines
 from cosched.portal.pages.rendering import render_page
 from cosched.portal.pages.tasks_table import tasks_table
 from cosched.store.selection import TaskOrder, TaskSelection

@@ -162,6 +162,7 @@
         if (!answer.ok) return; // nor is this one an answer: what is shown stays pale
         shown.innerHTML = text;
         shown.classList.remove("stale");
+        document.dispatchEvent(new Event("foreseen"));
       } catch {
         // Nobody answers: what is shown stays pale, as it may not be true any more.
       }

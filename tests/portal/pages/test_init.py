@@ -42,9 +42,11 @@ PAGES = (
     "/deadlines",
     "/accuracy",
     "/domain",
+    "/utilisation?by=user&span=6h",
     "/models",
     "/models/applications/jacobi_measured",
     "/account",
+    "/docs",
     "/administration",
     "/administration/health",
     "/administration/configuration",
@@ -163,6 +165,20 @@ def test_no_page_has_a_serious_fault(browser: Browser, busy: Site, scheme: str) 
             found += [(path, fault) for fault in visitor.faults(None if scheme == "light" else "color-contrast")]
         assert found == []
         assert [text for text in visitor.complaints if "404" not in text] == []
+
+
+def test_forced_colours_leave_what_colours_say(browser: Browser, busy: Site) -> None:
+    """Legend, current page and lamp were lost where the system forces its own colours."""
+    with visiting(browser, busy, forced_colors="active") as visitor:
+        page = visitor.go("/schedule")
+        colour = "(each) => getComputedStyle(each, '::before').backgroundColor"
+        keys = {page.locator(f".legend .key.c{number}").first.evaluate(colour) for number in (0, 1)}
+        assert len(keys) == 2
+        border = "(each) => getComputedStyle(each).borderBottomColor + getComputedStyle(each).borderBottomWidth"
+        shown = [page.locator(f".top nav a[href='{path}']").evaluate(border) for path in ("/schedule", "/tasks")]
+        assert shown[0] != shown[1]
+        lamp = page.locator(".live")
+        assert lamp.evaluate("each => getComputedStyle(each).backgroundColor") != "rgba(0, 0, 0, 0)"
 
 
 def test_no_page_is_wider_than_a_phone(browser: Browser, busy: Site) -> None:
@@ -455,6 +471,42 @@ def test_a_refused_change_says_why_and_keeps_what_was_typed(visitor: Visitor, bu
         client.cancel(task)
 
 
+def test_a_model_of_ones_own_has_line_numbers_and_marks_at_its_faults(visitor: Visitor) -> None:
+    page = visitor.go("/submit?own=command")
+    page.fill("[name=command]", "/bin/true")
+    page.click("summary:has-text('A model of your own')")
+    page.fill("#model", "application heat {\n    var numeric: n = 4;\n    wrong ;;\n}\n")
+    assert page.locator(".gutter div div").count() == 5
+    page.wait_for_selector(".places button")
+    line = page.locator(".places button").first.get_attribute("data-line")
+    marked = page.locator(".gutter .bad").first
+    assert marked.inner_text() == line
+    assert f"Line {line}, column" in (marked.get_attribute("title") or "")
+    assert page.get_attribute("#model", "aria-invalid") == "true"
+    page.click(".places button >> nth=0")
+    assert page.evaluate("document.activeElement.id") == "model"
+    before = "document.activeElement.value.slice(0, document.activeElement.selectionStart).split('\\n').length"
+    assert page.evaluate(before) == int(line or 0)
+    assert visitor.faults() == []
+
+
+def test_enter_in_a_templates_name_keeps_it_and_submits_nothing(visitor: Visitor, busy: Site) -> None:
+    with busy.client() as client:
+        page = visitor.go("/submit?application=jacobi")
+        known = client.tasks().total
+        page.fill("[name='p.Scale']", "9")
+        page.click("summary:has-text('Keep this form')")
+        page.fill("#template", "nine")
+        page.press("#template", "Enter")
+        page.wait_for_url("**/submit?template=nine")
+        assert page.input_value("[name='p.Scale']") == "9"
+        assert client.tasks().total == known
+        visitor.go("/submit")
+        assert visitor.faults() == []
+        page.click("button[aria-label='Delete the template nine']")
+        page.wait_for_selector("text=Your templates", state="detached")
+
+
 def test_too_large_a_file_is_said_so_before_it_is_sent(visitor: Visitor) -> None:
     page = visitor.go("/submit?own=file")
     page.set_input_files("#file_upload", {"name": "big.sh", "mimeType": "text/plain", "buffer": b"x" * (5 << 20)})
@@ -586,6 +638,29 @@ def test_what_a_task_wrote_is_downloaded(visitor: Visitor) -> None:
         page.click("text=Download out.0")
     assert found.value.suggested_filename == "3.out.0"
     assert Path(found.value.path()).read_text() == "working on 0\n"
+
+
+def test_30_megabytes_of_output_are_read_by_parts_and_downloaded_whole(visitor: Visitor, busy: Site) -> None:
+    count = 2_300_000
+    with busy.client() as client:
+        task = client.submit(TaskRequest(command=("/usr/bin/seq", "-f", "line %08.0f", str(count)))).id
+        client.wait([task], timeout=120)
+        page = visitor.go(f"/tasks/{task}")
+        assert page.inner_text("pre[aria-label='out.0']").rstrip().endswith(f"line {count:08}")
+        page.click("text=Read what stands before")
+        page.wait_for_url(f"**/tasks/{task}/output/out?rank=0")
+        last = page.inner_text("pre").split("\n")[0]
+        page.click("a:text-is('Earlier') >> nth=0")
+        page.wait_for_url("**end=*")
+        assert int(page.inner_text("pre").rstrip().split("\n")[-1].split()[1]) == int(last.split()[1]) - 1
+        assert visitor.faults() == []
+        page.click("a:text-is('Beginning') >> nth=0")
+        page.wait_for_selector("pre >> text=line 00000001")
+        with page.expect_download() as found:
+            page.click("text=Download all")
+        content = Path(found.value.path()).read_text()
+        assert len(content) == 14 * count > 30 << 20
+        assert content.endswith(f"line {count:08}\n")
 
 
 def test_what_a_task_wrote_is_shown_while_it_runs(visitor: Visitor) -> None:

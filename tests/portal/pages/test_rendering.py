@@ -25,14 +25,31 @@ def test_only_what_carries_the_nonce_runs_and_nothing_is_inline(tmp_path: Path) 
             assert "unsafe" not in policy
 
 
-def test_a_part_with_a_secret_in_it_is_not_compressed(tmp_path: Path) -> None:
+def test_what_is_compressed_holds_no_secret_that_stays_the_same(tmp_path: Path) -> None:
     """The length of what is compressed together with a secret and with a guess tells whether they are alike."""
     with portal(tmp_path) as here:
         ann = here.person("ann")
         ann.submit(name="long" * 40)
-        part = ann.client.get("/tasks/1?part=head", headers={"Accept-Encoding": "gzip"})
-        assert "csrf_token" in part.text
-        assert "Content-Encoding" not in part.headers
+        ann.client.headers["Accept-Encoding"] = "gzip"
+        for path in ("/submit?own=command", "/tasks/1"):
+            answers = [ann.client.get(path) for _ in range(2)]
+            assert [answer.headers["Content-Encoding"] for answer in answers] == ["gzip"] * 2
+            tokens = [set(re.findall(r'name="csrf_token" value="([^"]+)"', answer.text)) for answer in answers]
+            assert len(tokens[0]) == len(tokens[1]) == 1
+            assert tokens[0] != tokens[1]
+        for token in (*tokens[0], *tokens[1]):
+            assert ann.client.post("/tasks/1/hold", data={"csrf_token": token}).status_code == 303
+        assert ann.client.post("/tasks/1/hold", data={"csrf_token": "0" * len(token)}).status_code == 403
+
+
+def test_the_page_that_shows_a_new_token_is_not_compressed(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        ann.client.headers["Accept-Encoding"] = "gzip"
+        there = ann.send("/account/tokens", scope=["read"], days="1", note="x" * 99).headers["Location"]
+        page = ann.client.get(there)
+        assert 'aria-label="The token"' in page.text
+        assert "Content-Encoding" not in page.headers
 
 
 def test_times_are_those_of_the_browsers_zone(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -190,3 +191,51 @@ def iso(moment: float) -> str:
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(moment, UTC).isoformat()
+
+
+def test_a_form_is_kept_used_again_and_deleted(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann, bob = here.person("ann"), here.person("bob")
+        now = here.access.now()
+        deadline = datetime.fromtimestamp(now + 7200).strftime("%Y-%m-%dT%H:%M:%S")
+        sent = {"application": "halving", "p.work": "60", "hosts": "2-4", "deadline": deadline, "name": "<night>"}
+        kept = ann.send("/submit/templates", template=" my  <runs> ", key="k", **sent)
+        assert kept.headers["Location"] == "/submit?template=my+%3Cruns%3E"
+        assert "my &lt;runs&gt;" in ann.see("/submit")
+        assert "my &lt;runs&gt;" not in bob.see("/submit")
+        page = ann.see(kept.headers["Location"])
+        assert all(text in page for text in ('value="60"', 'value="2-4"', "&lt;night&gt;"))
+        set_to = re.search(r'name="deadline"[^>]* value="([^"]+)"', page)
+        assert set_to is not None
+        ahead = datetime.fromisoformat(set_to[1]).timestamp() - now
+        assert 7190 < ahead < 7260
+        assert 'value="k"' not in page  # another submission
+        for person, status in ((bob, 404), (ann, 303), (ann, 404)):
+            assert person.send("/submit/templates/delete", template="my <runs>").status_code == status
+        assert "my &lt;runs&gt;" not in ann.see("/submit")
+
+
+TOO_MUCH = {"template": "x", "file": "y" * 600_000, "model": "z" * 600_000}
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"), [({"template": " "}, "1 to 100 characters"), (TOO_MUCH, "at most 1048576 characters")]
+)
+def test_a_template_without_a_name_or_with_too_much_is_refused_with_what_was_typed(
+    tmp_path: Path, sent: dict[str, str], why: str
+) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        page = ann.refused("/submit/templates", application="halving", hosts="3-5", **sent)
+        assert why in page
+        assert 'value="3-5"' in page
+        assert "Your templates" not in ann.see("/submit")
+
+
+def test_places_in_a_model_of_ones_own_can_be_pressed(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        sent = {"own": "command", "command": "/bin/x", "model": "wrong", "settings": "work=4"}
+        page = here.person("ann").send("/submit/preview", **sent).text
+        assert (
+            '<button type="button" data-line="1" data-column="1">Line 1, column 1: a model is wanted</button>' in page
+        )

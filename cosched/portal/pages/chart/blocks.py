@@ -12,7 +12,7 @@ class ChartBlock:
     """One task on its hosts; times are seconds since the epoch.
 
     `kind` is past, broken, running or planned. `cores` is what it takes of each host where tasks share them, 0 for all.
-    `at_risk` is as `cosched.portal.pages.deadlines` sorts the plan.
+    `at_risk` is as `cosched.portal.pages.figures.deadlines` sorts the plan.
     """
 
     task: str

@@ -6,7 +6,7 @@ import pytest
 
 from cosched.access import Principal, Role
 from cosched.api.documents import DeadlineOutcome, PlacementView, TaskRequest
-from cosched.portal.pages.deadlines import MetShare, deadlines, met_shares
+from cosched.portal.pages.figures.deadlines import MetShare, deadlines, met_shares
 from tests.portal.pages.makers import NOW, portal
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from cosched.access import Principal, Role
 from cosched.api.documents import LearntApplication, LearntRunView
 from cosched.coscheduler.changes import Changes, RunRecord
-from cosched.portal.pages.accuracy import summary
+from cosched.portal.pages.figures.accuracy import summary
 from tests.portal.pages.makers import NOW, portal
 
 if TYPE_CHECKING:
