@@ -28,8 +28,10 @@ _BLOCKS = {
     "groups": {"clc": "operations", "*": "settings"},
     "exec": {"step": "devices"},
     "cflow": {"case": "arms", "measured": "table"},
+    "tunable": {"task_select": "choices"},
 }
-_GUARDS = {"exec": ("for", "while", "if"), "cflow": ("loop",)}
+_GUARDS = {"exec": ("for", "while", "if"), "cflow": ("loop",), "tunable": ("task_loop",)}
+_STAGES = ("task", "task_select", "task_loop")
 _CFLOW = ("compute", "loop", "case", "measured", "call")
 
 
@@ -43,7 +45,7 @@ class Statement:
             any other is.
         body: the statements of a body; None where there is none.
         close: the `}` of the body.
-        other: the part that begins with `else`.
+        other: the part that begins with `else` or `finally`.
     """
 
     head: list[Token]
@@ -98,6 +100,8 @@ class _StatementReader:
             return self._arm()
         if context == "table":
             return self._table()
+        if context == "choices":
+            return self._choice()
         blocks = _BLOCKS.get(context, {})
         inner = blocks.get(word) or blocks.get("*")
         if inner is None:
@@ -110,14 +114,18 @@ class _StatementReader:
     def _braced(self, head: list[Token], context: str) -> Statement:
         return Statement(head, context, self.statements(context), self._take())
 
-    def _guarded(self, context: str, head: list[Token]) -> Statement:
-        """Return a statement with a condition, a body and perhaps an `else`."""
-        word, depth = self._next(), 0
-        head.append(self._take())
+    def _condition(self) -> list[Token]:
+        """Return a word and the condition behind it."""
+        head, depth = [self._take()], 0
         while not (depth == 1 and self._next() == ")"):
             depth += (self._next() == "(") - (self._next() == ")")
             head.append(self._take())
-        head.append(self._take())
+        return [*head, self._take()]
+
+    def _guarded(self, context: str, head: list[Token]) -> Statement:
+        """Return a statement with a condition, a body and perhaps an `else`."""
+        word = self._next()
+        head += self._condition()
         statement = self._body(context, head)
         if word == "if" and self._next() == "else":
             other = [self._take()]
@@ -138,6 +146,20 @@ class _StatementReader:
             body.append(self._statement("cflow"))
         return Statement(head, "cflow", body)
 
+    def _choice(self) -> Statement:
+        """Return an arm of a `task_select` with its `finally`."""
+        head = self._condition()
+        if self._next() == "{":
+            choice = self._braced([*head, self._take()], "tunable")
+        else:
+            body = []
+            while self._next() in _STAGES:
+                body.append(self._statement("tunable"))
+            choice = Statement(head, "tunable", body)
+        if self._next() == "finally":
+            choice.other = self._braced(self._until("{"), "finals")
+        return choice
+
     def _table(self) -> Statement:
         start = self._at
         while self._next() != "}":
@@ -152,7 +174,14 @@ class _StatementReader:
 _INDENT = 4
 _FURTHER = 8
 
-_SHORT = ("links", "settings", "operations", "devices", "table")  # on one line where there is but one statement
+_SHORT = (
+    "links",
+    "settings",
+    "operations",
+    "devices",
+    "table",
+    "finals",
+)  # on one line where there is but one statement
 _LISTS = ("links", "settings")  # one element a line where they are too long for one
 _FILLED = ("operations", "table")  # as many on a line as there is room for
 _TOGETHER = ("include", "var")  # sections without blank lines between

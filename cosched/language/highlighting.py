@@ -26,7 +26,7 @@ from cosched.language.vocabulary import (
 
 __all__ = ["HmclLexer", "PslLexer", "highlight_lexer"]
 
-_NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_NUMBER = r"(?:[0-9]+(?:\.(?!\.)[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _UNIT = r"(?:(?:[kMG]?B|[KMG]iB|[kMG]?bit)(?:/s)?|ns|us|ms|s|min|h)\b"
 _QUANTITY = bygroups(Number, Whitespace, Keyword.Pseudo)  # type: ignore[no-untyped-call]  # the stubs lack it
 _COMMON = [
@@ -43,6 +43,15 @@ _COMMON = [
 ]
 _SETTINGS = (*MESSAGE_SETTINGS, *MEMORY_SETTINGS, *NOISE_SETTINGS, *sorted({kind.name for kind in CURVES.values()}))
 _BLOCK = bygroups(Keyword, Whitespace, Keyword)  # type: ignore[no-untyped-call]  # alone, "block" may name a variable
+_TWO_WORDS = bygroups(Keyword, Whitespace, Keyword.Type)  # type: ignore[no-untyped-call]
+# Words of tunable procedures may name other things, too: what stands behind them tells.
+_TUNABLE = [
+    (r"\b(proc)(\s+)(tunable)\b", _BLOCK),
+    (r"\b(var)(\s+)(control)\b", _TWO_WORDS),
+    (r"\btask(?=\s+[A-Za-z_]\w*\s*\[)", Keyword),
+    (r"\btask_select(?=\s*\{)|\b(?:when|task_loop)(?=\s*\()|\bfinally(?=\s*\{)", Keyword),
+    (r"\bby(?=\s+[\w.(])|\bmodel(?=\s+[A-Za-z_])", Keyword),
+]
 _ANY_NAME = (r"[A-Za-z_]\w*", Name)
 
 
@@ -56,8 +65,10 @@ class PslLexer(RegexLexer):
     version_added = ""
     tokens = {  # noqa: RUF012
         "root": [
+            (rf"({_NUMBER})([ \t]*)(x\b)", _QUANTITY),
             *_COMMON,
             (r"\b(is)(\s+)(block)\b", _BLOCK),
+            *_TUNABLE,
             (words(VARIABLE_TYPES[:-1], r"\b", r"\b"), Keyword.Type),
             (words(KEYWORDS, r"\b", r"\b"), Keyword),
             (words((*DEVICES, *COLLECTIVES), r"\b", r"\b"), Name.Builtin),

@@ -29,6 +29,7 @@ __all__ = [
     "For",
     "FormalParameter",
     "Group",
+    "HostsRequest",
     "If",
     "Include",
     "Invoke",
@@ -38,6 +39,7 @@ __all__ = [
     "MeasuredUsage",
     "Measurement",
     "MemoryUsage",
+    "ModelRequest",
     "Name",
     "Node",
     "Number",
@@ -49,9 +51,16 @@ __all__ = [
     "Procedure",
     "Return",
     "Step",
+    "TaskConfiguration",
+    "TaskLoop",
+    "TaskSelect",
+    "TaskStage",
+    "TaskWhen",
     "Text",
+    "Tunable",
     "Unary",
     "Usage",
+    "ValueRange",
     "Variables",
     "Vector",
     "While",
@@ -328,6 +337,82 @@ class Step(Node):
 
 Exec = Variables | Assign | Call | For | While | If | Return | Step
 
+# --- tunable: stages of which each offers alternatives (Calypso in MILAN) ---------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRange(Node):
+    """`first .. last by step` in place of one value; with `2x` each is `step` times the one before.
+
+    Without a step it is 1.
+    """
+
+    first: Expression
+    last: Expression
+    step: Expression | None
+    geometric: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HostsRequest(Node):
+    """`{hosts, time}`: what a configuration of a stage needs."""
+
+    hosts: Expression
+    time: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest(Node):
+    """`{model name}`: the host counts and times are those that an included object predicts."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskConfiguration(Node):
+    """One way to run a stage: the values that it sets, what it needs and how good its output is."""
+
+    values: tuple[Expression | ValueRange, ...]
+    request: HostsRequest | ModelRequest
+    quality: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStage(Node):
+    """`task name [deadline] [control parameters] [configurations]`; no deadline is None."""
+
+    name: str
+    deadline: Expression | None
+    parameters: tuple[Name, ...]
+    configurations: tuple[TaskConfiguration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskWhen(Node):
+    """An arm of a `task_select`: its condition, its stages, and what is set behind them."""
+
+    condition: Expression
+    body: tuple[Tunable, ...]
+    finals: tuple[Assign, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSelect(Node):
+    """One of the arms whose conditions hold is run."""
+
+    arms: tuple[TaskWhen, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskLoop(Node):
+    """`count` turns of stages that make the same choices in each."""
+
+    count: Expression
+    body: tuple[Tunable, ...]
+
+
+Tunable = TaskStage | TaskSelect | TaskLoop
+
 # --- objects ---------------------------------------------------------------------------------------------------------
 
 
@@ -356,12 +441,12 @@ class FormalParameter(Node):
 
 @dataclass(frozen=True, slots=True)
 class Procedure(Node):
-    """A `proc exec` (body of `Exec`) or a `proc cflow` (body of `Cflow`)."""
+    """A `proc exec` (body of `Exec`), a `proc cflow` (of `Cflow`) or a `proc tunable` (of `Tunable`)."""
 
     kind: str
     name: str
     parameters: tuple[FormalParameter, ...]
-    body: tuple[Exec, ...] | tuple[Cflow, ...]
+    body: tuple[Exec, ...] | tuple[Cflow, ...] | tuple[Tunable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,8 +471,18 @@ class Object(Node):
         return next((option for option in self.options if option.name == name), None)
 
     def declared(self) -> dict[str, str]:
-        """Return the type of each variable of the object, in order of declaration."""
-        return {item.name: group.type for group in self.variables for item in group.declarations}
+        """Return the type of each variable of the object, in order of declaration; control parameters are numeric."""
+        return {
+            item.name: "numeric" if group.type == "control" else group.type
+            for group in self.variables
+            for item in group.declarations
+        }
+
+    def control(self) -> frozenset[str]:
+        """Return the names of the control parameters."""
+        return frozenset(
+            item.name for group in self.variables if group.type == "control" for item in group.declarations
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +523,7 @@ class Config(Node):
     lost: frozenset[str] = frozenset()
 
 
-_OF_NO_NODE = ("Position", "Source", "float", "frozenset[str]", "str")  # annotations of fields that hold none
+_OF_NO_NODE = ("Position", "Source", "bool", "float", "frozenset[str]", "str")  # annotations of fields that hold none
 
 _children: dict[type[Node], tuple[str, ...]] = {}
 

@@ -17,14 +17,19 @@ __all__ = ["LINE_WIDTH", "Token", "interrupted", "reindented", "spaced", "tokens
 
 _TOKEN = re.compile(
     r"""(?P<comment>\(\*[\s\S]*?\*\))|(?P<newline>\n)|(?P<space>[ \t\r\f]+)|(?P<string>"[^"\n]*")
-    |(?P<quantity>(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)
+    |(?P<factor>(?P<times>[0-9]+\.?[0-9]*|\.[0-9]+)[ \t]*x\b)
+    |(?P<quantity>(?P<number>(?:[0-9]+(?:\.(?!\.)[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)
        (?:[ \t]*(?P<unit>(?:[kMG]?B|[KMG]iB|[kMG]?bit)(?:/s)?|ns|us|ms|s|min|h)\b)?)
-    |(?P<name>[A-Za-z_]\w*)|(?P<mark>\|\||&&|[=!<>]=|.)""",
+    |(?P<name>[A-Za-z_]\w*)|(?P<mark>\|\||&&|[=!<>]=|\.\.|.)""",
     re.VERBOSE,
 )
 _USAGES = (["is", "clc"], ["is", "measured"], ["is", "memory"], ["is", "block"])
+_OPENING, _CLOSING = ("(", "["), (")", "]")
 _SIGNS = ("-", "+", "!")
-_BEFORE_EXPRESSIONS = ("for", "while", "if", "else", "loop", "case", "measured", "in", "on", "return", "confdev")
+_BEFORE_EXPRESSIONS = (
+    *("for", "while", "if", "else", "loop", "case", "measured", "in", "on", "return", "confdev"),
+    *("when", "task_loop", "by"),
+)
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,8 @@ class Token:
     """A word, number, text or mark.
 
     Attributes:
-        kind: `name`, `quantity`, `string`, `mark`, or `end` for the end of the file.
-        text: a number and its unit have one space between them.
+        kind: `name`, `quantity`, `factor`, `string`, `mark`, or `end` for the end of the file.
+        text: a number and its unit have one space between them, a factor as `2x` none.
         before: comments on lines of their own above it.
         after: comments behind it on its line.
     """
@@ -69,6 +74,8 @@ def tokens(text: str) -> list[Token]:
 
 
 def _shown(match: re.Match[str]) -> str:
+    if match["factor"]:
+        return f"{match['times']}x"
     return f"{match['number']} {match['unit']}" if match["unit"] else match.group()
 
 
@@ -76,6 +83,7 @@ def spaced(line: Sequence[Token]) -> list[bool]:
     """Return for each token of a statement whether a space goes before it."""
     spaces, usage, counts, depth = [], False, False, 0
     before, sign = Token("", ""), False
+    inside = 0  # brackets that are open, within which braces are tight
     for place, token in enumerate(line):
         following = [following.text for following in line[place + 1 : place + 3]]
         opens = token.text == "<" and following in _USAGES
@@ -83,14 +91,22 @@ def spaced(line: Sequence[Token]) -> list[bool]:
         counts = usage and (counts or (before.text == "is" and token.text == "clc"))  # rather than measured or memory
         tight = counts and depth == 0 and "*" in (token.text, before.text)
         first_of_usage = usage and before.text == "<" and token.text == "is"
-        spaces.append(not (place == 0 or sign or closes or tight or first_of_usage or _adjoin(before, token)))
+        braced = inside > 0 and (before.text == "{" or token.text == "}")
+        adjoins = _adjoin(before, token) and not (token.text == "[" and _names_task(line, place))
+        spaces.append(not (place == 0 or sign or closes or tight or first_of_usage or braced or adjoins))
+        inside += (token.text in _OPENING) - (token.text in _CLOSING)
         usage = (usage or opens) and not closes
         if usage and token.kind == "mark":
             depth += (token.text == "(") - (token.text == ")")
-        operand = before.kind in ("name", "quantity", "string") and before.text not in _BEFORE_EXPRESSIONS
+        operand = before.kind in ("name", "quantity", "factor", "string") and before.text not in _BEFORE_EXPRESSIONS
         sign = token.kind == "mark" and token.text in _SIGNS and not (operand or before.text in (")", "]"))
         before = token
     return spaces
+
+
+def _names_task(line: Sequence[Token], place: int) -> bool:
+    """Return whether a task's name stands before this place of a statement, and no vector's."""
+    return place >= 2 and line[place - 2].text == "task"
 
 
 def _adjoin(before: Token, token: Token) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCKS_GROUP",
     "COLLECTIVES",
+    "CONTROL",
     "CURVES",
     "DEVICES",
     "DIMENSIONLESS",
@@ -40,6 +41,7 @@ __all__ = [
     "SIZE",
     "TIME",
     "TIME_A_BYTE",
+    "TUNABLE_WORDS",
     "UNITS",
     "VARIABLE_TYPES",
     "CurveKind",
@@ -131,6 +133,12 @@ KEYWORDS = (
     "memory",
 )
 """Words of PSL that name nothing else."""
+
+TUNABLE_WORDS = ("control", "tunable", "task", "task_select", "when", "finally", "task_loop", "by", "model")
+"""Words of tunable procedures, which may name other things, too."""
+
+CONTROL = "control"
+"""Type of the control parameters of a tunable application."""
 
 PROCESSORS = "Nproc"
 """The external variable that holds the number of processors."""

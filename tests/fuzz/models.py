@@ -27,7 +27,15 @@ _OBSERVED = (
 )
 with atheris.instrument_imports(include=[f"cosched.language.{name}" for name in _OBSERVED]):
     from cosched.language import OPCODES, default_library
-    from cosched.language.vocabulary import COLLECTIVES, DEVICES, FUNCTION_ARITIES, KEYWORDS, SETTING_GROUPS, UNITS
+    from cosched.language.vocabulary import (
+        COLLECTIVES,
+        DEVICES,
+        FUNCTION_ARITIES,
+        KEYWORDS,
+        SETTING_GROUPS,
+        TUNABLE_WORDS,
+        UNITS,
+    )
     from tests.fuzz.oracle import Oracle
 
 _LONGEST = 200
@@ -36,6 +44,7 @@ _PIECE = re.compile(rb"\(\*[\s\S]*?\*\)|\"[^\"\n]*\"|\w+|\s+|.")
 _ODD = ["(*", "*)", '"', "\n", "1e999", "µ", "\x00", "\u202e", "0", "-1", "0.5", "1e9", "Nproc", "hardware", "config"]
 _WORDS = [
     *KEYWORDS,
+    *TUNABLE_WORDS,
     *DEVICES,
     *COLLECTIVES,
     *FUNCTION_ARITIES,
@@ -66,6 +75,8 @@ _SEEDS = [
     b" measured (Nproc) { 1: 2 s, 3: min(1, 2) * 1 us } } }",
     b"partmp a { var numeric: n = 8; proc exec init { step cpu { confdev w(); } } proc cflow w {"
     b" loop (<is memory, 8 * n, n * 1 B>, 2) compute <is memory, 1 KiB, 1 MiB>; } }",
+    b"application a { var control: g, c = 1; proc tunable m { task_loop (2) { task t [9 s] [g] [({1 .. 4 by 2x},"
+    b" {2, g * 1 s}, 1 / g), ({3}, {model s}, 1)]; task_select { when (g == 1) { } finally { c = 0; } } } } }",
     b"subtask s { include t; link { t: x = max(1, sqrt(4)) % 3 ^ -2; } } partmp u { proc exec init { } }",
     b'config c { hardware { T = 1 / 195, D = "x"; } clc { LFOR = 2 * T, AFDG = 1 us; } }',
     b"config c { memory { L1_size = 1 KiB, L1_bandwidth = 8 GB/s; L3_size = 8e9, L3_bandwidth = 4, bandwidth = 2; } }",

@@ -11,6 +11,7 @@ from cosched.language import ModelError, Source, default_library, parse_hmcl, pa
 from cosched.language.formatter import format_source, read_statements
 from cosched.language.tokens import tokens
 from tests.docs.examples import PAGES, examples
+from tests.language.tunable_models import application, tunable_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -256,6 +257,59 @@ def test_any_statements_keep_their_meaning_and_comments_in_a_final_layout(
     assert [part.split() for part in re.findall(comments, once)] == [
         part.split() for part in re.findall(comments, text)
     ]
+
+
+TUNABLE = """application a{var control:x=1,y;proc tunable main{task  t[10s][x,y][({16..256 by 2 x,1 .. 3},{4,8s},
+x*(1.0+2)),({},{model s},1)] ; (* b *)
+task_loop(3*n){ task_select{ when(x==16&&y<3) task v [] [][({},{2,1 s},1)];finally{}
+when (x>=2){ task v[][][({},{2,1s},1)]; } (* before *) finally{ y=3; x = -y; }
+when (1) task_loop (2) task z [] [] [({}, {1, 1 s}, 1)]; task zz [] [] [({}, {1, 1 s}, 1)]; finally { (* c *) y = 2; }
+when (2) { } } } } }
+"""
+
+TUNABLE_CANONICAL = """\
+application a {
+    var control: x = 1, y;
+
+    proc tunable main {
+        task t [10 s] [x, y] [({16 .. 256 by 2x, 1 .. 3}, {4, 8 s}, x * (1.0 + 2)), ({}, {model s}, 1)]; (* b *)
+        task_loop (3 * n) {
+            task_select {
+                when (x == 16 && y < 3) task v [] [] [({}, {2, 1 s}, 1)];
+                finally { }
+                when (x >= 2) {
+                    task v [] [] [({}, {2, 1 s}, 1)];
+                } (* before *) finally {
+                    y = 3;
+                    x = -y;
+                }
+                when (1)
+                    task_loop (2) task z [] [] [({}, {1, 1 s}, 1)];
+                    task zz [] [] [({}, {1, 1 s}, 1)];
+                finally { (* c *)
+                    y = 2;
+                }
+                when (2) { }
+            }
+        }
+    }
+}
+"""
+
+
+def test_canonical_layout_of_tunable_procedures() -> None:
+    assert formatted(TUNABLE) == TUNABLE_CANONICAL
+    assert formatted(TUNABLE_CANONICAL) == TUNABLE_CANONICAL
+
+
+@settings(deadline=None)
+@given(tunable_bodies, st.data())
+def test_any_tunable_procedure_keeps_its_meaning_and_comments_in_a_final_layout(body: str, data: st.DataObject) -> None:
+    text = re.sub(r"(?<=[;{}]) ", lambda _: data.draw(_COMMENTS) or " ", application(body))
+    once = formatted(text)
+    assert meaning(once, "x.psl") == meaning(text, "x.psl")
+    assert sorted(re.findall(r"\(\*.*?\*\)", once)) == sorted(re.findall(r"\(\*.*?\*\)", text))
+    assert formatted(once) == once
 
 
 def test_a_text_with_faults_is_refused() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pygments.token import Comment, Error, Keyword, Name, String
+from pygments.token import Comment, Error, Keyword, Name, Number, String
 
 from cosched import resources
 from cosched.language import OPCODES, default_library
@@ -23,6 +23,7 @@ from cosched.language.vocabulary import (
     NOISE_SETTINGS,
     PROCESSORS,
     SETTING_GROUPS,
+    TUNABLE_WORDS,
     UNITS,
 )
 
@@ -76,6 +77,41 @@ def test_a_block_is_a_kind_of_cost_and_may_be_a_name() -> None:
     assert [kind for kind, part in found if part == "block"] == [Keyword, Name, Name]
     text = "config c { blocks { heat.update = 0.5 ns; } noise { run = 3 %; } }"
     assert [part for kind, part in tokens(text, "hmcl") if kind in Error] == []
+
+
+TUNABLE = """var control: x; proc tunable task { task when [1 s] [x] [({16 .. 64 by 2x}, {model by}, 1)];
+task_loop (2) task_select { when (x == 1) task control [] [] [({1..2}, {2, 1 s}, 1)]; finally { x = 1; } } }"""
+
+
+def test_words_of_tunable_procedures_are_coloured_where_they_mean_that_and_may_be_names() -> None:
+    found = tokens(TUNABLE, "psl")
+    words = [part for kind, part in found if kind in Keyword]
+    assert set(TUNABLE_WORDS) <= set(words)
+    assert (Keyword.Pseudo, "x") in found
+    assert (Number, "1") in found, "a range's dots are no part of its numbers"
+    assert [part for kind, part in found if kind is Name and part in TUNABLE_WORDS] == ["task", "when", "by", "control"]
+    names = tokens("task = when + by * model; control = finally;", "psl")
+    assert [part for kind, part in names if kind in Keyword] == []
+    assert [part for kind, part in found if kind in Error] == []
+
+
+def test_editors_know_the_words_of_tunable_procedures() -> None:
+    grammar = editor_grammar("psl")
+    scopes = {
+        text: editor_scope(grammar, text)
+        for text in (
+            "task t [1 s]",
+            "task_select {",
+            "when (c",
+            "finally {",
+            "task_loop (3)",
+            "by 2x",
+            "model sampling",
+        )
+    }
+    assert [text for text, scope in scopes.items() if not scope.startswith("keyword")] == []
+    assert editor_scope(grammar, "task = 1") == ""
+    assert editor_scope(grammar, "2x}") == "constant.numeric.psl"
 
 
 def used(word: str) -> str:
@@ -133,7 +169,7 @@ def test_editors_know_only_words_of_the_language(language: str) -> None:
         for word in part.split("|")
         if re.fullmatch(r"[A-Za-z]\w{3,}", word)
     }
-    known = {*WORDS["psl"], *WORDS["hmcl"]} | {
+    known = {*WORDS["psl"], *WORDS["hmcl"], *TUNABLE_WORDS} | {
         part for name in MESSAGE_SETTINGS for part in (name, name.removeprefix("long_"))
     }
     assert listed

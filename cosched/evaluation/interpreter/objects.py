@@ -63,12 +63,18 @@ class CompiledObject:
         self._trees = {procedure.name: procedure for procedure in item.procedures}
         self._expressions = Expressions(self.source, self.types, frozenset(), self._procedures, self._trees)
         self.initial: list[tuple[str, CompiledValue | None]] = [
-            (declared.name, None if declared.value is None else self._expressions.of_type(declared.value, group.type))
+            (
+                declared.name,
+                None
+                if declared.value is None
+                else self._expressions.of_type(declared.value, self.types[declared.name]),
+            )
             for group in item.variables
             for declared in group.declarations
         ]
         for procedure in item.procedures:
-            self._procedures[procedure.name] = self._procedure(procedure)
+            if procedure.kind != "tunable":  # whose stages are planned, not carried out
+                self._procedures[procedure.name] = self._procedure(procedure)
         self._links: dict[str, list[tuple[str, CompiledValue, Position]]] = {}
         for link in item.links:
             self._link(link)

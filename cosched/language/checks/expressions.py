@@ -222,6 +222,9 @@ class NameScope:
             self.number(argument)
         name, given = expression.name, len(expression.arguments)
         procedure = self.procedures.get(name)
+        if procedure is not None and procedure.kind == "tunable":
+            self.report(expression, f"{name} is a `proc tunable`: nothing calls it")
+            return
         if procedure is not None:
             fewest = most = len(procedure.parameters)
         elif name in FUNCTION_ARITIES:

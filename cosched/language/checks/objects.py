@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import ChainMap
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cosched.language.arithmetic import constant
 from cosched.language.checks.expressions import Dimensions, NameScope, declared
 from cosched.language.checks.procedures import ProcedureChecker, arguments, check_declarations
+from cosched.language.checks.tunable import check_tunable, path_faults
 from cosched.language.diagnostics import Diagnostic, suggestion
 from cosched.language.syntax import Assign, Call, Declaration, Name, Step, Text, Variables, walk
 from cosched.language.vocabulary import DIMENSIONLESS, FUNCTION_ARITIES, HARDWARE_OBJECT, OPTION_TYPES, PROCESSORS
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cosched.language.diagnostics import Source
-    from cosched.language.syntax import FormalParameter, Include, Node, Object, Procedure
+    from cosched.language.syntax import Cflow, Exec, FormalParameter, Include, Node, Object, Procedure
     from cosched.language.vocabulary import Dimension
 
     _Named = Assign | Declaration | Include | FormalParameter | Procedure
@@ -81,11 +82,15 @@ class _ObjectChecker:
             for assign in link.assigns:
                 self.scope.type(assign.value)
         self.options()
-        if "init" not in self.procedures and item.kind != "subtask" and not item.lost:
+        tunable = item.kind == "application" and any(procedure.kind == "tunable" for procedure in item.procedures)
+        if "init" not in self.procedures and item.kind != "subtask" and not tunable and not item.lost:
             self.report(item, f"{item.kind} {item.name} has no `proc exec init`: evaluation starts there")
         for procedure in item.procedures:
             self.procedure(procedure)
         self.cycles()
+        check_tunable(item, self.scope, self.dimensions)
+        if not self.findings.faults and not item.lost:
+            self.findings.faults += path_faults(item)
 
     def unique(self, what: str, nodes: Iterable[_Named]) -> None:
         seen: dict[str, Node] = {}
@@ -161,8 +166,10 @@ class _ObjectChecker:
             self.report(procedure, f"{procedure.name} is a built-in function: choose another name")
         if procedure.parameters and procedure.name == "init":
             self.report(procedure, "init takes no parameters: link the variables of the object")
-        if procedure.name == "init" and procedure.kind == "cflow":
+        if procedure.name == "init" and procedure.kind != "exec":
             self.report(procedure, "init is a `proc exec`")
+        if procedure.kind == "tunable":
+            return
         for parameter in procedure.parameters:
             if parameter.type != "numeric":
                 self.report(parameter, f"parameter {parameter.name} is {parameter.type}: only numbers are passed")
@@ -174,10 +181,11 @@ class _ObjectChecker:
             for item in node.declarations
         }
         scope = NameScope(ChainMap(own, self.scope.variables), self.procedures, self.report, self.object.lost)
-        fixed = frozenset() if PROCESSORS in own or PROCESSORS in self.declared else frozenset({PROCESSORS})
-        ProcedureChecker(procedure, scope, self.inside(procedure, own), self.includes, fixed, self.report).block(
-            procedure.body
-        )
+        fixed = self.object.control() - own.keys()
+        if PROCESSORS not in own and PROCESSORS not in self.declared:
+            fixed |= {PROCESSORS}
+        checker = ProcedureChecker(procedure, scope, self.inside(procedure, own), self.includes, fixed, self.report)
+        checker.block(cast("tuple[Exec | Cflow, ...]", procedure.body))
 
     def inside(self, procedure: Procedure, own: Iterable[str]) -> Dimensions:
         """Return the dimensions that the procedure sees: its own variables hide those of the object."""

@@ -121,7 +121,9 @@ class ProcedureChecker:
 
     def _assign(self, statement: Assign) -> None:
         if statement.name in self.fixed:
-            self.report(statement, f"{PROCESSORS} is set by the evaluator: link it to change it in an included object")
+            by_evaluator = f"{PROCESSORS} is set by the evaluator: link it to change it in an included object"
+            by_tasks = f"{statement.name} is a control parameter: only tasks and `finally` set it"
+            self.report(statement, by_evaluator if statement.name == PROCESSORS else by_tasks)
         self.scope.assignable(statement.value, self.scope.variable(statement, statement.name))
         wanted = self.dimensions.known.get(statement.name)
         if wanted is None:

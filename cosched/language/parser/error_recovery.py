@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ErrorRecovery"]
 
-_LANDMARK = re.compile(r"\(\*[\s\S]*?\*\)|\"[^\"\n]*\"|[;{}]")
+# A brace that a comma follows is that of a configuration, in the midst of a statement.
+_LANDMARK = re.compile(r"\(\*[\s\S]*?\*\)|\"[^\"\n]*\"|(?P<within>\}(?=\s*,))|[;{}]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _BRACE = Token("RBRACE", "}")
 _NOWHERE = sys.maxsize
@@ -97,7 +98,9 @@ def _landmark(text: str, start: int) -> int:
     depth = 0
     for match in _LANDMARK.finditer(text, start):
         mark = match.group()
-        if mark == "{":
+        if match["within"]:
+            depth = max(depth - 1, 0)
+        elif mark == "{":
             depth += 1
         elif mark == "}":
             if depth == 0:
@@ -134,12 +137,17 @@ def _unwind(state: Any, terminals: tuple[str, ...] = ("RBRACE", "KIND", "CONFIG"
         Where what was popped began in the text, `_NOWHERE` for nothing; None where there is no such state.
     """
     begun = _NOWHERE
-    while not any(_shifts(state, terminal) for terminal in terminals):
+    while _in_configuration(state) or not any(_shifts(state, terminal) for terminal in terminals):
         if not state.value_stack:
             return None
         state.state_stack.pop()
         begun = min(begun, _start(state.value_stack.pop()))
     return begun
+
+
+def _in_configuration(state: Any) -> bool:
+    """Return whether the next closing brace is that of a configuration of a task, and none of a block."""
+    return any(isinstance(value, Token) and value.type == "_OPEN" for value in state.value_stack)
 
 
 def _start(value: Any) -> int:

@@ -186,4 +186,7 @@ _WORDS = {
     "LT": "'<'",
     "GT": "'>'",
     "STAR": "'*'",
+    "TO": "'..'",
+    "_OPEN": "'{'",
+    "FACTOR": "a factor such as 2x",
 }

@@ -109,6 +109,12 @@ def _opcode_count(_: Position, children: Children) -> syntax.OpcodeCount:
     return syntax.OpcodeCount(_position(opcode), count, str(opcode))
 
 
+def _value_range(at: Position, children: Children) -> syntax.ValueRange:
+    first, _to, last, step = children
+    geometric = isinstance(step, syntax.Number) and step.unit == "x"
+    return syntax.ValueRange(at, first, last, step, geometric)
+
+
 _LISTS = frozenset(
     {
         "start",
@@ -122,6 +128,12 @@ _LISTS = frozenset(
         "cflow_body",
         "cflow_block",
         "arm_body",
+        "tunable_body",
+        "tunable_block",
+        "control_names",
+        "values",
+        "when_body",
+        "finals",
     }
 )
 
@@ -140,11 +152,13 @@ _RULES: dict[str, Callable[[Position, Children], Any]] = {
     "include": lambda at, c: syntax.Include(at, str(c[0])),
     "variables": lambda at, c: syntax.Variables(at, c[0], tuple(c[1:])),
     "type": lambda _, c: "numeric" if c[0] == "compute" else str(c[0]),
+    "declared_type": lambda _, c: "numeric" if c[0] == "compute" else str(c[0]),
     "declaration": _declaration,
     "link": lambda at, c: syntax.Link(at, str(c[0]), tuple(c[1:])),
     "assign": lambda at, c: syntax.Assign(at, str(c[0]), c[1]),
     "exec_procedure": _procedure("exec"),
     "cflow_procedure": _procedure("cflow"),
+    "tunable_procedure": lambda at, c: syntax.Procedure(at, "tunable", str(c[0]), (), c[1]),
     "parameter": lambda at, c: syntax.FormalParameter(at, c[0] or "numeric", str(c[1])),
     # exec
     "call": lambda at, c: syntax.Call(at, str(c[0]), c[1]),
@@ -166,6 +180,16 @@ _RULES: dict[str, Callable[[Position, Children], Any]] = {
     "memory_usage": lambda at, c: syntax.MemoryUsage(at, *c),
     "block_usage": lambda at, c: syntax.BlockUsage(at, str(c[0]), c[1]),
     "opcode_count": _opcode_count,
+    # tunable
+    "stage": lambda at, c: syntax.TaskStage(at, str(c[0]), c[1], c[2], tuple(c[3:])),
+    "configuration": lambda at, c: syntax.TaskConfiguration(at, *c),
+    "value_range": _value_range,
+    "factor": lambda at, c: syntax.Number(at, float(c[0].rstrip("x \t")), "x"),
+    "hosts_request": lambda at, c: syntax.HostsRequest(at, *c),
+    "model_request": lambda at, c: syntax.ModelRequest(at, str(c[0])),
+    "task_select": lambda at, c: syntax.TaskSelect(at, tuple(c)),
+    "when": lambda at, c: syntax.TaskWhen(at, c[0], c[1], c[2] or ()),
+    "task_loop": lambda at, c: syntax.TaskLoop(at, *c),
     # HMCL
     "group": _group,
     "block_cost": lambda at, c: syntax.Assign(at, f"{c[0]}.{c[1]}", c[2]),

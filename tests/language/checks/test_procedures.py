@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 from cosched.language.checks.expressions import Dimensions, NameScope
@@ -8,6 +10,9 @@ from cosched.language.diagnostics import Source
 from cosched.language.parser.parse import parse_psl
 from cosched.language.syntax import Node, Object, Step
 from cosched.language.vocabulary import COLLECTIVES, DEVICES, DIMENSIONLESS, SIZE, TIME
+
+if TYPE_CHECKING:
+    from cosched.language.syntax import Cflow, Exec
 
 
 def parsed(body: str, kind: str = "exec") -> Object:
@@ -26,7 +31,7 @@ def faults(body: str, kind: str = "exec", *, lost: frozenset[str] = frozenset(),
     checker = ProcedureChecker(
         procedures["p"], scope, Dimensions({}, (), report), frozenset({"below", "hardware"}), frozenset({fixed}), report
     )
-    checker.block(item.procedures[0].body)
+    checker.block(cast("tuple[Exec | Cflow, ...]", item.procedures[0].body))
     return found
 
 

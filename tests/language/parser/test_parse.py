@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cosched.language import ModelError, Source, decode, default_library, parse_hmcl, parse_psl, read
-from cosched.language.arithmetic import value
+from cosched.language.arithmetic import constant, value
 from cosched.language.syntax import (
     Assign,
     Binary,
@@ -28,10 +28,12 @@ from cosched.language.syntax import (
     Return,
     Step,
     Unary,
+    ValueRange,
     Variables,
     While,
     walk,
 )
+from cosched.language.vocabulary import TUNABLE_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -335,6 +337,44 @@ def test_walk_visits_every_node_with_its_depth() -> None:
         ("Unary", 3),
         ("Name", 4),
     ]
+
+
+TUNABLE_FAULTS = [
+    ("task t [1 s] [x] [];", "unexpected ']': expected '('"),
+    ("task t [1 s] [x];", "unexpected ';': expected '['"),
+    ("task t [1 s] [x] [({1}, {model 3}, 1)];", "unexpected '3': expected a name"),
+    ("task t [1 s] [x] [({1 .. }, {1, 1}, 1)];", "unexpected '}': expected an expression"),
+    ("task_select { }", "unexpected '}': expected when"),
+    ("task_lop (1) { }", "unexpected 'task_lop': did you mean task_loop"),
+    ("task_loop (3) task t [] [] [({}, {1, 1}, 1)]", "unexpected '}': expected ';'"),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), TUNABLE_FAULTS)
+def test_syntax_errors_of_tunable_procedures(body: str, expected: str) -> None:
+    assert faults(f"application a {{\nproc tunable m {{\n{body}\n}} }}")[0].partition(": ")[2].startswith(expected)
+
+
+def test_numbers_of_a_range_need_no_space_before_its_dots() -> None:
+    texts = ("1 .. 3 by 2x", "1..3 by 2 x", "1.0..3. by 2x")
+    found = []
+    for text in texts:
+        (item,) = parse(f"application a {{ proc tunable m {{ task t [] [x] [({{{text}}}, {{1, 1}}, 1)]; }} }}")
+        found += [node for node, _ in walk(item) if isinstance(node, ValueRange)]
+    assert [(constant(one.first), constant(one.last), one.geometric) for one in found] == 3 * [(1.0, 3.0, True)]
+    assert [constant(one.step) for one in found if one.step] == 3 * [2.0]
+
+
+def test_words_of_tunable_procedures_are_names_elsewhere() -> None:
+    text = " ".join(f"{word} = {word} + 1;" for word in TUNABLE_WORDS)
+    (item,) = parse(f"application a {{ var numeric: {', '.join(TUNABLE_WORDS)}; proc exec init {{ {text} }} }}")
+    assert list(item.declared()) == list(TUNABLE_WORDS)
+
+
+@given(st.lists(st.sampled_from([*TUNABLE_WORDS, *"{}[]();,=x1", "..", "2x", "10 s"]), max_size=60).map(" ".join))
+def test_any_tunable_text_ends_in_a_tree_or_in_diagnostics(text: str) -> None:
+    for fault in diagnostics(parse_psl, f"application a {{ proc tunable m {{ {text}"):
+        assert "\n" not in str(fault)
 
 
 _MORE = ["measured", "config", "mpi", "50 s", "(*", "*)", '"', "\n", "1e999", "µ", "\ud800"]
