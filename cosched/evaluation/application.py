@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cosched.language.linker import Linked
     from cosched.language.syntax import Expression
 
-__all__ = ["Application", "ModelParameter", "load", "parameters"]
+__all__ = ["Application", "ModelParameter", "load", "parameters", "refuse_tunable"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +154,20 @@ def checked_parameters(application: Application, given: Mapping[str, float]) -> 
         if not least <= number <= most:
             raise UserError(f"parameter {name} of {application.name} is {number:g}: give {least:g} to {most:g}")
     return {name: float(number) for name, number in given.items()}
+
+
+def refuse_tunable(application: Application) -> None:
+    """Refuse to predict one run time of an application that has only a tunable procedure.
+
+    Raises:
+        UserError: says what does look into it.
+    """
+    kinds = {procedure.name: procedure.kind for procedure in application.root.object.procedures}
+    if "tunable" in kinds.values() and "init" not in kinds:
+        raise UserError(
+            f"{application.name} is tunable and has no `proc exec init`: `cosched model tunable` prints the ways "
+            "through it"
+        )
 
 
 def _constant(expression: Expression, known: Mapping[str, float]) -> float | None:

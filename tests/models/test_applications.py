@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from cosched.errors import UserError
 from cosched.evaluation import error, evaluate, load, parameters, profile
 from cosched.language import check_files, default_library, parse_psl, read
+from cosched.scheduling.tunable.modelled import modelled_chains
 from tests.models.library import library_application, library_hardware
 
 if TYPE_CHECKING:
@@ -56,12 +58,28 @@ def test_measured_models_are_the_published_table(kernel: str) -> None:
 
 @pytest.mark.parametrize("hardware", HARDWARE)
 @pytest.mark.parametrize(
-    "path", [path for path in FILES if path.parent.name == "applications"], ids=lambda path: path.stem
+    "path",
+    [path for path in FILES if path.parent.name == "applications" and path.stem != "junctions"],
+    ids=lambda path: path.stem,
 )
 def test_every_application_runs_on_every_hardware(path: Path, hardware: str) -> None:
     seconds = profile(library_application(path.stem), library_hardware(hardware), COUNTS)
     assert np.isfinite(seconds).all()
     assert (seconds > 0).all()
+
+
+def test_the_tunable_application_has_the_two_ways_of_the_paper() -> None:
+    """Fig. 4 of the MILAN paper, the language's test: (hosts, seconds) and deadlines of the stages of each image."""
+    application = library_application("junctions")
+    fine, coarse = modelled_chains(application, None, {"images": 1}, 16).chains
+    assert [(stage.hosts, stage.seconds) for stage in fine.chain.stages] == [(4, 8.0), (2, 1.0), (4, 76.0)]
+    assert [(stage.hosts, stage.seconds) for stage in coarse.chain.stages] == [(4, 2.0), (2, 1.0), (6, 81.0)]
+    for way, c in ((fine, 0.0), (coarse, 1.0)):
+        assert dict(way.path.values)["c"] == c
+        assert [stage.deadline for stage in way.chain.stages] == [10.0, 60.0, 100.0]
+    assert len(modelled_chains(application, None, {}, 16).chains[0].chain.stages) == 3000
+    with pytest.raises(UserError, match="junctions is tunable and has no `proc exec init`"):
+        profile(application, library_hardware("sgi_origin2000"), COUNTS)
 
 
 def ranks(values: Sequence[float]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from cosched.cli.model.fit_command import fit
 from cosched.cli.model.history_command import history
 from cosched.cli.model.observe_command import observe
 from cosched.cli.model.predict_command import predict
+from cosched.cli.model.tunable_command import tunable
 from cosched.cli.model.validate_command import validate
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
 from cosched.evaluation import load, parameters
@@ -97,6 +98,7 @@ app.command()(observe)
 app.command()(derive)
 app.command()(fit)
 app.command()(validate)
+app.command()(tunable)
 
 
 @app.command("parameters")

@@ -19,6 +19,7 @@ from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.evaluation import Application, Hardware, evaluate, load, load_hardware
 from cosched.evaluation import predict as predicted
+from cosched.evaluation.application import refuse_tunable
 from cosched.evaluation.export.chrome import chrome_trace
 from cosched.evaluation.export.paje import paje_trace
 
@@ -91,6 +92,7 @@ def hardware_of(model: Application, name: str, folders: Sequence[Path]) -> Hardw
     A file beside the model comes before those of the folders.
     """
     if not (name or model.hardware):
+        refuse_tunable(model)
         raise UserError(f"{model.name} names no hardware in its option hrduse: give --hardware")
     return load_hardware(name or model.hardware, folders, Path(model.file).parent)
 

@@ -88,7 +88,7 @@ def command(
     """Make a schedule for a queue given as a file."""
     if not 0 < quantile < 1:
         raise UserError(f"--quantile {quantile:g}: give a number between 0 and 1")
-    queue = read_file(problem, lambda text: _parse(text, quantile))
+    queue = read_file(problem, lambda text: _parse(text, quantile, problem.parent))
     if isinstance(queue, TunableQueue):
         if quantile != 0.5:
             raise UserError("the times of tunable tasks are certain: leave --quantile out")
@@ -147,11 +147,13 @@ def _tell(progress: SearchProgress) -> None:
     sys.stderr.write(f"{progress.elapsed:9.3f} s  generation {progress.generations}: {said}\n")
 
 
-def _parse(text: str, quantile: float) -> Problem | TunableQueue:
+def _parse(text: str, quantile: float, beside: Path) -> Problem | TunableQueue:
     if not text.lstrip().startswith("{"):
         return parse_etc(text)
     document = read_json(text)
-    return tunable_from_document(document) if is_tunable(document) else problem_from_document(document, quantile)
+    if is_tunable(document):
+        return tunable_from_document(document, tunable.chains_beside(beside))
+    return problem_from_document(document, quantile)
 
 
 def _plan_tunable(queue: TunableQueue, name: str, policy: PolicyName, gantt: Path | None, *, json: bool) -> None:

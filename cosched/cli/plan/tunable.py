@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosched.cli.output import clean, console, figure, print_table
@@ -11,14 +13,36 @@ from cosched.cli.plan.text import summarise
 from cosched.drawing.gantt import GanttBar
 from cosched.scheduling.policies import PolicyName
 from cosched.scheduling.tunable.planning import plan_tunable
+from cosched.scheduling.tunable.tasks import deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cosched.scheduling.tunable.planning import TunablePlan
-    from cosched.scheduling.tunable.tasks import TunableQueue
+    from cosched.scheduling.tunable.tasks import Chain, TunablePlacement, TunableQueue
 
 __all__ = ["bars", "document", "show"]
+
+
+def chains_beside(folder: Path) -> Callable[[str, Mapping[str, float], str, int], tuple[Chain, ...]]:
+    """Return what gives the ways through applications, which are found in the library or as files in a folder."""
+
+    @cache
+    def asked(name: str, given: tuple[tuple[str, float], ...], hardware: str, hosts: int) -> tuple[Chain, ...]:
+        # Loaded only where a file names an application: other plans need no models.
+        from cosched.cli.model.arguments import model_folders
+        from cosched.evaluation import load, load_hardware
+        from cosched.language.library import is_path
+        from cosched.scheduling.tunable.modelled import modelled_chains
+
+        folders = model_folders()
+        model = load(folder / name if is_path(name) else name, folders)
+        wanted = hardware or model.hardware
+        machine = load_hardware(wanted, folders, Path(model.file).parent) if wanted else None
+        found = modelled_chains(model, machine, dict(given), hosts)
+        return tuple(way.chain for way in found.chains)
+
+    return lambda name, given, hardware, hosts: asked(name, tuple(given.items()), hardware, hosts)
 
 
 def document(queue: TunableQueue) -> tuple[dict[str, Any], TunablePlan]:
@@ -103,5 +127,13 @@ def _bound(queue: TunableQueue, plan: TunablePlan) -> float:
 def _early(queue: TunableQueue, plan: TunablePlan) -> Sequence[float]:
     """Return deadline - end of each admitted task that has a deadline."""
     release = {task.id: task.release for task in queue.tasks}
-    found = [release[item.task] + item.stages[-1].deadline - item.end for item in plan.placements]
+    found = [
+        deadline(release[item.task], item.stages[-1], _ready(release, item)) - item.end for item in plan.placements
+    ]
     return [value for value in found if math.isfinite(value)]
+
+
+def _ready(release: Mapping[str, float], placement: TunablePlacement) -> list[float]:
+    """Return when each stage of an admitted task may begin."""
+    ends = [start + stage.seconds for start, stage in zip(placement.starts, placement.stages, strict=True)]
+    return [release[placement.task], *ends]

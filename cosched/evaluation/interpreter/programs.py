@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.errors import UserError
+from cosched.evaluation.application import refuse_tunable
 from cosched.evaluation.budget import Budget, CountError, LanesDifferError, fail
 from cosched.evaluation.interpreter.frame import Frame, ObjectRun, ProgramRun
 from cosched.evaluation.interpreter.objects import CompiledObject
@@ -47,6 +48,7 @@ def compiled_application(application: Application, hardware: Hardware) -> Compil
 
     Opcodes, memory and blocks without a cost are faults. The costs of blocks are those of the application's own.
     """
+    refuse_tunable(application)
     own = f"{application.name}."
     blocks = {name.removeprefix(own): cost for name, cost in hardware.blocks.items() if name.startswith(own)}
     missing = [

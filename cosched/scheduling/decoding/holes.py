@@ -29,11 +29,7 @@ class Hole(NamedTuple):
 
 
 class Holes:
-    """The maximal holes of a number of identical hosts.
-
-    Attributes:
-        maximal: the holes, by beginning, then by end.
-    """
+    """The maximal holes of a number of identical hosts."""
 
     def __init__(self, free: Sequence[float]) -> None:
         """Build the holes of hosts that are idle from given times on.
@@ -44,7 +40,14 @@ class Holes:
         ascending = sorted(free)
         self._when = sorted(set(free))
         self._idle = [bisect_right(ascending, when) for when in self._when]
-        self.maximal = _maximal(self._when, self._idle)
+        self._maximal: list[Hole] | None = None  # found when they are asked for: a chain takes many places at once
+
+    @property
+    def maximal(self) -> list[Hole]:
+        """The holes, by beginning, then by end."""
+        if self._maximal is None:
+            self._maximal = _maximal(self._when, self._idle)
+        return self._maximal
 
     def earliest(self, hosts: int, seconds: float, ready: float) -> float:
         """Return the earliest time from `ready` when enough hosts are idle for `seconds`.
@@ -70,7 +73,7 @@ class Holes:
         for step in range(first, last):
             self._idle[step] -= hosts
         self._join(first, last)
-        self.maximal = _maximal(self._when, self._idle)
+        self._maximal = None
 
     def forget(self, before: float) -> None:
         """Cut off what lies before a time: nothing will be asked of it any more."""
@@ -80,7 +83,7 @@ class Holes:
         del self._when[:step]
         del self._idle[:step]
         self._when[0] = before
-        self.maximal = _maximal(self._when, self._idle)
+        self._maximal = None
 
     def _split(self, when: float) -> int:
         """Return the index of the step that begins at `when`, inserting one where needed."""

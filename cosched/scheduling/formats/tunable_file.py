@@ -6,18 +6,29 @@
                          {"any": [[{"hosts": 2, "seconds": 9, "quality": 0.9}], [STAGE, …]]}]}]}
 
 A path is a sequence of stages and choices; a choice is a list of paths of which one is run. Times are seconds; a
-deadline counts from the task's release and covers the stage and all before it.
+deadline counts from the task's release and covers the stage and all before it. In place of a path a task may name an
+application in PSL whose tunable procedure has the ways through it:
+
+    {"id": "J2", "release": 4, "application": "junctions", "parameters": {"images": 2}}
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cosched.errors import UserError
 from cosched.scheduling.formats.input_file import quoted, read_list, read_name, read_object, read_time
 from cosched.scheduling.formats.problem_file import MOST_TASKS, read_hosts
-from cosched.scheduling.tunable.tasks import MOST_CHAINS, Stage, StageChoice, TunableQueue, TunableTask, chains
+from cosched.scheduling.tunable.tasks import Stage, StageChoice, TunableQueue, TunableTask, chains
+from cosched.tunable_bounds import MOST_CHAINS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from cosched.scheduling.tunable.tasks import Chain
+
+    ChainsOf = Callable[[str, Mapping[str, float], str, int], tuple[Chain, ...]]
 
 __all__ = ["is_tunable", "tunable_from_document"]
 
@@ -26,13 +37,20 @@ _DEEPEST = 20  # choices within choices
 
 
 def is_tunable(value: object) -> bool:
-    """Tell whether a JSON document's first task has a path where others have a profile."""
+    """Tell whether a JSON document's first task has a path or an application where others have a profile."""
     tasks = value.get("tasks") if isinstance(value, dict) else None
-    return isinstance(tasks, list) and bool(tasks) and isinstance(tasks[0], dict) and "path" in tasks[0]
+    if not (isinstance(tasks, list) and tasks and isinstance(tasks[0], dict)):
+        return False
+    return "path" in tasks[0] or "application" in tasks[0]
 
 
-def tunable_from_document(value: object) -> TunableQueue:
+def tunable_from_document(value: object, chains_of: ChainsOf | None = None) -> TunableQueue:
     """Return the queue that a JSON document describes.
+
+    Args:
+        value: the document.
+        chains_of: returns the ways through an application, given its name or file, values of its parameters, a name of
+            hardware (may be empty) and the number of hosts; it may raise a UserError. None: applications are refused.
 
     Raises:
         UserError: with the path of the bad element.
@@ -49,7 +67,7 @@ def tunable_from_document(value: object) -> TunableQueue:
     seen: dict[str, int] = {}
     tasks = []
     for number, item in enumerate(read_list(document["tasks"], "tasks", 1, MOST_TASKS)):
-        task = _task(item, f"tasks[{number}]", len(names))
+        task = _task(item, f"tasks[{number}]", len(names), chains_of)
         if task.id in seen:
             raise UserError(
                 f"tasks[{number}].id: {task.id!r} is also tasks[{seen[task.id]}].id: give each task an id of its own"
@@ -59,15 +77,45 @@ def tunable_from_document(value: object) -> TunableQueue:
     return TunableQueue(names, tuple(tasks))
 
 
-def _task(item: object, where: str, hosts: int) -> TunableTask:
+def _task(item: object, where: str, hosts: int, chains_of: ChainsOf | None) -> TunableTask:
+    if isinstance(item, dict) and "application" in item and chains_of is not None:
+        return _modelled(item, where, hosts, chains_of)
     found = read_object(item, where, {"id", "release", "path"}, {"id", "path"})
-    name = read_name(found["id"], f"{where}.id")
-    release = read_time(found.get("release", 0), f"{where}.release", zero=True)
+    name, release = _head(found, where)
     path = _path(found["path"], f"{where}.path", hosts, 0)
     try:
         return TunableTask(name, release, chains(path))
     except UserError as error:
         raise UserError(f"{where}.path: {error}") from None
+
+
+def _head(found: Mapping[str, Any], where: str) -> tuple[str, float]:
+    """Return the id and the release of a task."""
+    return read_name(found["id"], f"{where}.id"), read_time(found.get("release", 0), f"{where}.release", zero=True)
+
+
+def _modelled(item: dict[str, Any], where: str, hosts: int, chains_of: ChainsOf) -> TunableTask:
+    """Return a task whose ways are those through an application in PSL."""
+    known = {"id", "release", "application", "parameters", "hardware"}
+    found = read_object(item, where, known, {"id", "application"})
+    name, release = _head(found, where)
+    application = read_name(found["application"], f"{where}.application")
+    hardware = read_name(found["hardware"], f"{where}.hardware") if "hardware" in found else ""
+    given = found.get("parameters", {})
+    if not isinstance(given, dict):
+        raise UserError(f"{where}.parameters: give an object with a number for each parameter")
+    values = {key: _number(number, f"{where}.parameters.{key}") for key, number in given.items()}
+    try:
+        return TunableTask(name, release, chains_of(application, values, hardware, hosts))
+    except UserError as error:
+        raise UserError(f"{where}.application: {error}") from None
+
+
+def _number(value: object, where: str) -> float:
+    number = value if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not -1e300 <= number <= 1e300:
+        raise UserError(f"{where}: {quoted(value)} is no number")
+    return float(number)
 
 
 def _path(value: object, where: str, hosts: int, depth: int) -> tuple[Stage | StageChoice, ...]:

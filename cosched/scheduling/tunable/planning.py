@@ -19,7 +19,7 @@ from cosched.scheduling.decoding.decoder import dependency_order
 from cosched.scheduling.decoding.holes import Holes
 from cosched.scheduling.host_counts import best_seconds, useful_counts
 from cosched.scheduling.plan import Plan
-from cosched.scheduling.tunable.tasks import Chain, Stage, TunableTask, admit
+from cosched.scheduling.tunable.tasks import Chain, Stage, TunableTask, admit, is_late
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,18 +125,18 @@ def _task_faults(task: TunableTask, runs: list[StageRun], hosts: set[str]) -> li
     if not whole or any(run.chain != runs[0].chain for run in runs):
         return [f"{task.id} does not run one chain whole"]
     faults = []
-    ready = task.release
+    ready = [task.release]
     for run, stage in zip(runs, stages, strict=True):
         where = f"{task.id}, stage {run.stage}"
         if len(set(run.hosts)) != stage.hosts or len(run.hosts) != stage.hosts or not hosts.issuperset(run.hosts):
             faults.append(f"{where}: not on {stage.hosts} known hosts")
         if not math.isclose(run.end - run.start, stage.seconds, rel_tol=1e-9, abs_tol=1e-9 * max(1.0, run.end)):
             faults.append(f"{where}: takes {run.end - run.start} s, not {stage.seconds} s")
-        if run.start < ready:
+        if run.start < ready[-1]:
             faults.append(f"{where}: starts before it may")
-        if run.end > task.release + stage.deadline:
+        if is_late(task.release, stage, ready, run.end):
             faults.append(f"{where}: ends after its deadline")
-        ready = run.end
+        ready.append(run.end)
     return faults
 
 

@@ -17,6 +17,7 @@ from itertools import accumulate, product
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
+from cosched.tunable_bounds import MOST_CHAINS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from cosched.scheduling.decoding.holes import Holes
 
 __all__ = [
-    "MOST_CHAINS",
     "Chain",
     "Stage",
     "StageChoice",
@@ -33,10 +33,9 @@ __all__ = [
     "TunableTask",
     "admit",
     "chains",
+    "deadline",
+    "is_late",
 ]
-
-MOST_CHAINS = 1000
-"""Ways through one task at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,11 @@ class Stage:
         hosts: how many it occupies, 1 or more.
         seconds: for how long, above 0.
         deadline: seconds after the task's release by which it and all before it must have ended; infinite for none.
+            In a turn of a loop they count from the turn's beginning.
         quality: quality of its output, above 0; that of a chain is the product.
         name: for people; may be empty.
+        since: index of the first stage of that turn in the chain; None outside loops. The turn begins when the stage
+            before it ends.
     """
 
     hosts: int
@@ -56,6 +58,7 @@ class Stage:
     deadline: float = math.inf
     quality: float = 1.0
     name: str = ""
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +159,36 @@ def _fit(holes: Holes, task: TunableTask, index: int) -> TunablePlacement | None
     No later placement lets the chain end earlier.
     """
     stages = task.chains[index].stages
-    ready = task.release
-    starts = []
+    ready = [task.release]  # of each stage, when it may begin
+    starts: list[float] = []
     for stage in stages:
-        start = holes.earliest(stage.hosts, stage.seconds, ready)
-        ready = start + stage.seconds
-        if ready > task.release + stage.deadline or start == math.inf:
+        start = holes.earliest(stage.hosts, stage.seconds, ready[-1])
+        end = start + stage.seconds
+        if start == math.inf or is_late(task.release, stage, ready, end):
             return None
         starts.append(start)
+        ready.append(end)
     return TunablePlacement(task.id, index, stages, tuple(starts))
+
+
+def deadline(release: float, stage: Stage, ready: Sequence[float]) -> float:
+    """Return when a stage must have ended, in seconds.
+
+    Args:
+        release: when its task arrives.
+        stage: a stage of a chain.
+        ready: when each stage of the chain up to this one may begin: when the one before it ends.
+    """
+    return (release if stage.since is None else ready[stage.since]) + stage.deadline
+
+
+def is_late(release: float, stage: Stage, ready: Sequence[float], end: float) -> bool:
+    """Tell whether a stage that ends at `end` misses its deadline; for the others see `deadline`.
+
+    In a late turn of a loop, sums of times that are equal on paper differ in their last digits: that is not late.
+    """
+    due = deadline(release, stage, ready)
+    return end > due and (stage.since is None or not math.isclose(end, due, rel_tol=1e-12))
 
 
 def _rank(task: TunableTask, placement: TunablePlacement) -> tuple[float, ...]:

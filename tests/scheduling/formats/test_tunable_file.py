@@ -46,6 +46,7 @@ def test_what_is_left_out_is_no_deadline_full_quality_and_there_at_once() -> Non
 
 def test_a_queue_is_tunable_by_its_first_task() -> None:
     assert is_tunable(document([STAGE]))
+    assert is_tunable({"hosts": 1, "tasks": [{"id": "a", "application": "junctions"}]})
     assert not is_tunable({"hosts": 1, "tasks": [{"id": "a", "profile": [1]}]})
     assert not is_tunable({"tasks": []})
     assert not is_tunable([])

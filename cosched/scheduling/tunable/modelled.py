@@ -1,0 +1,195 @@
+"""Chains of a tunable application in PSL: the ways through it, each stage with its hosts and time.
+
+Start at `modelled_chains`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.errors import UserError
+from cosched.evaluation.application import checked_parameters, parameters
+from cosched.evaluation.stage_times import stage_profile
+from cosched.language.diagnostics import suggestion
+from cosched.language.syntax import Name, walk
+from cosched.language.tunable_paths import PathLoop, tunable_paths, tunable_procedure
+from cosched.scheduling.tunable.tasks import Chain, Stage
+from cosched.tunable_bounds import MOST_CHAINS, MOST_STAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.evaluation.application import Application
+    from cosched.evaluation.hardware import Hardware
+    from cosched.language.syntax import Procedure
+    from cosched.language.tunable_paths import PathElement, PathStage, TunablePath
+
+__all__ = ["ModelledChain", "ModelledTask", "modelled_chains"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelledChain:
+    """One way through a tunable application.
+
+    Attributes:
+        path: its stages and loops; each stage has its hosts and time, those that a model predicts, too.
+        chain: the same as the arbitrator takes it: loops are unrolled.
+    """
+
+    path: TunablePath
+    chain: Chain
+
+
+@dataclass(frozen=True, slots=True)
+class ModelledTask:
+    """A tunable application with the values that it has.
+
+    Attributes:
+        parameters: value of each parameter of the application that has one.
+        control: control parameters that were given a value.
+        chains: at least one.
+    """
+
+    parameters: Mapping[str, float]
+    control: Mapping[str, float]
+    chains: tuple[ModelledChain, ...]
+
+
+def modelled_chains(
+    application: Application, hardware: Hardware | None, given: Mapping[str, float], hosts: int
+) -> ModelledTask:
+    """Return the ways through a tunable application, in the order written.
+
+    Args:
+        application: from `load`.
+        hardware: whose costs the models of its stages have; None where it has no such stages.
+        given: values of parameters, or of control parameters: then only ways that give them these values are left.
+        hosts: the most that a stage may have, where a model says how many it can use.
+
+    Raises:
+        ModelError: faults on the ways through it, with their places.
+        UserError: it is not tunable; a name or value that makes no sense; a model that cannot be evaluated; too many
+            ways.
+    """
+    item = application.root.object
+    procedure = tunable_procedure(item)
+    if procedure is None:
+        raise UserError(f"{application.name} is not tunable: it has no `proc tunable`")
+    control = item.control()
+    fixed = {name: number for name, number in given.items() if name in control}
+    values = _parameters(application, procedure, {name: given[name] for name in given if name not in control})
+    paths = tunable_paths(item, values, fixed)
+    if not paths:
+        wanted = " and ".join(f"{name} = {number:g}" for name, number in fixed.items())
+        raise UserError(f"no way through {application.name} has {wanted}: give a value that its tasks offer")
+    stages = _StageTimes(application, hardware, values, hosts)
+    found = [replace(path, elements=way) for path in paths for way in stages.ways(path.elements)]
+    if len(found) > MOST_CHAINS:
+        raise UserError(_too_many(application, len(found)))
+    if sum(_length(path.elements) for path in found) > MOST_STAGES:
+        raise UserError(
+            f"the ways through {application.name} have together more than {MOST_STAGES} stages: "
+            "offer fewer alternatives or turns"
+        )
+    chains = tuple(ModelledChain(path, Chain(tuple(_unrolled(path.elements)))) for path in found)
+    return ModelledTask(values, fixed, chains)
+
+
+def _parameters(application: Application, procedure: Procedure, given: Mapping[str, float]) -> dict[str, float]:
+    """Return the value of each parameter, given or by default; refuse where one is missing that decides the ways."""
+    known = {parameter.name: parameter for parameter in parameters(application)}
+    control = application.root.object.control()
+    for name in given:
+        if name not in known:
+            near = suggestion(name, {*known, *control})
+            having = ", ".join([*known, *sorted(control)]) or "none"
+            raise UserError(f"{application.name} has no parameter {name}{near or f': it has {having}'}")
+    values = {name: one.default for name, one in known.items() if one.default is not None}
+    values |= checked_parameters(application, given)
+    for node, _ in walk(procedure):
+        if isinstance(node, Name) and node.id in known and node.id not in values:
+            raise UserError(f"parameter {node.id} of {application.name} has no default: give it, {node.id}=NUMBER")
+    return values
+
+
+class _StageTimes:
+    """Gives stages that name a model the host counts and times that it predicts."""
+
+    def __init__(
+        self, application: Application, hardware: Hardware | None, values: Mapping[str, float], hosts: int
+    ) -> None:
+        self._application = application
+        self._hardware = hardware
+        self._values = values
+        self._hosts = hosts
+
+    def ways(self, elements: Sequence[PathElement]) -> list[tuple[PathElement, ...]]:
+        """Return elements with every combination of host counts; those of a loop are alike in all its turns."""
+        offered: list[Sequence[PathElement]] = []
+        for element in elements:
+            if isinstance(element, PathLoop):
+                offered.append([replace(element, elements=way) for way in self.ways(element.elements)])
+            else:
+                offered.append(self._configurations(element) if element.model else [element])
+        if (count := math.prod(map(len, offered))) > MOST_CHAINS:
+            raise UserError(_too_many(self._application, count))
+        return list(product(*offered))
+
+    def _configurations(self, stage: PathStage) -> list[PathStage]:
+        """Return a stage on each number of hosts that is faster than all smaller ones."""
+        place = f"{self._application.root.object.source.file}:{stage.at.line}:{stage.at.column}: task {stage.name}"
+        if self._hardware is None:
+            raise UserError(f"{place} needs the prediction of {stage.model}: name the hardware in the option hrduse")
+        counts = range(1, self._hosts + 1)
+        given = {**self._values, **dict(stage.known)}
+        try:
+            seconds = stage_profile(self._application, self._hardware, stage.model, counts, given)
+        except UserError as error:
+            raise UserError(f"{place} cannot run as {stage.model} says: {error}") from None
+        faster = np.concatenate(([True], seconds[1:] < np.minimum.accumulate(seconds)[:-1])) & np.isfinite(seconds)
+        if not (seconds[faster] > 0).all():
+            raise UserError(f"{place} cannot run as {stage.model} says: it takes no time")
+        return [
+            replace(stage, hosts=count, seconds=float(time))
+            for count, time, use in zip(counts, seconds, faster, strict=True)
+            if use
+        ]
+
+
+def _too_many(application: Application, count: int) -> str:
+    return (
+        f"there are {count} ways through {application.name}, more than {MOST_CHAINS}: offer fewer alternatives, "
+        "or let models have fewer hosts to choose from"
+    )
+
+
+def _length(elements: Sequence[PathElement]) -> int:
+    """Return how many stages there are, each turn counted."""
+    return sum(
+        element.turns * _length(element.elements) if isinstance(element, PathLoop) else 1 for element in elements
+    )
+
+
+def _unrolled(elements: Sequence[PathElement]) -> list[Stage]:
+    """Return the stages of all turns.
+
+    The deadlines of a turn count from its beginning. All turns are alike, so the quality of a loop is that of one turn.
+    """
+    stages: list[Stage] = []
+
+    def unroll(part: Sequence[PathElement], since: int | None, *, again: bool) -> None:
+        for element in part:
+            if isinstance(element, PathLoop):
+                for turn in range(element.turns):
+                    unroll(element.elements, len(stages), again=again or turn > 0)
+            else:
+                quality = 1.0 if again else element.quality
+                stages.append(Stage(element.hosts, element.seconds, element.deadline, quality, element.name, since))
+
+    unroll(elements, None, again=False)
+    return stages
