@@ -262,6 +262,7 @@ class GuestValidator:
             "profile": tuple(value if math.isfinite(value) else None for value in profile.seconds),
             "best_effort": True,  # the domain that hands it over judges its deadline
             "deadline": None,
+            "processes": 0,  # the domain that hands it over has chosen its shape
         }
         request = TaskRequest(**(shared_values(asked, TaskRequest) | given))
         if document.native is None and document.application in known & allowed:

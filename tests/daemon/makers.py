@@ -157,9 +157,9 @@ def catalogue(folder: Path) -> Catalogue:
 
 
 CONFIGURED = (
-    ConfigurationEntry(key="domain.name", value="here", origin="default"),
-    ConfigurationEntry(key="planning.seed", value=7, origin="/etc/cosched/cosched.toml"),
-    ConfigurationEntry(key="connector.own.password", value=None, origin="environment", secret=True),
+    ConfigurationEntry(key="domain.name", value='"here"', origin="default"),
+    ConfigurationEntry(key="planning.seed", value="7", origin="/etc/cosched/cosched.toml"),
+    ConfigurationEntry(key="connector.own.password", value="", origin="environment", secret=True),
 )
 
 

@@ -44,9 +44,9 @@ _ADDED = (
     ("0033", "attempts", "cores"),
     ("0033", "attempts", "gpus"),
     ("0033", "attempts", "part"),
-    ("0035", "tasks", "cores_range"),
-    ("0035", "tasks", "processes"),
-    ("0035", "tasks", "alternatives"),
+    ("0036", "tasks", "cores_range"),
+    ("0036", "tasks", "processes"),
+    ("0036", "tasks", "alternatives"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"), ("0034", "notices"), ("0035", "forms"))

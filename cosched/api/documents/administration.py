@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 __all__ = [
     "ConfigurationEntry",
@@ -46,13 +45,13 @@ class ConfigurationEntry:
 
     Attributes:
         key: name with dots, e.g. "planning.seed".
-        value: as JSON has it; null where it is a secret.
+        value: as JSON text; empty where it is a secret.
         origin: "default", the file, or the environment's variable.
         secret: whether the value is kept from readers.
     """
 
     key: str
-    value: Any
+    value: str
     origin: str
     secret: bool = False
 

@@ -24,7 +24,10 @@ def shown_values(values: Iterable[ConfigurationValue]) -> list[ConfigurationEntr
     """Return the values for administrators, of secrets only that they are set."""
     return [
         ConfigurationEntry(
-            key=each.key, value=None if (secret := _is_secret(each)) else each.value, origin=each.origin, secret=secret
+            key=each.key,
+            value="" if (secret := _is_secret(each)) else json.dumps(each.value, ensure_ascii=False),
+            origin=each.origin,
+            secret=secret,
         )
         for each in values
     ]

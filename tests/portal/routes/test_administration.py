@@ -41,10 +41,10 @@ def test_no_secret_of_the_configuration_is_answered(tmp_path: Path) -> None:
     with portal(tmp_path) as here:
         found = here.person("chief", Role.ADMINISTRATOR).client.get(f"{API}/configuration").json()
         entries = {each["key"]: each for each in found}
-        assert (entries["planning.seed"]["value"], entries["planning.seed"]["origin"][-4:]) == (7, "toml")
+        assert (entries["planning.seed"]["value"], entries["planning.seed"]["origin"][-4:]) == ("7", "toml")
         assert entries["connector.own.password"] == {
             "key": "connector.own.password",
-            "value": None,
+            "value": "",
             "origin": "environment",
             "secret": True,
         }

@@ -2,7 +2,6 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
-import json
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -97,7 +96,7 @@ def _by_section(entries: list[ConfigurationEntry]) -> dict[str, list[Configurati
 
 def _written(entry: ConfigurationEntry) -> str:
     """Return a value as the file would have it, or that it is a secret."""
-    return "set, and not shown" if entry.secret else json.dumps(entry.value, ensure_ascii=False)
+    return "set, and not shown" if entry.secret else entry.value
 
 
 @router.get(_NOTICES)
