@@ -10,7 +10,9 @@ believes its own records:
     no two attempts of a task are seen at work at the same time
     no host works for two attempts at the same time
 
-A killed process leaves a start without an end; it is known to have worked from its start to its last line only.
+A killed process leaves a start without an end; it is known to have worked from its start to its last line only. One
+that writes its end as its host is taken off may be killed before anybody hears how it ended: whoever runs its task
+again does right, and nobody can tell.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-__all__ = ["Line", "faults", "read", "read_pool"]
+__all__ = ["Line", "Outage", "faults", "read", "read_pool"]
+
+_UNHEARD = 1.0  # seconds that may pass from the last line of a program to its exit, on a busy machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,15 @@ class Line:
     count: int
     hosts: tuple[str, ...]
     time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A host was off from a moment to another, seconds since the epoch."""
+
+    host: str
+    begin: float
+    end: float
 
 
 def read(journal: Path) -> list[Line]:
@@ -99,19 +112,23 @@ class _Span:
         return self.begin < other.end and other.begin < self.end
 
 
-def faults(lines: Iterable[Line], tasks: Iterable[str], ended_early: Iterable[str] = ()) -> list[str]:
+def faults(
+    lines: Iterable[Line], tasks: Iterable[str], ended_early: Iterable[str] = (), outages: Sequence[Outage] = ()
+) -> list[str]:
     """Return everything that is wrong with a finished run; empty when each task ran exactly once.
 
     Args:
         lines: of the journal.
         tasks: that were to run to their end.
         ended_early: tasks that were cancelled: they ran once at most.
+        outages: of hosts, with what ran on them.
     """
     attempts: dict[str, list[Line]] = defaultdict(list)
     for line in sorted(lines, key=lambda line: line.time):
         attempts[line.attempt].append(line)
     found = [fault for attempt, own in attempts.items() for fault in _of_attempt(attempt, own)]
-    found += _of_tasks(attempts, set(tasks), set(ended_early))
+    unheard = {attempt for attempt, own in attempts.items() if _is_unheard(own, outages)}
+    found += _of_tasks(attempts, set(tasks), set(ended_early), unheard)
     return found + _of_hosts(attempts)
 
 
@@ -130,13 +147,24 @@ def _complete(lines: list[Line]) -> bool:
     return {line.rank for line in lines if line.kind == "end"} == set(range(lines[0].count))
 
 
-def _of_tasks(attempts: dict[str, list[Line]], tasks: set[str], ended_early: set[str]) -> list[str]:
+def _is_unheard(lines: list[Line], outages: Sequence[Outage]) -> bool:
+    """Return whether a host of an attempt went off about when the attempt ended, and not before it began."""
+    begin, end = lines[0].time, lines[-1].time
+    return any(
+        each.host in lines[0].hosts and begin < each.end and each.begin - _UNHEARD <= end <= each.end + _UNHEARD
+        for each in outages
+    )
+
+
+def _of_tasks(attempts: dict[str, list[Line]], tasks: set[str], ended_early: set[str], unheard: set[str]) -> list[str]:
     by_task: dict[str, list[str]] = defaultdict(list)
     for attempt, lines in attempts.items():
         by_task[lines[0].task].append(attempt)
     found = [f"task {task} ran but was never submitted" for task in sorted(set(by_task) - tasks - ended_early)]
     for task in sorted(tasks | ended_early):
         completed = [attempt for attempt in by_task[task] if _complete(attempts[attempt])]
+        heard = [attempt for attempt in completed if attempt not in unheard]
+        completed = completed if len(completed) == 1 else heard or completed[-1:]
         if len(completed) != 1 and (completed[1:] or task in tasks):
             found.append(f"task {task} completed {len(completed)} times: attempts {', '.join(by_task[task]) or 'none'}")
         spans = [_Span(a, attempts[a][0].time, attempts[a][-1].time) for a in by_task[task]]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cosched.connector import JobState, Launch
 from cosched_simulated.database import PoolDatabase
 from cosched_simulated.pool import CANCELLED, JobOutcome
-from tests.history import Line, faults, read, read_pool
+from tests.history import Line, Outage, faults, read, read_pool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +60,22 @@ def test_a_task_nobody_submitted_is_found() -> None:
 def test_a_task_that_completed_twice_is_found() -> None:
     lines = [*GOOD, *attempt("d", "1", ("h4",), 20.0, 21.0)]
     assert faults(lines, ["1", "2"]) == ["task 1 completed 2 times: attempts a, d"]
+
+
+@pytest.mark.parametrize(
+    ("outage", "twice"),
+    [
+        (Outage("h4", 20.5, 30.0), False),  # killed as it ended: run again
+        (Outage("h4", 21.5, 30.0), False),
+        (Outage("h4", 23.0, 30.0), True),
+        (Outage("h4", 10.0, 19.0), True),
+        (Outage("h9", 20.5, 30.0), True),
+    ],
+)
+def test_an_end_that_nobody_heard_of_is_no_completion(outage: Outage, twice: bool) -> None:
+    lines = [*GOOD, *attempt("d", "3", ("h4",), 20.0, 21.0), *attempt("e", "3", ("h5",), 40.0, 41.0)]
+    told = ["task 3 completed 2 times: attempts d, e"]
+    assert faults(lines, ["1", "2", "3"], outages=[outage]) == (told if twice else [])
 
 
 def test_a_rank_that_ran_twice_is_found() -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from benchmarks.faults import wishes
 from benchmarks.faults.damage import damage
 from cosched.errors import SystemFault
+from tests.history import Outage
 from tests.testbed.trouble import MANNERS, Trouble
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Harm:
         kinds: name → does harm of this kind; False where there was nothing to harm.
         wishes: what users have asked for meanwhile.
         wrong: what was not as it should be.
+        outages: of hosts.
     """
 
     def __init__(self, site: TroubledSite, chance: random.Random, submitter: Submitter, pace: float) -> None:
@@ -91,6 +93,7 @@ class Harm:
         self._trouble = Trouble(seed=chance.randrange(2**32))
         self.wishes = wishes.Wishes(site.client, chance)
         self.wrong: list[str] = []
+        self.outages: list[Outage] = []
         self.kinds: dict[str, Callable[[], bool]] = {
             "daemon killed": self._kill_daemon,
             "daemon killed at its start": self._kill_starting_daemon,
@@ -231,9 +234,11 @@ class Harm:
                 name = self._chance.choice([host.name for host in client.hosts()])
         except SystemFault:
             return False
+        began = time.time()
         self._site.take_host(name)
         self._sleep(_OFF)
         self._site.give_host(name)
+        self.outages.append(Outage(name, began, time.time()))
         return True
 
     @property

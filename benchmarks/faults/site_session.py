@@ -144,7 +144,7 @@ def run(
                 wrong += _outputs(client, [task for task in ended if task.state == "completed"])
         lines = read_pool(site.history) if connector == "simulated" else read(site.journal)
         gone = {task.id for task in ended if task.state == "cancelled"}
-        wrong += [*faults(lines, set(tasks) - gone, ended_early=gone), *harm.wishes.contradictions(ended, lines)]
+        wrong += [*faults(lines, set(tasks) - gone, gone, harm.outages), *harm.wishes.contradictions(ended, lines)]
         answers = site.wrong_answers
         if wrong and keep is not None:
             _keep(site, keep / f"{connector}-{seed}")
