@@ -124,10 +124,9 @@ def _operation(method: str, path: str, operation: Mapping[str, Any]) -> ApiOpera
     if "anyOf" in body or "oneOf" in body:  # one document, or a list of them
         body = next((each for each in body.get("anyOf", body.get("oneOf")) if each.get("properties")), body)
     text, meanings = _parted(body.get("description", ""))
-    status, answer = next(
-        ((code, answer) for code, answer in operation["responses"].items() if code.startswith("2")), ("", {})
-    )
-    content: Mapping[str, Any] = answer.get("content", {})
+    answers: dict[str, Any] = operation["responses"]
+    status = next((code for code in answers if code.startswith("2")), "")
+    content: Mapping[str, Any] = answers[status].get("content", {}) if status else {}
     kind = next(iter(content), "")
     schema: Mapping[str, Any] = content[kind].get("schema", {}) if kind else {}
     return ApiOperation(

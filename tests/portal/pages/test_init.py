@@ -172,7 +172,7 @@ def test_forced_colours_leave_what_colours_say(browser: Browser, busy: Site) -> 
     with visiting(browser, busy, forced_colors="active") as visitor:
         page = visitor.go("/schedule")
         colour = "(each) => getComputedStyle(each, '::before').backgroundColor"
-        keys = {page.locator(f".legend .key.c{number}").first.evaluate(colour) for number in (0, 1)}
+        keys = {page.locator(f".legend .key{kind}").first.evaluate(colour) for kind in ("", ".running-key")}
         assert len(keys) == 2
         border = "(each) => getComputedStyle(each).borderBottomColor + getComputedStyle(each).borderBottomWidth"
         shown = [page.locator(f".top nav a[href='{path}']").evaluate(border) for path in ("/schedule", "/tasks")]
