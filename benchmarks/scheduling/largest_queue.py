@@ -9,6 +9,7 @@ import resource
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from typing import TYPE_CHECKING
 
 from benchmarks.kernels import queue
 from cosched.scheduling.objective.weights import Weights
@@ -16,14 +17,24 @@ from cosched.scheduling.policies import PolicyName, plan
 from cosched.scheduling.search.genetic_search import warm_up
 from cosched.scheduling.search.run import Limit
 
-__all__ = ["limit"]
+if TYPE_CHECKING:
+    from benchmarks.scheduling.figures import Figures
+
+__all__ = ["largest_queue"]
 
 
-def limit(*, processor_time: bool) -> None:
+def largest_queue(figures: Figures) -> None:
     """Print makespan ÷ bound, seconds and memory of 20,000 tasks on 1,000 hosts."""
+    figures.section("largest queue", "20000 tasks on 1000 hosts, a budget of 1 s")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        ratio, took, memory = process.submit(_largest, processor_time).result()
-    print(f"20000 tasks on 1000 hosts: {ratio:.4f} ÷ bound in {took:.1f} s, at most {memory:.2f} GB\n")
+        ratio, took, memory = process.submit(_largest, figures.processor_time).result()
+    figures.row(
+        "counts to 16",
+        f"counts to 16: {ratio:.4f} ÷ bound in {took:.1f} s, at most {memory:.2f} GB",
+        over_bound=ratio,
+        seconds=took,
+        gigabytes=memory,
+    )
 
 
 def _largest(processor_time: bool) -> tuple[float, float, float]:

@@ -1,150 +1,145 @@
-"""The search beside other people's solvers on the same problems; one that is not installed is left out and named."""
+"""The search beside other people's solvers on the same queues; one that is not installed is left out and named.
+
+Makespans are divided by those of the best plans known, which CP-SAT has proved to be optimal for most queues
+(`references.json`), and by the best bounds that it has proved: the truth lies between. What CP-SAT had found after 1
+and 10 s is read there, too: it has worked on each queue once.
+"""
 
 from __future__ import annotations
 
-import json
-from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
-from multiprocessing import get_context
-from pathlib import Path
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.kernels import queue
-from benchmarks.scheduling.etc_matrices import matrix
-from benchmarks.scheduling.highs import highs
+from benchmarks.scheduling import references
+from benchmarks.scheduling.queues import BUDGETS, MAKESPAN, planned
 from benchmarks.scheduling.stock_deap import stock_deap
-from cosched.scheduling.bounds import tight_bound
-from cosched.scheduling.decoding.decoder import decode
-from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
-from cosched.scheduling.policies import POLICIES, PolicyName, plan
-from cosched.scheduling.search.run import Limit
+from cosched.scheduling.policies import POLICIES, PolicyName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from benchmarks.scheduling.figures import Figures
     from cosched.scheduling.problem import Problem
 
-__all__ = ["against_references", "compute_references", "deadlines", "mixed_integer_program"]
+__all__ = ["against_references", "deadlines"]
 
-_REFERENCES = Path(__file__).with_name("references.json")
-_TASKS, _HOSTS = 30, 16
-_MAKESPAN = Weights(1.0, 0.0, 0.0)
-_SHORT = 10.0  # seconds that a solver gets in the run itself
-_STRETCHES = {"tight": 0.5, "medium": 1.0, "loose": 2.0}
-_SEEDS = range(1, 6)
+_SOLVER_BUDGETS = (1, 10)  # seconds
 _QUEUES = tuple(name for name, policy in POLICIES.items() if not (policy.searched or policy.one_host))
+_DEADLINE_SEEDS = {"tuned on": references.DEADLINES_TUNED_ON, "held out": references.HELD_OUT}
+_SIZE = f"{references.TASKS} tasks on {references.HOSTS} hosts"
 
 
-def compute_references(seeds: list[int]) -> None:
-    """Run CP-SAT for 60 s of two cores on each queue and keep its best makespans beside this file."""
-    from benchmarks.scheduling.cp_sat import cp_sat  # loads OR-Tools
-
-    kept = json.loads(_REFERENCES.read_text())
-    for seed in seeds:
-        problem = queue(_TASKS, _HOSTS, seed)
-        found = cp_sat(problem, 60.0, processor_time=True)
-        if found is None:
-            print(f"seed {seed}: nothing found")
-            continue
-        makespan = decode(problem, found).makespan
-        print(f"seed {seed}: {makespan:.0f} s", flush=True)
-        kept["makespan"][str(seed)] = min(makespan, kept["makespan"].get(str(seed), makespan))
-        _REFERENCES.write_text(json.dumps(kept, indent=1) + "\n")
+def against_references(figures: Figures) -> None:
+    """Print makespan ÷ best known for every policy and peer, on queues of before and on ones held out."""
+    for name, seeds in (("tuned on", references.TUNED_ON), ("held out", references.HELD_OUT)):
+        _against_references(figures, name, seeds)
 
 
-def against_references(clock: Callable[[], float]) -> None:
-    """Print makespan ÷ CP-SAT's best after 60 s for every policy and peer."""
-    best = {int(seed): value for seed, value in json.loads(_REFERENCES.read_text())["makespan"].items()}
-    problems = {seed: queue(_TASKS, _HOSTS, seed) for seed in best}
-    print(f"{_TASKS} tasks on {_HOSTS} hosts, {len(best)} queues".ljust(44) + "÷ CP-SAT's best in 60 s: mean, worst")
+def _against_references(figures: Figures, name: str, seeds: range) -> None:
+    known = {seed: each for seed, each in references.known("makespan").items() if seed in seeds}
+    if not known:
+        print(f"(nothing is known of the seeds {seeds[0]} to {seeds[-1]}: --references)")
+        return
+    problems = {seed: references.makespan_queue(seed) for seed in known}
+    proved = sum(each.proved for each in known.values())
+    about = f"{_SIZE}, seeds {seeds[0]} to {seeds[-1]}, optimum proved for {proved} of {len(known)}"
+    figures.section(f"makespan, {name}", about.ljust(62) + "÷ best known: mean, worst  ÷ bound  optimal")
 
     def row(name: str, makespan: Callable[[int, Problem], float]) -> list[float]:
-        ratios = [makespan(seed, problem) / best[seed] for seed, problem in problems.items()]
-        print(f"{name:44} {np.mean(ratios):9.4f} {max(ratios):9.4f}", flush=True)
+        makespans = {seed: makespan(seed, problem) for seed, problem in problems.items()}
+        ratios = [makespans[seed] / each.best for seed, each in known.items()]
+        over_bound = float(np.mean([makespans[seed] / each.bound for seed, each in known.items()]))
+        optimal = sum(each.proved and makespans[seed] == each.best for seed, each in known.items())
+        mean, worst = float(np.mean(ratios)), max(ratios)
+        figures.row(
+            name,
+            f"{name:62} {mean:17.4f} {worst:7.4f} {over_bound:8.4f} {optimal:8}",
+            mean=mean,
+            worst=worst,
+            over_bound=over_bound,
+            optimal=optimal,
+            proved=proved,
+            queues=len(known),
+        )
         return ratios
 
-    def planned(policy: PolicyName, budget: float) -> Callable[[int, Problem], float]:
-        return lambda _, problem: plan(problem, policy, Limit(budget, clock=clock), 1, _MAKESPAN)[0].makespan
+    def searched(policy: PolicyName, budget: float) -> Callable[[int, Problem], float]:
+        return lambda _, problem: planned(figures, problem, policy, budget, MAKESPAN)[0].makespan
 
-    heuristics = np.min([row(str(policy), planned(policy, 1.0)) for policy in _QUEUES], axis=0)
-    searched = [
-        row(f"genetic {budget * 1000:.0f} ms", planned(PolicyName.GENETIC, budget)) for budget in (0.01, 0.1, 1.0)
-    ]
-    print(
-        f"{'genetic 10 ms ÷ the best of those above it':44} {np.mean(searched[0] / heuristics):9.4f} "
-        f"{max(searched[0] / heuristics):9.4f}",
-        flush=True,
+    heuristics = np.min([row(str(policy), searched(policy, 1.0)) for policy in _QUEUES], axis=0)
+    ratios = [row(f"genetic {budget * 1000:.0f} ms", searched(PolicyName.GENETIC, budget)) for budget in BUDGETS]
+    beside = ratios[0] / heuristics
+    line = "genetic 10 ms ÷ the best of those above it"
+    figures.row(line, f"{line:62} {np.mean(beside):17.4f} {max(beside):7.4f}", mean=float(np.mean(beside)))
+
+    def solved(seconds: float) -> Callable[[int, Problem], float]:
+        return lambda seed, _: known[seed].found_within(seconds) or inf
+
+    for seconds in _SOLVER_BUDGETS:
+        row(f"CP-SAT {seconds} s of two cores", solved(seconds))
+    for title, makespan in _peers(figures):
+        row(title, makespan)
+
+
+def _peers(figures: Figures) -> Iterator[tuple[str, Callable[[int, Problem], float]]]:
+    yield "DEAP 1 s, as its examples", lambda seed, problem: stock_deap(problem, 1.0, seed, figures.clock)[0]
+    yield (
+        "DEAP 1 s, from two-phase",
+        lambda seed, problem: stock_deap(problem, 1.0, seed, figures.clock, from_heuristic=True)[0],
     )
-    row("stock DEAP 1 s", lambda seed, problem: stock_deap(problem, 1.0, seed)[0])
     if _installed("pymoo"):
         from benchmarks.scheduling.pymoo_peer import pymoo_peer
 
-        row("pymoo 1 s", lambda seed, problem: pymoo_peer(problem, 1.0, seed))
-    if _installed("ortools"):
-        row("CP-SAT 1 s", lambda _, problem: _cp_sat_makespan(problem, 1.0))
-        row("CP-SAT 10 s", lambda _, problem: _cp_sat_makespan(problem, _SHORT))
-    print()
+        yield "pymoo 1 s", lambda seed, problem: pymoo_peer(problem, 1.0, seed, figures.clock)
+        yield (
+            "pymoo 1 s, from two-phase",
+            lambda seed, problem: pymoo_peer(problem, 1.0, seed, figures.clock, from_heuristic=True),
+        )
 
 
-def deadlines(clock: Callable[[], float]) -> None:
+def deadlines(figures: Figures) -> None:
     """Print the share of tasks on time for every policy, under tight, medium and loose deadlines."""
-    print(
-        f"{_TASKS} tasks on {_HOSTS} hosts, seeds {list(_SEEDS)}: on time".ljust(52)
-        + "".join(f"{name:>9}" for name in _STRETCHES)
-    )
+    for name, within in _DEADLINE_SEEDS.items():
+        _deadlines(figures, name, within)
 
-    def row(name: str, on_time: Callable[[Problem], int]) -> None:
-        shares = []
-        for stretch in _STRETCHES.values():
-            problems = [queue(_TASKS, _HOSTS, seed, deadlines=True, stretch=stretch) for seed in _SEEDS]
-            shares.append(np.mean([on_time(problem) for problem in problems]) / _TASKS)
-        print(f"{name:52}" + "".join(f"{share:9.1%}" for share in shares), flush=True)
 
-    def planned(policy: PolicyName, budget: float, weights: Weights) -> Callable[[Problem], int]:
-        limit = Limit(budget, clock=clock)
-        return lambda problem: measure(problem, plan(problem, policy, limit, 1, weights)[0]).on_time
+def _deadlines(figures: Figures, name: str, within: range) -> None:
+    known = {stretch: references.known(stretch) for stretch in references.STRETCHES}
+    seeds = [seed for seed in within if all(seed in each for each in known.values())]
+    if not seeds:
+        print(f"(nothing is known of the deadlines of the seeds {within[0]} to {within[-1]}: --references)")
+        return
+    problems = {stretch: [references.deadline_queue(seed, stretch) for seed in seeds] for stretch in known}
+    title = f"{_SIZE}, {len(seeds)} queues, seeds {seeds[0]} to {seeds[-1]}: on time"
+    figures.section(f"deadlines, {name}", title.ljust(52) + "".join(f"{stretch:>9}" for stretch in problems))
+
+    def row(name: str, on_time: Callable[[str], list[int]]) -> None:
+        shares = {stretch: float(np.mean(on_time(stretch))) / references.TASKS for stretch in problems}
+        figures.row(name, f"{name:52}" + "".join(f"{share:9.1%}" for share in shares.values()), **shares)
+
+    def searched(policy: PolicyName, budget: float, weights: Weights) -> Callable[[str], list[int]]:
+        return lambda stretch: [
+            planned(figures, problem, policy, budget, weights)[0].on_time for problem in problems[stretch]
+        ]
 
     for policy in _QUEUES:
-        row(str(policy), planned(policy, 1.0, Weights()))
-    row("genetic 100 ms", planned(PolicyName.GENETIC, 0.1, Weights()))
-    for budget in (0.01, 0.1, 1.0):
-        name = f"genetic {budget * 1000:.0f} ms, deadlines first"
-        row(name, planned(PolicyName.GENETIC, budget, ObjectiveName.DEADLINES_FIRST.weights))
-    if _installed("ortools"):
-        row("CP-SAT 10 s", _cp_sat_on_time)
-    print()
+        row(str(policy), searched(policy, 1.0, Weights()))
+    row("genetic 100 ms", searched(PolicyName.GENETIC, 0.1, Weights()))
+    for budget in BUDGETS:
+        weights = ObjectiveName.DEADLINES_FIRST.weights
+        row(f"genetic {budget * 1000:.0f} ms, deadlines first", searched(PolicyName.GENETIC, budget, weights))
 
+    def solved(seconds: float) -> Callable[[str], list[int]]:
+        return lambda stretch: [known[stretch][seed].found_within(seconds) or 0 for seed in seeds]
 
-def mixed_integer_program() -> None:
-    """Print makespan ÷ the bound of the linear program after 10 s of HiGHS on independent tasks."""
-    if not _installed("highspy"):
-        return
-    problems = [matrix(512, 16, seed) for seed in _SEEDS]
-    # A process of its own: OR-Tools brings another HiGHS, and one process cannot load both.
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        makespans = list(process.map(highs, problems, [_SHORT] * len(problems)))
-    ratios = [makespan / tight_bound(problem) for makespan, problem in zip(makespans, problems, strict=True)]
-    print(
-        f"HiGHS 10 s, 512 independent tasks on 16 machines, {len(problems)} drawn matrices ÷ LP bound "
-        f"{np.exp(np.mean(np.log(ratios))):.4f}\n"
-    )
-
-
-def _cp_sat_makespan(problem: Problem, seconds: float) -> float:
-    from benchmarks.scheduling.cp_sat import cp_sat
-
-    found = cp_sat(problem, seconds, processor_time=True)
-    return decode(problem, found).makespan if found else float("inf")
-
-
-def _cp_sat_on_time(problem: Problem) -> int:
-    from benchmarks.scheduling.cp_sat import cp_sat
-
-    found = cp_sat(problem, _SHORT, on_time=True, processor_time=True)
-    return measure(problem, decode(problem, found)).on_time if found else 0
+    for seconds in _SOLVER_BUDGETS:
+        row(f"CP-SAT {seconds} s of two cores", solved(seconds))
+    row("best known", lambda stretch: [known[stretch][seed].best for seed in seeds])
+    row("no plan can have more (CP-SAT)", lambda stretch: [known[stretch][seed].bound for seed in seeds])
 
 
 def _installed(package: str) -> bool:

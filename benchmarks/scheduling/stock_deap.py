@@ -1,4 +1,7 @@
-"""The peer: a genetic algorithm over order and host counts as DEAP's own documentation would have one write it."""
+"""The peer: a genetic algorithm over order and host counts as DEAP's own documentation would have one write it.
+
+It starts from random plans, as DEAP's examples do, or with the two-phase heuristic's plan among them.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,13 @@ import numpy as np
 from deap import algorithms, base, tools
 
 from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.heuristics.moldable_tasks import two_phase
 from cosched.scheduling.host_counts import useful_counts
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cosched.scheduling.problem import Problem
 
 __all__ = ["stock_deap"]
@@ -33,8 +39,15 @@ class _Individual(list[list[int]]):
         self.fitness = _Makespan()
 
 
-def stock_deap(problem: Problem, seconds: float, seed: int) -> tuple[float, int]:
-    """Return (best makespan, generations) after so many seconds, from a random start and with one generation at least.
+def stock_deap(
+    problem: Problem,
+    seconds: float,
+    seed: int,
+    clock: Callable[[], float] = time.perf_counter,
+    *,
+    from_heuristic: bool = False,
+) -> tuple[float, int]:
+    """Return (best makespan, generations) after so many seconds of the clock, with one generation at least.
 
     Ordered crossover and shuffling on the order, uniform crossover and random reset on the counts, tournaments of
     three, the best kept; evaluated with the plain Python decoder.
@@ -47,9 +60,15 @@ def stock_deap(problem: Problem, seconds: float, seed: int) -> tuple[float, int]
         _Individual([random.sample(range(tasks), tasks), [random.choice(row) for row in widths]])
         for _ in range(_POPULATION)
     ]
+    if from_heuristic:
+        begun = two_phase(problem)
+        population[0] = _Individual([begun.order.tolist(), begun.counts.tolist()])
     fame = tools.HallOfFame(1)
-    generations, began = 0, time.perf_counter()
-    while generations == 0 or time.perf_counter() - began < seconds:
+    generations, began = 0, clock()
+    for individual in population:
+        individual.fitness.values = toolbox.evaluate(individual)
+    fame.update(population)
+    while generations == 0 or clock() - began < seconds:
         offspring = algorithms.varAnd(toolbox.select(population, _POPULATION), toolbox, cxpb=0.7, mutpb=0.3)
         for individual in offspring:
             if not individual.fitness.valid:

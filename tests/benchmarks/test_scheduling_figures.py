@@ -1,0 +1,84 @@
+"""What README and docs/scheduling.md say of the search is what one run has measured, and references hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.scheduling import independent, references
+from benchmarks.scheduling.etc_matrices import BEST_KNOWN, TUNED_ON
+from benchmarks.scheduling.figures import Figures
+from benchmarks.scheduling.readme_rows import KEPT, readme_rows
+from cosched.scheduling.bounds import fewest_missed, lower_bound
+from cosched.scheduling.objective.objective import measure
+from cosched.scheduling.objective.weights import ObjectiveName
+from cosched.scheduling.policies import PolicyName, plan
+from cosched.scheduling.search.run import Limit
+
+_ROOT = Path(__file__).parents[2]
+
+
+def test_readme_says_what_was_measured() -> None:
+    readme = (_ROOT / "README.md").read_text()
+    rows = readme_rows(json.loads(KEPT.read_text()))
+    assert [row for row in rows if row not in readme] == []
+
+
+def test_the_page_on_scheduling_shows_the_run() -> None:
+    page = (_ROOT / "docs" / "scheduling.md").read_text().splitlines()
+    sections = json.loads(KEPT.read_text()).values()
+    shown = [line for each in sections for line in (each["heading"], *(row["line"] for row in each["rows"].values()))]
+    assert [line for line in shown if line.rstrip() not in page] == []
+
+
+@pytest.mark.parametrize("seed", references.known("makespan"))
+def test_no_plan_is_shorter_than_what_was_proved(seed: int) -> None:
+    known, problem = references.known("makespan")[seed], references.makespan_queue(seed)
+    assert lower_bound(problem) <= known.bound <= known.best
+    schedule, _ = plan(problem, PolicyName.GENETIC, Limit(1e6, generations=200), 1, ObjectiveName.MAKESPAN.weights)
+    assert schedule.makespan >= known.bound
+
+
+@pytest.mark.parametrize("stretch", references.STRETCHES)
+def test_no_plan_has_more_tasks_in_time_than_was_proved(stretch: str) -> None:
+    weights = ObjectiveName.DEADLINES_FIRST.weights
+    for seed, known in references.known(stretch).items():
+        problem = references.deadline_queue(seed, stretch)
+        assert known.best <= known.bound <= references.TASKS - fewest_missed(problem)
+        schedule, _ = plan(problem, PolicyName.GENETIC, Limit(1e6, generations=200), 1, weights)
+        assert measure(problem, schedule).on_time <= known.bound
+
+
+def test_what_the_solver_had_found_by_then_is_its_last_plan_of_before() -> None:
+    known = references.Reference(55, 53, 30.0, ((0.1, 57), (0.5, 56), (2.0, 55)))
+    assert [known.found_within(seconds) for seconds in (0.05, 0.1, 1.0, 10.0)] == [None, 57, 56, 55]
+    assert not known.proved
+
+
+def test_all_twelve_matrices_are_asked_for(tmp_path: Path) -> None:
+    assert len(BEST_KNOWN) == 12
+    assert BEST_KNOWN.keys() > TUNED_ON
+    for name in [*BEST_KNOWN][:11]:
+        (tmp_path / name).write_text("1 1\n1\n")
+    with pytest.raises(SystemExit, match=r"no u_s_lolo\.0: --braun takes the folder"):
+        independent.matrices(tmp_path)
+    (tmp_path / "u_s_lolo.0").write_text("1 1\n1\n")
+    assert independent.matrices(tmp_path).keys() == BEST_KNOWN.keys()
+
+
+def test_a_section_that_is_measured_again_replaces_its_own_rows_alone(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    first = Figures(file)
+    for section in ("a", "b"):
+        first.section(section, f"heading {section}")
+        first.row("one", "one 1.0", value=1.0)
+        first.row("two", "two 1.0", value=1.0)
+    again = Figures(file, processor_time=True)
+    again.section("a", "heading a")
+    again.row("one", "one 2.0", value=2.0)
+    kept = json.loads(file.read_text())
+    assert kept["a"]["rows"] == {"one": {"line": "one 2.0", "value": 2.0}}
+    assert kept["b"]["rows"].keys() == {"one", "two"}
+    assert [kept[each]["circumstances"]["budgets"] for each in "ab"] == ["processor time", "wall-clock time"]
