@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.availability import Unavailability
+    from cosched.scheduling.elastic.tasks import ElasticTask
     from cosched.scheduling.packing import Packing
 
 __all__ = ["Problem", "Turns"]
@@ -56,6 +57,8 @@ class Problem:
         turns: order of users among some tasks; None where any order may be.
         packing: what tasks take of hosts that they share; None where each has its hosts for itself. The run times of
             `seconds` are then those of the quickest shape on so many hosts.
+        elastic: tasks that may change their hosts while they run, by index; a plan's count is then what they keep.
+            None where there are none.
     """
 
     tasks: tuple[str, ...]
@@ -71,6 +74,7 @@ class Problem:
     weight: NDArray[np.float64] | None = None
     turns: Turns | None = None
     packing: Packing | None = None
+    elastic: Mapping[int, ElasticTask] | None = None
 
     def ready(self, task: int, ends: Mapping[int, float]) -> float:
         """Return when a task is released and its predecessors have ended, by their `ends`."""

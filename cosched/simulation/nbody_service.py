@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cosched.scheduling.elastic.registry import ELASTIC_POLICIES
 from cosched.scheduling.elastic.tasks import ElasticParameters, ElasticTask
-from cosched.simulation.elastic_pool import run_elastic
+from cosched.scheduling.elastic.virtual_pool import run_elastic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cosched.cli.output import JsonOption, clean, console, emit_json, figure, finite, print_table
-from cosched.cli.plan import tunable
+from cosched.cli.plan import elastic, tunable
 from cosched.cli.plan.lanes import lanes
 from cosched.cli.plan.text import summarise
 from cosched.drawing.gantt import GanttBar
 from cosched.drawing.gantt import gantt as draw
 from cosched.errors import SystemFault, UserError
 from cosched.scheduling import kernel_cache
+from cosched.scheduling.elastic.pieces import check_pieces
+from cosched.scheduling.elastic.promising import promise_hosts
 from cosched.scheduling.formats.etc_file import parse_etc
 from cosched.scheduling.formats.input_file import read_file, read_json
 from cosched.scheduling.formats.problem_file import problem_from_document
@@ -37,6 +39,7 @@ from cosched.sizes import format_memory
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cosched.scheduling.elastic.pieces import TaskPiece
     from cosched.scheduling.objective.comparison import SearchProgress
     from cosched.scheduling.objective.objective import Metrics
     from cosched.scheduling.problem import Problem
@@ -102,20 +105,28 @@ def command(
     if policy is not wanted.name:
         seconds = min(seconds, _STAND_IN)
     schedule, statistics = make_plan(queue, policy, Limit(seconds, generations), seed, objective.weights, on_progress)
+    pieces: Sequence[TaskPiece] = ()
+    if queue.elastic:
+        chosen = promise_hosts(queue, schedule)
+        schedule, pieces = chosen.promised, chosen.pieces
+        _refuse_infeasible(policy, check_pieces(queue, schedule, pieces))
     _refuse_infeasible(policy, check_schedule(queue, schedule))
     metrics = measure(queue, schedule)
     document = _document(queue, policy, schedule, metrics, statistics)
+    if pieces:
+        document = elastic.with_pieces(document, queue, pieces)
     if json:
         emit_json(document)
     else:
         _print(document, statistics)
     if gantt is not None:  # last: a plan that took long is not lost where its picture has no place
-        title = f"{problem.name}: {policy}, makespan {figure(metrics.makespan, 6)} s"
+        title = f"{problem.name}: {policy}, makespan {figure(document['makespan'], 6)} s"
         rows: Sequence[str] = queue.hosts
         held = {item.task: item.hosts for item in schedule.assignments}
         if queue.packing is not None:
             rows, held = lanes(queue, queue.packing, schedule)
-        _write(gantt, draw(_bars(queue, schedule, rows, held), rows, title, origin=0.0))
+        bars = _piece_bars(queue, pieces) if pieces else _bars(queue, schedule, rows, held)
+        _write(gantt, draw(bars, rows, title, origin=0.0))
 
 
 def _answerable(policy: Policy) -> PolicyName:
@@ -208,6 +219,7 @@ def _document(
 def _print(document: dict[str, Any], statistics: SearchStatistics) -> None:
     assignments = document["assignments"]
     shared = assignments and "cores" in assignments[0]
+    promises = assignments and "promised_end" in assignments[0]
     rows = [
         (
             item["task"],
@@ -215,11 +227,12 @@ def _print(document: dict[str, Any], statistics: SearchStatistics) -> None:
             figure(item["end"], 6),
             str(len(item["hosts"])),
             *((str(item["cores"]), format_memory(item["memory"]), str(item["gpus"])) if shared else ()),
+            *((figure(item["promised_end"], 6),) if promises else ()),
             _short(item["hosts"]),
         )
         for item in assignments
     ]
-    taken = ("cores", "memory", "GPUs") if shared else ()
+    taken = ("cores", "memory", "GPUs") if shared else ("promised end (s)",) if promises else ()
     print_table(("task", "start (s)", "end (s)", "count", *taken, "hosts"), rows)
     summarise(document)
     if len(statistics.progress) > 1:
@@ -256,6 +269,23 @@ def _bars(
     return gone + [
         GanttBar(item.task, _application(item.task), held[item.task], item.start, item.end, finite(due[item.task]))
         for item in schedule.assignments
+    ]
+
+
+def _piece_bars(problem: Problem, pieces: Sequence[TaskPiece]) -> list[GanttBar]:
+    """Return a bar for each piece; the last of a task has its deadline."""
+    due = dict(zip(problem.tasks, problem.deadline.tolist(), strict=True))
+    last = {piece.task: piece for piece in pieces}
+    return [
+        GanttBar(
+            piece.task,
+            _application(piece.task),
+            piece.hosts,
+            piece.start,
+            piece.end,
+            finite(due[piece.task]) if piece is last[piece.task] else None,
+        )
+        for piece in pieces
     ]
 
 

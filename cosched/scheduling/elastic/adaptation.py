@@ -159,7 +159,7 @@ def _links(statistics: Sequence[WorkerStatistics]) -> dict[str, float]:
 
 
 def _severed_cluster(statistics: Sequence[WorkerStatistics], parameters: AdaptationParameters) -> str | None:
-    """Return the worst connected cluster if it is beyond the limit and not the only one."""
+    """Return the worst connected cluster beyond the limit; None where it is the only one."""
     links = _links(statistics)
     worst = max(links, key=lambda name: (links[name], name))
     return worst if links[worst] > parameters.link_limit and len(links) > 1 else None

@@ -119,7 +119,7 @@ class _Harvest:
         return progress.task.fitting(self._draft.held(progress) + self._draft.idle) > self._draft.held(progress)
 
     def _quickest(self, progress: ElasticProgress) -> _Start:
-        """Return a waiting task's shortest run time on idle hosts and those that it may take."""
+        """Return a waiting task's quickest start on idle hosts and those of others."""
         for hosts in reversed(progress.task.useful):
             seconds = progress.remaining_on(hosts)
             taken = self._taken(hosts - self._draft.idle, self._harvest * seconds)

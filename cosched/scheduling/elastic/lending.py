@@ -1,4 +1,4 @@
-"""Lend hosts where running tasks gain most by them, and take them back where they lose least.
+"""Lend hosts where tasks gain most, and take them back where they lose least.
 
 A task's gain from v hosts to w is (1/t(w) − 1/t(v)) ÷ left: how much sooner it ends, and the more the sooner it ends
 anyway. A change must save `payback` times what it costs, within the time that the hosts are likely to stay.
@@ -44,7 +44,9 @@ def take_back(draft: Draft, hosts: int, kept: Callable[[ElasticProgress], int]) 
 
 
 def lend_hosts(draft: Draft, payback: float, kept: Callable[[ElasticProgress], int]) -> None:
-    """Give idle hosts to the tasks with the largest gain, and move hosts to larger gains, where it pays.
+    """Give hosts to the tasks with the largest gain where that pays.
+
+    Idle ones are given first; then they move from smaller gains to larger ones.
 
     Args:
         draft: the allocation in the making.
@@ -90,10 +92,8 @@ def _step(progress: ElasticProgress, fewer: int, more: int) -> _Step:
 
 
 def _least_held(draft: Draft, progress: ElasticProgress, kept: int) -> int:
-    """Return the fewest hosts that a task can be left with: a useful number, of those kept or more."""
-    held, task = draft.held(progress), progress.task
-    floor = kept if kept in task.useful else task.wider(kept) or kept
-    return min(held, max(floor, task.least))
+    """Return the fewest hosts that a task can be left with."""
+    return min(draft.held(progress), max(kept, progress.task.least))
 
 
 def _step_down(draft: Draft, progress: ElasticProgress, kept: int) -> _Step | None:
@@ -130,7 +130,7 @@ def _pays(draft: Draft, step: _Step, payback: float, horizon: float, lenders: tu
 
 
 def _lenders(draft: Draft, growth: _Step, kept: Callable[[ElasticProgress], int]) -> tuple[_Step, ...] | None:
-    """Return the tasks that give hosts for a growth, where they lose less than it gains; None where they do not."""
+    """Return the steps that give hosts for a growth; None where they lose more than it gains."""
     missing = growth.hosts - draft.idle
     if missing <= 0:
         return ()

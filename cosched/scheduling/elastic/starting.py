@@ -68,7 +68,7 @@ def _backfill(draft: Draft, rule: StartRule, first: ElasticProgress) -> None:
 
 
 def _reservation(draft: Draft, rule: StartRule, first: ElasticProgress) -> tuple[float, int]:
-    """Return when the first task can start, and the hosts that are then left beside it."""
+    """Return the first task's start, and the number of hosts that it then leaves."""
     need, free = rule.need(first), draft.idle + spare_hosts(draft, rule.kept)
     ends = sorted((draft.remaining(each), each.task.id, each) for each in draft.having)
     for remaining, _, each in ends:

@@ -19,7 +19,7 @@ __all__ = ["Allocation", "ElasticParameters", "ElasticPool", "ElasticProgress", 
 
 @dataclass(frozen=True, slots=True)
 class ElasticTask:
-    """A task that may run on any of several numbers of hosts, and change it while it runs.
+    """A task that may change its number of hosts while it runs.
 
     Attributes:
         id: its name.
@@ -135,7 +135,7 @@ class HostLoan:
 
 @dataclass(frozen=True, slots=True)
 class PoolMemory:
-    """What a policy remembers from event to event.
+    """Memory of a policy from event to event.
 
     Attributes:
         protected: tasks from which no hosts may be taken.

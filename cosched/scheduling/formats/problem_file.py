@@ -9,6 +9,9 @@ Hosts that tasks share have `"cores": 32, "memory": "64 GiB", "gpus": 1` (cores 
 take of each of their hosts by the same keys; a task that can run in several shapes has in place of `profile`
 `"shapes": [{"hosts": 1, "cores": 8, "memory": 4096, "seconds": 90 | {"fast": 60, …}}, …]`.
 
+A task that may change its hosts while it runs has `"elastic": {"least": 1, "most": 8, "cost": 3, "drain": 5}`, see
+`elastic_file`.
+
 TIMES are run times in seconds on 1, 2, … hosts, null where a count cannot be used, for all classes or by class (a
 missing class cannot run the task); uncertain ones are {"low": […], "expected": […], "high": […]}. A host without
 `available` is always there. Anything not understood is refused with the path of the element.
@@ -26,6 +29,7 @@ import numpy as np
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.availability import Unavailability, normalised_availability
+from cosched.scheduling.formats.elastic_file import refuse_elastic, with_elastic
 from cosched.scheduling.formats.input_file import quoted, read_list, read_name, read_object, read_time
 from cosched.scheduling.formats.shapes_file import RESOURCES, read_capacity, with_packing
 from cosched.scheduling.host_counts import best_seconds, staying_hosts
@@ -175,7 +179,9 @@ def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
     free, unavailability = normalised_availability(np.zeros(len(names)), [*hosts.unavailability, *reserved])
     problem = replace(_problem(items, hosts, quantile), free=free, unavailability=unavailability)
     if hosts.capacity is not None:
+        refuse_elastic(items, "on hosts that tasks share")
         return with_packing(problem, hosts.capacity, items)
+    problem = with_elastic(problem, items)
     _refuse_impossible(problem)
     return problem
 
@@ -185,7 +191,8 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
     seconds = np.full((len(classes), len(items), len(names)), np.inf)
     release, deadline = np.zeros(len(items)), np.full(len(items), np.inf)
     shared = hosts.capacity is not None
-    known = {"id", "profile", "deadline", "release", "depends_on", *(("shapes", *RESOURCES) if shared else ())}
+    known = {"id", "profile", "deadline", "release", "depends_on", "elastic"}
+    known |= {"shapes", *RESOURCES} if shared else set()
     index: dict[str, int] = {}
     found = []
     for task, element in enumerate(items):

@@ -324,3 +324,23 @@ def test_a_policy_for_whole_hosts_refuses_shared_ones(tmp_path: Path) -> None:
     assert isinstance(result.exception, UserError)
     assert "easy plans tasks that have their hosts for themselves" in str(result.exception)
     assert "choose genetic, heuristic" in str(result.exception)
+
+
+def test_elastic_tasks_run_in_pieces_that_end_before_their_promise(tmp_path: Path) -> None:
+    path, picture = tmp_path / "mixed.json", tmp_path / "mixed.svg"
+    tasks = [
+        {"id": "render-1", "profile": [80, 40, 27, 20, 16, 14, 12, 10], "elastic": {"least": 2, "cost": 0.1}},
+        {"id": "solve-1", "profile": [None, None, None, None, None, 15], "release": 5, "deadline": 20},
+    ]
+    path.write_text(json.dumps({"hosts": 8, "tasks": tasks}))
+    document = json.loads(run(path, "--policy", "edf", "--json", "--gantt", picture).stdout)
+    pieces = [item for item in document["assignments"] if item["task"] == "render-1"]
+    assert [(item["piece"], len(item["hosts"])) for item in pieces] == [(1, 8), (2, 2), (3, 8)]
+    assert pieces[-1]["end"] < 22 < pieces[-1]["promised_end"] == 40.0
+    assert document["makespan"] == pieces[-1]["end"] < document["promised_makespan"] == 40.0
+    assert document["on_time"] == 1.0
+    assert 0 <= document["idle"] < 1
+    (solve,) = (item for item in document["assignments"] if item["task"] == "solve-1")
+    assert "piece" not in solve
+    assert picture.read_text().count("render-1") >= 2
+    assert "promised end" in run(path, "--policy", "edf").stdout

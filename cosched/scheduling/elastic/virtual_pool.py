@@ -9,17 +9,16 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cosched.scheduling.elastic.tasks import ElasticPool, ElasticProgress, PoolMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from cosched.scheduling.elastic.policy import ElasticPolicy
     from cosched.scheduling.elastic.tasks import Allocation, ElasticParameters, ElasticTask
 
-__all__ = ["ElasticRun", "run_elastic"]
+__all__ = ["ElasticRun", "Reshaping", "run_elastic"]
 
 _NOTHING = 1e-12  # less of a task than rounding leaves
 
@@ -35,6 +34,7 @@ class ElasticRun:
         waited: how long it waited in all, after it had been suspended, too.
         host_seconds: the sum over time of the hosts that it had.
         resizes: how often its hosts changed after its start.
+        widths: (from when on, number of hosts) in order; 0 while it is suspended.
     """
 
     task: ElasticTask
@@ -43,10 +43,24 @@ class ElasticRun:
     waited: float
     host_seconds: float
     resizes: int
+    widths: tuple[tuple[float, int], ...]
+
+
+class Reshaping(Protocol):
+    """Says at each event how many hosts each task has, as `ElasticPolicy` does."""
+
+    def reshape(self, pool: ElasticPool, parameters: ElasticParameters) -> Allocation:
+        """Return the allocation from now on."""
+        ...
 
 
 def run_elastic(
-    tasks: Iterable[ElasticTask], hosts: int, policy: ElasticPolicy, parameters: ElasticParameters
+    tasks: Iterable[ElasticTask],
+    hosts: int,
+    policy: Reshaping,
+    parameters: ElasticParameters,
+    after: Mapping[str, Sequence[str]] | None = None,
+    moments: Iterable[float] = (),
 ) -> list[ElasticRun]:
     """Run tasks as they come until all have ended.
 
@@ -55,6 +69,8 @@ def run_elastic(
         hosts: number of hosts.
         policy: decides at each arrival, each end and each time that hosts have been drained.
         parameters: of the policy.
+        after: tasks that must have ended before a task comes, by its name.
+        moments: further times at which the policy decides.
 
     Returns:
         The runs in order of their ends.
@@ -63,7 +79,7 @@ def run_elastic(
         ValueError: a task needs more hosts than there are, or the policy gives what it must not.
         RuntimeError: the policy starts nothing although nothing runs.
     """
-    return _SimulatedPool(tasks, hosts, policy, parameters).run()
+    return _VirtualPool(tasks, hosts, policy, parameters, after or {}).run(sorted(moments, reverse=True))
 
 
 class _Job:
@@ -79,6 +95,7 @@ class _Job:
         queued: when it last came to the queue.
         host_seconds: as in `ElasticRun`.
         resizes: as in `ElasticRun`.
+        widths: as in `ElasticRun`.
     """
 
     def __init__(self, task: ElasticTask) -> None:
@@ -91,6 +108,7 @@ class _Job:
         self.queued = task.submitted
         self.host_seconds = 0.0
         self.resizes = 0
+        self.widths: list[tuple[float, int]] = []
         self._left = 1.0
         self._since = 0.0  # when `_left` was true
         self._paused_until = 0.0
@@ -104,7 +122,7 @@ class _Job:
 
     @property
     def end(self) -> float:
-        """When it ends on the hosts that work for it; infinite where none does."""
+        """Its end on the hosts that work for it; infinite where none does."""
         if not self.working:
             return math.inf
         return max(self._since, self._paused_until) + self._left * self.task.on(self.working)
@@ -125,6 +143,7 @@ class _Job:
             self.queued = time
             self._paused_until = 0.0
         self.working = hosts
+        self.widths.append((time, hosts))
 
     def progress(self, time: float) -> ElasticProgress:
         """Return what a policy sees."""
@@ -136,14 +155,19 @@ class _Job:
         """Return its run, which ends now."""
         assert self.began is not None
         self.host_seconds += self.working * (time - self._since)
-        return ElasticRun(self.task, self.began, time, self.waited, self.host_seconds, self.resizes)
+        return ElasticRun(self.task, self.began, time, self.waited, self.host_seconds, self.resizes, tuple(self.widths))
 
 
-class _SimulatedPool:
+class _VirtualPool:
     """The pool's loop; `run` is called once."""
 
     def __init__(
-        self, tasks: Iterable[ElasticTask], hosts: int, policy: ElasticPolicy, parameters: ElasticParameters
+        self,
+        tasks: Iterable[ElasticTask],
+        hosts: int,
+        policy: Reshaping,
+        parameters: ElasticParameters,
+        after: Mapping[str, Sequence[str]],
     ) -> None:
         self._hosts = hosts
         self._policy = policy
@@ -152,6 +176,8 @@ class _SimulatedPool:
         for task in self._coming:
             if task.least > hosts:
                 raise ValueError(f"task {task.id} needs {task.least} of {hosts} hosts")
+        self._before = {name: set(others) for name, others in after.items() if others}  # that have not ended
+        self._held: dict[str, ElasticTask] = {}  # their time has come, but not all before them have ended
         self._jobs: dict[str, _Job] = {}
         self._waiting: dict[str, ElasticProgress] = {}
         self._granted: dict[str, _Job] = {}  # in the order in which they got hosts
@@ -160,20 +186,19 @@ class _SimulatedPool:
         self._memory = PoolMemory()
         self._events = 0
 
-    def run(self) -> list[ElasticRun]:
-        """Return the runs by their ends."""
+    def run(self, moments: list[float]) -> list[ElasticRun]:
+        """Return the runs by their ends; the further moments are in descending order."""
         runs: list[ElasticRun] = []
-        while self._coming or self._jobs:
-            time = self._next()
+        while self._coming or self._jobs or self._held:
+            time = min(self._next(), moments[-1] if moments else math.inf)
+            while moments and moments[-1] <= time:
+                moments.pop()
             if math.isinf(time):
-                raise RuntimeError(f"{self._policy.name} starts none of {len(self._jobs)} waiting tasks")
+                raise RuntimeError(f"none of {len(self._jobs) + len(self._held)} waiting tasks is started")
             while self._draining and self._draining[0][0] <= time:
                 self._free += heapq.heappop(self._draining)[1]
             runs += self._end_jobs(time)
-            while self._coming and self._coming[-1].submitted <= time:
-                job = _Job(self._coming.pop())
-                self._jobs[job.task.id] = job
-                self._waiting[job.task.id] = job.progress(time)
+            self._let_come(time)
             self._deliver(time)
             pool = self._state(time)
             allocation = self._policy.reshape(pool, self._parameters)
@@ -182,6 +207,15 @@ class _SimulatedPool:
             self._apply(allocation, time)
             self._deliver(time)
         return runs
+
+    def _let_come(self, time: float) -> None:
+        """Let tasks into the queue whose time has come and before whom all have ended."""
+        while self._coming and self._coming[-1].submitted <= time:
+            task = self._coming.pop()
+            self._held[task.id] = task
+        for name in [name for name in self._held if not self._before.get(name)]:
+            job = self._jobs[name] = _Job(self._held.pop(name))
+            self._waiting[name] = job.progress(time)
 
     def _next(self) -> float:
         ends = [job.end for job in self._granted.values()]
@@ -193,6 +227,8 @@ class _SimulatedPool:
         for job in ended:
             self._free += job.working + job.collected
             del self._granted[job.task.id], self._jobs[job.task.id]
+            for others in self._before.values():
+                others.discard(job.task.id)
         return [job.ended(time) for job in ended]
 
     def _state(self, time: float) -> ElasticPool:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from cosched.scheduling.elastic.policy import ElasticPolicy, ElasticPolicyName
 from cosched.scheduling.elastic.registry import ELASTIC_POLICIES
 from cosched.scheduling.elastic.tasks import Allocation, ElasticParameters, ElasticPool, ElasticTask
-from cosched.simulation.elastic_pool import run_elastic
+from cosched.scheduling.elastic.virtual_pool import run_elastic
 from tests.scheduling.elastic.pools import HOSTS, drawn_tasks, elastic_task, firm
 
 PARAMETERS = ElasticParameters()
@@ -72,7 +72,7 @@ def test_a_suspended_task_waits_and_goes_on_where_it_was() -> None:
 def test_a_task_that_never_fits_and_a_policy_that_starts_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="task wide needs 8 of 4 hosts"):
         run_elastic([elastic_task("wide", 8.0, least=8)], 4, Script({}), PARAMETERS)
-    with pytest.raises(RuntimeError, match="starts none of 1 waiting tasks"):
+    with pytest.raises(RuntimeError, match="none of 1 waiting tasks is started"):
         run_elastic([elastic_task("t", 8.0)], 4, Script({}), PARAMETERS)
 
 

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cosched.scheduling.decoding.decoder import decode, spans
+from cosched.scheduling.elastic.expected import expected_schedule
+from cosched.scheduling.elastic.pieces import TaskPiece, check_pieces
+from cosched.scheduling.elastic.promising import promise_hosts
+from cosched.scheduling.elastic.tasks import ElasticTask
+from cosched.scheduling.schedule import check_schedule
+from tests.scheduling.problems import a_plan, a_problem
+
+if TYPE_CHECKING:
+    from cosched.scheduling.problem import Problem
+
+SHARED = (80.0, 40.0, 80 / 3, 20.0, 16.0, 80 / 6, 80 / 7, 10.0)  # on 1 to 8 hosts
+WIDE = (math.inf,) * 5 + (15.0,)
+
+
+def mixed(
+    *elastic: int,
+    release: tuple[float, ...] = (),
+    deadline: tuple[float, ...] = (),
+    cost: float = 0.0,
+    drain: float = 0.0,
+) -> Problem:
+    """Return tasks a (elastic if named), b (six hosts) on eight hosts."""
+    problem = a_problem([SHARED, WIDE], hosts=8, release=release or None, deadline=deadline or None)
+    tasks = {
+        task: ElasticTask(problem.tasks[task], tuple(problem.seconds[0, task].tolist()), 1, 8, 1, cost, cost, drain)
+        for task in elastic
+    }
+    return replace(problem, elastic=tasks)
+
+
+@st.composite
+def drawn_problems(draw: st.DrawFn) -> tuple[Problem, list[int], list[int]]:
+    """Draw a problem with some elastic tasks, an order and counts that each task can have."""
+    hosts, tasks = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    profiles = [draw(st.lists(st.floats(1.0, 1e3), min_size=hosts, max_size=hosts)) for _ in range(tasks)]
+    release = draw(st.none() | st.lists(st.sampled_from([0.0, 0.0, 5.0, 300.0]), min_size=tasks, max_size=tasks))
+    depends_on = ()
+    if draw(st.booleans()):
+        depends_on = tuple(
+            tuple(sorted(draw(st.sets(st.integers(0, task - 1), max_size=2)))) if task else () for task in range(tasks)
+        )
+    problem = a_problem(profiles, hosts, release=release, depends_on=depends_on)
+    elastic, counts, seconds = {}, [], problem.seconds.copy()
+    for task in range(tasks):
+        if draw(st.booleans()):
+            least, preferred, most = sorted(draw(st.lists(st.integers(1, hosts), min_size=3, max_size=3)))
+            cost, drain = draw(st.sampled_from([0.0, 0.0, 2.0, 50.0])), draw(st.sampled_from([0.0, 0.0, 3.0]))
+            elastic[task] = ElasticTask(
+                problem.tasks[task], tuple(profiles[task]), least, most, preferred, cost, cost, drain
+            )
+            seconds[:, task, : least - 1] = seconds[:, task, most:] = math.inf
+            counts.append(draw(st.integers(least, most)))
+        else:
+            counts.append(draw(st.integers(1, hosts)))
+    order = draw(st.permutations(range(tasks)))
+    return replace(problem, seconds=seconds, elastic=elastic), list(order), counts
+
+
+@given(drawn=drawn_problems(), payback=st.sampled_from([0.0, 2.0]))
+def test_nobody_ends_later_than_promised_and_the_pieces_can_be(
+    drawn: tuple[Problem, list[int], list[int]], payback: float
+) -> None:
+    problem, order, counts = drawn
+    promised = decode(problem, a_plan(order, counts))
+    assert check_pieces(problem, promised, expected_schedule(problem, promised, payback)) == []
+
+
+@given(drawn=drawn_problems())
+def test_where_nothing_is_elastic_the_pieces_are_the_decoders_to_the_last_bit(
+    drawn: tuple[Problem, list[int], list[int]],
+) -> None:
+    problem, order, counts = drawn
+    problem = replace(problem, elastic={}, release=np.zeros(len(problem.tasks)), depends_on=())
+    plan = a_plan(order, counts)
+    pieces = {piece.task: piece for piece in expected_schedule(problem, decode(problem, plan))}
+    starts, ends = spans(problem, plan)
+    assert [(pieces[name].start, pieces[name].end) for name in problem.tasks] == list(zip(starts, ends, strict=True))
+
+
+@given(drawn=drawn_problems())
+def test_the_chosen_promise_is_a_schedule_and_its_pieces_can_be(drawn: tuple[Problem, list[int], list[int]]) -> None:
+    problem, order, counts = drawn
+    planned = decode(problem, a_plan(order, counts))
+    chosen = promise_hosts(problem, planned)
+    assert check_schedule(problem, chosen.promised) == []
+    assert check_pieces(problem, chosen.promised, chosen.pieces) == []
+    assert max(piece.end for piece in chosen.pieces) <= planned.makespan * (1 + 1e-9)
+
+
+def widths(pieces: list[TaskPiece], task: str) -> list[tuple[float, int]]:
+    return [(piece.start, len(piece.hosts)) for piece in pieces if piece.task == task]
+
+
+def test_idle_hosts_are_lent_and_taken_back_for_who_needs_them() -> None:
+    problem = mixed(0, release=(0.0, 5.0))
+    pieces = expected_schedule(problem, decode(problem, a_plan([1, 0], [2, 6])))  # a is promised 2 hosts, until 40
+    assert widths(pieces, "a") == [(0.0, 8), (5.0, 2), (20.0, 8)]
+    assert widths(pieces, "b") == [(5.0, 6)]
+    assert max(piece.end for piece in pieces) == pytest.approx(20 + (80 - 5 * 8 - 15 * 2) / 8)
+
+
+def test_hosts_that_drain_leave_early_enough() -> None:
+    problem = mixed(0, release=(0.0, 5.0), drain=1.0)
+    pieces = expected_schedule(problem, decode(problem, a_plan([1, 0], [2, 6])))
+    assert widths(pieces, "a") == [(0.0, 8), (4.0, 2), (20.0, 8)]
+    assert widths(pieces, "b") == [(5.0, 6)]
+
+
+def test_a_change_that_costs_more_than_it_saves_is_not_made() -> None:
+    problem = mixed(0, release=(0.0, 5.0), cost=30.0)
+    promised = decode(problem, a_plan([1, 0], [2, 6]))
+    pieces = expected_schedule(problem, promised)
+    assert all(len(piece.hosts) in (2, 6, 8) for piece in pieces)
+    assert max(piece.end for piece in pieces) <= promised.makespan
+
+
+def test_fewer_hosts_are_promised_where_loans_make_more_of_it_and_nobody_is_late() -> None:
+    problem = mixed(0, release=(0.0, 5.0))
+    planned = decode(problem, a_plan([1, 0], [8, 6]))  # a waits for b, on 8 hosts
+    chosen = promise_hosts(problem, planned)
+    assert {item.task: len(item.hosts) for item in chosen.promised.assignments} == {"a": 1, "b": 6}
+    assert max(piece.end for piece in chosen.pieces) < planned.makespan
+    due = mixed(0, release=(0.0, 5.0), deadline=(35.0, math.inf))
+    assert promise_hosts(due, planned).promised == planned  # on one host it would be promised 80 s
+
+
+def test_the_check_finds_what_cannot_be() -> None:
+    problem = mixed(0)
+    promised = decode(problem, a_plan([1, 0], [2, 6]))
+    hosts = problem.hosts
+    whole = (TaskPiece("a", hosts[:2], 0.0, 40.0), TaskPiece("b", hosts[2:], 0.0, 15.0))
+    assert check_pieces(problem, promised, whole) == []
+    for pieces, fault in (
+        ((whole[0], TaskPiece("b", hosts[1:7], 0.0, 15.0)), "a and b are on h1 at the same time"),
+        ((whole[0],), "b does not run"),
+        ((TaskPiece("a", hosts[:2], 0.0, 30.0), whole[1]), "a does 0.750000 of itself"),
+        ((TaskPiece("a", hosts[:1], 0.0, 80.0), whole[1]), "a has 1 hosts"),
+        ((TaskPiece("a", hosts[:2], 0.0, 20.0), TaskPiece("a", hosts[:2], 21.0, 41.0), whole[1]), "a stops from 20"),
+        ((TaskPiece("a", hosts[:2], 2.0, 42.0), whole[1]), "a ends at 42.0 s, promised are 40.0 s"),
+    ):
+        assert any(line.startswith(fault) for line in check_pieces(problem, promised, pieces))
+    later = replace(problem, release=np.array([1.0, 0.0]), depends_on=((1,), ()))
+    faults = check_pieces(later, promised, whole)
+    assert "a starts before its release" in faults
+    assert "a starts before b ends" in faults
