@@ -48,14 +48,15 @@ def command(
     requested: Annotated[bool, typer.Option("--requested", help="The same as --predictions requested.")] = False,
 ) -> None:
     """Run an experiment, or replay a trace, in virtual time by the daemon's own core."""
-    if trace is not None:
-        if name:
-            raise UserError(f"give either {name} or --trace, not both")
+    replays = policy or requested or predictions is not Predictions.RECORDED or moldability is not Moldability.RIGID
+    if trace is not None and not name:
         policies = list(dict.fromkeys(policy or [PolicyName.GENETIC]))
         origin = Predictions.REQUESTED if requested else predictions
         chosen = trace_experiment(read_swf(trace), trace.name, policies, moldability, origin)
-    elif policy or requested or predictions is not Predictions.RECORDED or moldability is not Moldability.RIGID:
+    elif replays:
         raise UserError("--policy, --moldability and --predictions are for the replay of a trace: give --trace FILE")
+    elif trace is not None:
+        chosen = _on_trace(name, trace)
     elif not name:
         if set_ or plot:
             raise UserError(f"--set and --plot are for an experiment: name one of {', '.join(EXPERIMENT_NAMES)}")
@@ -85,6 +86,14 @@ def command(
         _print(chosen, rows, seed, seeds)
     if plot:  # last: what took long is not lost where a picture has no place
         _draw(chosen.charts(rows, seed, options), chosen.name, plot)
+
+
+def _on_trace(name: str, trace: Path) -> Experiment:
+    """Return an experiment that replays a trace, on this one."""
+    chosen = load_experiment(name)
+    if chosen.for_trace is None:
+        raise UserError(f"give either {name} or --trace, not both")
+    return chosen.for_trace(read_swf(trace), trace.name)
 
 
 def _draw(pictures: Mapping[str, str], name: str, places: Sequence[Path]) -> None:

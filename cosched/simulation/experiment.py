@@ -16,6 +16,8 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cosched.scheduling.formats.swf import WorkloadTrace
+
 __all__ = ["INTERVAL_SUFFIX", "Experiment", "ExperimentOption", "ResultRow", "averaged_rows", "line_chart"]
 
 INTERVAL_SUFFIX = "_ci95"
@@ -170,6 +172,7 @@ class Experiment:
         note: a caution for reading the paper's rows beside ours; one line, may be empty.
         machine: columns that depend on the machine too.
         searches: whether it needs the machine code of the searches.
+        for_trace: (trace, its name) → the experiment on that trace; None where it replays none.
     """
 
     name: str
@@ -182,6 +185,7 @@ class Experiment:
     searches: bool = False
     machine: tuple[str, ...] = ()
     charts: Callable[[Sequence[ResultRow], int, Mapping[str, float]], dict[str, str]] = _no_charts
+    for_trace: Callable[[WorkloadTrace, str], Experiment] | None = None
 
     def settings(self, given: Mapping[str, str]) -> dict[str, float]:
         """Return every option's value.

@@ -29,7 +29,8 @@ def tables_by_seed(
         options: options of the experiment.
         processes: number of processes at once; with 1, or for one seed, all is done in this one.
     """
-    if min(processes, len(seeds)) == 1 or experiment.name not in EXPERIMENT_NAMES:
+    by_name = experiment.name in EXPERIMENT_NAMES and load_experiment(experiment.name) is experiment
+    if min(processes, len(seeds)) == 1 or not by_name:
         return [experiment.run(seed, options) for seed in seeds]
     with ProcessPoolExecutor(min(processes, len(seeds)), get_context("spawn")) as pool:
         return list(pool.map(partial(_rows_of_seed, experiment.name), seeds, repeat(options)))

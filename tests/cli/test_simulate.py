@@ -111,6 +111,8 @@ def test_a_trace_under_two_policies_with_its_picture(tmp_path: Path) -> None:
     [
         (("titan-table-1", "--trace", "x"), "give either titan-table-1 or --trace"),
         (("titan-table-1", "--policy", "easy"), "give --trace FILE"),
+        (("malleable-replay",), "malleable-replay replays a trace: give one with --trace FILE"),
+        (("malleable-replay", "--trace", "nowhere.swf", "--policy", "easy"), "give --trace FILE"),
         (("--trace", "nowhere.swf"), "nowhere.swf: cannot be read"),
     ],
 )

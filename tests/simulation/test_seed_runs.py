@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cosched.scheduling.formats.swf import parse_swf
 from cosched.simulation.experiments import load_experiment
 from cosched.simulation.seed_runs import tables_by_seed
+from tests.simulation.traces import swf
 
 
 def test_processes_give_the_rows_that_one_gives_in_the_order_of_the_seeds() -> None:
@@ -17,3 +19,11 @@ def test_processes_give_the_rows_that_one_gives_in_the_order_of_the_seeds() -> N
 def test_what_has_no_name_runs_here() -> None:
     chosen = replace(load_experiment("milan-figure-5"), name="trace", run=lambda seed, _options: [{"seed": seed}])
     assert tables_by_seed(chosen, (1, 2), {}, 2) == [[{"seed": 1}], [{"seed": 2}]]
+
+
+def test_an_experiment_on_a_trace_has_it_whatever_its_name() -> None:
+    on_trace = load_experiment("malleable-replay").for_trace
+    assert on_trace is not None
+    chosen = on_trace(parse_swf(swf(4)), "drawn.swf")
+    tables = tables_by_seed(chosen, (1, 2), chosen.settings({}), 2)
+    assert [len(rows) for rows in tables] == [36, 36]

@@ -30,6 +30,7 @@ EXPERIMENT_NAMES = (
     "harvest-figure-6",
     "harvest-figures-7-9",
     "satin-figure-2",
+    "malleable-replay",
 )
 
 

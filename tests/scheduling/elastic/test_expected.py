@@ -46,7 +46,7 @@ def drawn_problems(draw: st.DrawFn) -> tuple[Problem, list[int], list[int]]:
     hosts, tasks = draw(st.integers(1, 6)), draw(st.integers(1, 6))
     profiles = [draw(st.lists(st.floats(1.0, 1e3), min_size=hosts, max_size=hosts)) for _ in range(tasks)]
     release = draw(st.none() | st.lists(st.sampled_from([0.0, 0.0, 5.0, 300.0]), min_size=tasks, max_size=tasks))
-    depends_on = ()
+    depends_on: tuple[tuple[int, ...], ...] = ()
     if draw(st.booleans()):
         depends_on = tuple(
             tuple(sorted(draw(st.sets(st.integers(0, task - 1), max_size=2)))) if task else () for task in range(tasks)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cosched.errors import UserError
+from cosched.scheduling.formats.swf import parse_swf
 from cosched.simulation.experiments import EXPERIMENT_NAMES, load_experiment
+from tests.simulation.traces import swf
 
 # Small enough for a test, by experiment.
 TINY: dict[str, dict[str, str]] = {
@@ -22,6 +24,7 @@ TINY: dict[str, dict[str, str]] = {
     "harvest-figure-6": {"draws": "1", "requests": "10"},
     "harvest-figures-7-9": {"draws": "1", "requests": "5"},
     "satin-figure-2": {"orders": "2", "series": "1"},
+    "malleable-replay": {},
     "grid-scale": {"largest": "10", "hosts": "4", "requests": "1", "span": "1"},
 }
 
@@ -29,6 +32,8 @@ TINY: dict[str, dict[str, str]] = {
 @pytest.mark.parametrize("name", EXPERIMENT_NAMES)
 def test_a_tiny_run_is_the_same_from_the_same_seed_and_has_the_columns_of_keys_and_paper(name: str) -> None:
     chosen = load_experiment(name)
+    if chosen.for_trace is not None:
+        chosen = chosen.for_trace(parse_swf(swf(12)), "drawn.swf")
     assert chosen.name == name
     options = chosen.settings(TINY[name])
     rows, again = chosen.run(7, options), chosen.run(7, options)
