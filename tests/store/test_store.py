@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import signal
 import stat
@@ -21,6 +22,7 @@ from cosched.store import KeyedSubmission, LogEntry, Store, TaskSelection
 from cosched.store.database import RefusedError, StoreFault
 from cosched.store.store import TaskHistory
 from tests.changes import changed
+from tests.coscheduler.makers import with_shapes
 from tests.store.new_database import new_database
 from tests.tasks import change_task, make_task
 
@@ -87,6 +89,19 @@ def test_a_restart_loads_what_is_not_settled(store: Store, url: str) -> None:
     again.close()
     assert [item.id for item in found] == ["2", "3", "4"]
     assert sorted(item.uuid for item in attempts) == ["b", "c", "d"]
+
+
+def test_a_restart_finds_all_shapes_of_a_task(store: Store, url: str) -> None:
+    shapes = {2: (60.0, math.inf, 25.0), 8: (math.inf, 20.0)}
+    waiting = with_shapes(task(1), shapes, memory=512)
+    running = replace(with_shapes(task(2, TaskState.RUNNING), shapes).shaped(8, ()), number=2)
+    store.commit(changed([waiting, running], []))
+    store.close()
+    again = Store(url)
+    found, _ = again.load()
+    again.close()
+    assert found == (waiting, running)
+    assert found[1].reopened().alternatives == running.alternatives
 
 
 def test_the_later_of_two_values_in_one_step_counts(store: Store) -> None:

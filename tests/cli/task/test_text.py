@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from cosched.api.documents import (
+    AlternativeView,
     Evidence,
     ExplanationView,
     Forecast,
@@ -262,3 +263,32 @@ def test_an_explanation_without_known_hosts_names_none() -> None:
 )
 def test_a_prediction_says_what_runs_made_of_it(profile: ProfileView, text: str) -> None:
     assert f" {text}" in "\n".join(task_lines(replace(TASK, profile=profile)))
+
+
+def test_a_task_with_several_shapes_shows_them_and_the_one_that_is_planned() -> None:
+    shapes = tuple(
+        AlternativeView(cores=cores, memory=0, gpus=0, processes_per_host=1, profile=replace(PROFILE, seconds=seconds))
+        for cores, seconds in ((1, (90.0,)), (8, (None, 10.0)))
+    )
+    lines = task_lines(replace(TASK, cores=1, cores_range="1-8", alternatives=shapes))
+    assert "chosen from: 1-8 cores on each host" in lines
+    assert "shape:       1 core of each host: 1 min 30 s on 1 host" in lines
+    assert "shape:       8 cores of each host: 10 s on 2 hosts" in lines
+    ranks = replace(shapes[1], cores=16, processes_per_host=8)
+    lines = task_lines(replace(TASK, processes="8-16", alternatives=(ranks,)))
+    assert "chosen from: 8-16 processes on all hosts together" in lines
+    assert "shape:       16 cores of each host (8 processes): 10 s on 2 hosts" in lines
+    place = PlacementView(task="7", hosts=("a", "b"), start=1e9, end=1e9 + 40, deadline=None, running=False, cores=8)
+    assert task_rows([TASK], {"7": place})[0][4] == "2x8"
+    explained = ExplanationView(
+        task="7",
+        state="queued",
+        waits_for=(),
+        planned_start=1e9,
+        planned_end=1e9 + 9,
+        planned_hosts=("a", "b"),
+        planned_cores=8,
+        slack=None,
+        would_change=(),
+    )
+    assert any(line.endswith("on a, b, 8 cores of each") for line in explanation_lines(explained))

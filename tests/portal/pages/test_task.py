@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.access import Principal, Role
-from cosched.api.documents import ProfileView, TaskRequest
+from cosched.api.documents import ProfileView, ShapeFigure, TaskRequest
 from cosched.portal.pages.task import TIMELINE_WIDTH, _as_it_left, timeline
 from tests.portal.pages.makers import NOW, detail, explained, portal, profile
 
@@ -56,6 +56,20 @@ def test_a_page_leads_to_those_that_the_task_comes_after(tmp_path: Path) -> None
         text = ann.see("/tasks/2")
         assert '<dt>Comes after</dt><dd><a href="/tasks/1">1</a></dd>' in text
         assert "task 1 (halving, queued), which it comes after" in text
+
+
+def test_a_page_shows_the_shapes_of_a_task_and_the_one_that_is_planned(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        figures = tuple(ShapeFigure(hosts=hosts, cores=4, seconds=60.0 / hosts) for hosts in (1, 2))
+        figures += (ShapeFigure(cores=16, seconds=18.0),)
+        request = TaskRequest(command=("/bin/true",), shapes=figures)
+        here.daemon.services.submissions.submit(Principal("ann", Role.USER), [request], "", "")
+        text = ann.see("/tasks/1")
+        assert "4-16 cores on each host" in text
+        for shape in ("4 cores of one host: 1 min", "4 cores of each of 2 hosts: 30 s", "16 cores of one host: 18 s"):
+            assert f"<li>{shape}</li>" in text
+        assert "<small>16 cores of each</small>" in text  # hosts are not shared here: the quickest on one
 
 
 def test_names_are_neither_templates_nor_elements(tmp_path: Path) -> None:
