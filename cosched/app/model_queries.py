@@ -15,7 +15,7 @@ from cosched.api.documents import CurvesView, ModelView, ParameterView
 from cosched.api.problems import NotFoundError
 from cosched.app.views import profile_view
 from cosched.errors import SystemFault, UserError
-from cosched.evaluation.application import checked_parameters
+from cosched.evaluation.application import checked_parameters, refuse_tunable
 from cosched.prediction.model_library import ModelLibrary
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ class ModelQueries:
 
     def _curves(self, name: str, values: Mapping[str, float], hosts: int, check: Callable[[], None]) -> CurvesView:
         model = evaluation.load(name, self._folders)
-        checked_parameters(model, values)  # what is wrong on all hardware is said once
+        refuse_tunable(model)  # what is wrong on all hardware is said once
+        checked_parameters(model, values)
         until = time.monotonic() + self._longest  # the time of a process beside us is not that of this thread
         profiles: dict[str, ProfileView] = {}
         faults: dict[str, str] = {}

@@ -57,6 +57,11 @@ def test_time_that_another_process_takes_counts(tmp_path: Path) -> None:
     assert any("took long" in fault for fault in curves.faults.values())
 
 
+def test_a_tunable_model_has_no_curves_and_that_is_said_once(models: ModelQueries) -> None:
+    with pytest.raises(UserError, match="junctions is tunable and has no `proc exec init`"):
+        models.curves("junctions", {}, 2)
+
+
 def test_curves_that_nobody_waits_for_end_between_hardware_models(models: ModelQueries) -> None:
     def check() -> None:
         raise SystemFault("gone")

@@ -13,6 +13,7 @@ from cosched.cli.model.derive_command import derive
 from cosched.cli.model.explain_command import explain
 from cosched.cli.model.fit_command import fit
 from cosched.cli.model.history_command import history
+from cosched.cli.model.import_command import import_source
 from cosched.cli.model.observe_command import observe
 from cosched.cli.model.predict_command import predict
 from cosched.cli.model.tunable_command import tunable
@@ -99,6 +100,7 @@ app.command()(derive)
 app.command()(fit)
 app.command()(validate)
 app.command()(tunable)
+app.command("import-calypso")(import_source)
 
 
 @app.command("parameters")
