@@ -161,7 +161,8 @@ class _CalypsoReader:
     def within(self, opening: str) -> list[_SourceToken]:
         """Return the tokens in a pair of brackets, which are taken, too."""
         first = self.take(opening)
-        closing, depth, found = _PAIRS[opening], 1, []
+        closing, depth = _PAIRS[opening], 1
+        found: list[_SourceToken] = []
         while True:
             token = self.take()
             if token.kind == "end":

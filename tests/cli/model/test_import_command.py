@@ -13,7 +13,7 @@ from tests.modelling.test_calypso import LISTING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from click.testing import Result
+    from typer.testing import Result
 
 
 def run(*arguments: str | Path) -> Result:
