@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
     from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
 
-__all__ = ["ModelPredictor", "predict_profile"]
+__all__ = ["EvaluationFault", "ModelPredictor", "predict_profile"]
 
 _MOST_REMEMBERED = 4096
 _LONGEST_TEXT = 256 * 1024
 _Key = tuple[str, str, int, int, tuple[tuple[str, float], ...]]
 _Content = tuple[tuple[str, int, int], ...]
+
+
+class EvaluationFault(UserError):  # noqa: N818  as the house's other faults are called
+    """A model allows no prediction with these values, as often as it is asked, until a file changes."""
 
 
 class ModelPredictor:
@@ -45,7 +49,7 @@ class ModelPredictor:
         self._content: _Content = ()
         self._models: dict[str, evaluation.Application] = {}
         self._hardware: dict[str, evaluation.Hardware] = {}
-        self._profiles: OrderedDict[_Key, Profile] = OrderedDict()
+        self._profiles: OrderedDict[_Key, Profile | EvaluationFault] = OrderedDict()
 
     def profile(
         self,
@@ -81,11 +85,16 @@ class ModelPredictor:
                 known = self._known(key)  # another thread may have asked for the same before
                 if known is None:
                     content = self._content
-                    known = self._evaluate(model, values, hardware, hosts, ranks)
+                    try:
+                        known = self._evaluate(model, values, hardware, hosts, ranks)
+                    except EvaluationFault as fault:  # an array asks for it thousands of times
+                        known = fault
                     self._remember(key, known, content)
+        if isinstance(known, EvaluationFault):
+            raise EvaluationFault(str(known)) from known
         return known
 
-    def _known(self, key: _Key) -> Profile | None:
+    def _known(self, key: _Key) -> Profile | EvaluationFault | None:
         with self._guard:
             if "/" in key[0]:
                 self._outside.add(key[0])
@@ -96,7 +105,7 @@ class ModelPredictor:
                 self._profiles.move_to_end(key)
             return self._profiles.get(key)
 
-    def _remember(self, key: _Key, profile: Profile, content: _Content) -> None:
+    def _remember(self, key: _Key, profile: Profile | EvaluationFault, content: _Content) -> None:
         with self._guard:
             if content is not self._content:
                 return  # a file has changed meanwhile
@@ -145,7 +154,10 @@ class ModelPredictor:
         machine = machines.get(hardware)
         if machine is None:
             machine = machines[hardware] = evaluation.load_hardware(hardware, self._folders)
-        return predict_profile(model, machine, values, hosts, ranks)
+        try:
+            return predict_profile(model, machine, values, hosts, ranks)
+        except UserError as error:
+            raise EvaluationFault(str(error)) from error
 
     def _forget_if_changed(self) -> None:
         content = tuple(_stamps(self._folders))

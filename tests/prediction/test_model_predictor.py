@@ -53,6 +53,23 @@ def test_the_same_question_is_evaluated_once(folder: Path, monkeypatch: pytest.M
     assert predictor.profile(application(), {"Work": 80.0}, "plain", 4) is first
 
 
+def test_a_fault_is_found_once_until_the_model_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An array whose tasks may have more cores than the model knows asked for the same fault again and again."""
+    predictor = ModelPredictor([folder])
+    good = (folder / "halves.psl").read_text()
+    (folder / "halves.psl").write_text(good.replace("1e6", "1e6 / 0"))
+    with monkeypatch.context() as patch:
+        with pytest.raises(UserError) as first:
+            predictor.profile(application(), {"Work": 80.0}, "plain", 4)
+        patch.delattr(evaluation, "profile")
+        with pytest.raises(UserError) as second:
+            predictor.profile(application(), {"Work": 80.0}, "plain", 4)
+    assert str(second.value) == str(first.value)
+    (folder / "halves.psl").write_text(good)
+    os.utime(folder / "halves.psl", ns=(0, 0))
+    assert predictor.profile(application(), {"Work": 80.0}, "plain", 1).seconds == pytest.approx((80.0,))
+
+
 def test_what_is_known_is_told_while_something_else_is_evaluated(folder: Path) -> None:
     predictor = ModelPredictor([folder])
     first = predictor.profile(application(), {"Work": 80.0}, "plain", 4)

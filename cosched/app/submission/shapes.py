@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["AskedShapes", "asked_shapes", "chosen_by_turn", "of_shapes", "with_whole_cores"]
 
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
-_MOST_FIGURES = 1000
+_MOST_FIGURES = 256
+_MOST_HOSTS = 65_536
+_MOST_CORES = 1024  # of a host of which nobody tells: a model is evaluated for as many
 _SEVERAL = "it may have several numbers of cores, and its run time would depend on them"
 
 
@@ -70,7 +72,7 @@ def asked_shapes(request: TaskRequest, hosts: Sequence[Host]) -> AskedShapes | N
         UserError: what it says of its shapes cannot be read, or says two things.
     """
     cores, processes = _span(request.cores, "cores"), _span(request.processes, "processes")
-    figures = _checked_figures(request)
+    figures = _checked_figures(request, len(hosts) or _MOST_HOSTS)
     if cores.least == cores.most and not processes.most and not figures:
         return None
     if request.native is not None:
@@ -80,7 +82,7 @@ def asked_shapes(request: TaskRequest, hosts: Sequence[Host]) -> AskedShapes | N
             f"{_SEVERAL}: give it with each, such as --runtime 1x8:30m,1x16:17m (hosts x cores), or leave it out"
         )
     if processes.most:
-        return _process_shapes(request, processes, figures, _largest(hosts))
+        return _process_shapes(request, processes, figures, hosts)
     return _core_shapes(request, cores, figures, _largest(hosts))
 
 
@@ -94,7 +96,8 @@ def _span(asked: int | str, what: str) -> _Span:
     return span
 
 
-def _checked_figures(request: TaskRequest) -> tuple[ShapeFigure, ...]:
+def _checked_figures(request: TaskRequest, most: int) -> tuple[ShapeFigure, ...]:
+    """Return the user's own figures for numbers of hosts that there are."""
     figures = request.shapes
     if len(figures) > _MOST_FIGURES:
         raise UserError(f"shapes has {len(figures)} figures: give at most {_MOST_FIGURES}")
@@ -108,13 +111,18 @@ def _checked_figures(request: TaskRequest) -> tuple[ShapeFigure, ...]:
             )
     if len(set(places)) < len(places):
         raise UserError("shapes say two run times for the same hosts and cores: give one")
-    return figures
+    possible = tuple([figure for figure in figures if figure.hosts <= most])
+    if figures and not possible:
+        raise UserError(
+            f"the figures are for {min(places)[0]} hosts or more, and there are {most}: give some for fewer"
+        )
+    return possible
 
 
 def _largest(hosts: Sequence[Host]) -> int:
-    """Return the cores of the largest host; very many where nobody tells."""
+    """Return the cores of the largest host; as many as are worth a look where nobody tells."""
     known = [host.cores for host in hosts if host.cores is not None]
-    return max(known) if known and len(known) == len(hosts) else 1 << 30
+    return max(known) if known and len(known) == len(hosts) else _MOST_CORES
 
 
 def _core_shapes(request: TaskRequest, cores: _Span, figures: Sequence[ShapeFigure], largest: int) -> AskedShapes:
@@ -126,7 +134,9 @@ def _core_shapes(request: TaskRequest, cores: _Span, figures: Sequence[ShapeFigu
         if not numbers:
             raise UserError(f"the figures are for {told[0]} to {told[-1]} cores, and it is to have {cores.text}")
     else:
-        numbers = tried_numbers(cores.least, max(min(cores.most, largest), cores.least))
+        if cores.least > largest:
+            raise UserError(f"no host has {cores.least} cores for a job: ask for less (the largest have {largest})")
+        numbers = tried_numbers(cores.least, min(cores.most, largest))
     made = [replace(request, cores=number, shapes=(), profile=_figures_of(figures, number)) for number in numbers]
     if len(made) == 1:
         return AskedShapes(tuple(made), "", "")
@@ -134,7 +144,7 @@ def _core_shapes(request: TaskRequest, cores: _Span, figures: Sequence[ShapeFigu
 
 
 def _process_shapes(
-    request: TaskRequest, processes: _Span, figures: Sequence[ShapeFigure], largest: int
+    request: TaskRequest, processes: _Span, figures: Sequence[ShapeFigure], hosts: Sequence[Host]
 ) -> AskedShapes:
     if not request.launch.once:
         raise UserError(
@@ -146,7 +156,7 @@ def _process_shapes(
             "(cores_per_process says what each needs)"
         )
     each = max(request.cores_per_process, 1)
-    most = max(min(processes.most, largest // each), 1)
+    most = max(min(processes.most, _largest(hosts) // each), 1)
     if figures:
         numbers = {figure.cores for figure in figures}
     else:
@@ -155,14 +165,15 @@ def _process_shapes(
     made = []
     for number in sorted(numbers):
         span = _Span(-(-processes.least // number), processes.most // number)
-        if (hosts := _common(request, span)) is not None:
-            shape = replace(request, hosts=hosts.text, processes_per_host=number, processes=0, shapes=())
+        counts = _common(request, span)
+        if counts is not None and counts.least <= (len(hosts) or _MOST_HOSTS):
+            shape = replace(request, hosts=counts.text, processes_per_host=number, processes=0, shapes=())
             profile = _figures_of(figures, number)
             made.append(replace(shape, cores=number * each, cores_per_process=0, profile=profile))
     if not made:
         raise UserError(
-            f"{processes.text} processes cannot be divided among {request.hosts or 'so many'} hosts with up to {most} "
-            "on each: ask for another number"
+            f"{processes.text} processes cannot be divided among {request.hosts or len(hosts) or 'the'} hosts with up "
+            f"to {most} on each: ask for another number"
         )
     return AskedShapes(tuple(made), "", processes.text)
 

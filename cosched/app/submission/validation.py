@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ProfilePredictor", "TaskValidator"]
 
+_MOST_FAULTS = 3  # shapes that are refused in a row, after which no larger one is looked at
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 
 
@@ -153,12 +154,16 @@ class TaskValidator:
 
     def _best_shapes(self, asked: AskedShapes, domain: DomainState, owner: str) -> Task:
         """Return the task with the shapes that are worth a place in a plan; with any where nothing is predicted."""
-        tasks, faults = list[Task](), list[UserError]()
-        for request in asked.requests:
+        tasks, faults, in_a_row = list[Task](), list[UserError](), 0
+        for request in asked.requests:  # ascending
             try:
                 tasks.append(self._one_task(request, domain, owner, asked))
-            except UserError as fault:  # of one that is too large for all hosts, others may do
+                in_a_row = 0
+            except UserError as fault:  # others may do: a model may know powers of two alone, hosts be too small
                 faults.append(fault)
+                in_a_row += 1
+            if in_a_row == _MOST_FAULTS:
+                break
         if not tasks:
             raise faults[0]
         if predicted := [task for task in tasks if task.profile is not None]:

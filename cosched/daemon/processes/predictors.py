@@ -21,7 +21,7 @@ from cosched.connector.worker_process import WorkerEndedError, WorkerProcess, se
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run
 from cosched.prediction.learning import LearntRuns
-from cosched.prediction.model_predictor import ModelPredictor
+from cosched.prediction.model_predictor import EvaluationFault, ModelPredictor
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class ModelProcesses(ModelPredictor):
                 "let it take fewer steps"
             ) from error
         if "fault" in found:
-            raise UserError(found["fault"])
+            raise EvaluationFault(found["fault"])
         low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))
         return Profile(tuple(found["seconds"]), PredictionSource.MODEL, found["hardware"], low, high)
 

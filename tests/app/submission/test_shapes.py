@@ -118,6 +118,20 @@ def test_what_hosts_have_not_is_no_shape(intake: TaskValidator) -> None:
         intake.task(replace(COMMAND, model="m", cores="128-256"), NODES)
 
 
+def test_a_model_is_asked_for_no_more_processors_than_a_host_may_have(tmp_path: Path) -> None:
+    model = Amdahl()
+    intake = TaskValidator(catalogue(tmp_path / "applications.d"), model, "fast")
+    intake.task(replace(COMMAND, model="m", cores="8-999999999"), NODES)
+    intake.task(replace(MPI, model="m", processes="8-999999999"), NODES)
+    assert max(model.asked) == 64
+    unknown = DomainState(NOW, hosts=2, sizes=(Host("a"), Host("b")))
+    intake.task(replace(COMMAND, model="m", cores="8-999999999"), unknown)
+    for domain in (NODES, unknown):
+        with pytest.raises(UserError, match="no host has 900000000 cores"):
+            intake.task(replace(COMMAND, model="m", cores="900000000-900000001"), domain)
+    assert max(model.asked) == 1024
+
+
 def test_without_a_prediction_it_gets_one_of_the_shapes(intake: TaskValidator) -> None:
     task = intake.task(replace(COMMAND, cores="8-32"), NODES)
     assert (task.profile, task.alternatives, task.spec.cores, task.spec.cores_range) == (None, (), 8, "8-32")
@@ -138,6 +152,8 @@ def test_without_a_prediction_it_gets_one_of_the_shapes(intake: TaskValidator) -
         (replace(COMMAND, shapes=(ShapeFigure(cores=0, seconds=1.0),)), "is no shape"),
         (replace(COMMAND, shapes=(ShapeFigure(cores=1, seconds=math.inf),)), "is no shape"),
         (replace(COMMAND, shapes=(ShapeFigure(cores=2, seconds=1.0),) * 2), "two run times"),
+        (replace(COMMAND, shapes=(ShapeFigure(hosts=10**12, cores=2, seconds=1.0),)), "and there are 4: give some"),
+        (replace(COMMAND, shapes=tuple(ShapeFigure(cores=n, seconds=1.0) for n in range(1, 300))), "at most 256"),
         (replace(COMMAND, shapes=(ShapeFigure(cores=2, seconds=1.0),), cores="4-8"), "it is to have 4-8"),
         (
             replace(COMMAND, shapes=(ShapeFigure(cores=2, seconds=1.0),), model="m"),
@@ -185,3 +201,20 @@ def test_a_range_of_the_catalogue_that_cannot_be_is_refused(tmp_path: Path, line
     (tmp_path / "solver.toml").write_text(f'command = ["/bin/solver"]\n{line}\n')
     with pytest.raises(UserError, match=r"give a number, or a range|is launched once"):
         Catalogue([tmp_path])
+
+
+def test_a_model_that_knows_no_more_processors_is_not_asked_for_all_of_them(tmp_path: Path) -> None:
+    class UpToEight(Amdahl):
+        def _profile(self, hosts: int, ranks: int, hardware: str) -> Profile:
+            profile = super()._profile(hosts, ranks, hardware)
+            if ranks > 8:
+                raise UserError(f"nothing was measured for {ranks}")
+            return profile
+
+    model = UpToEight()
+    intake = TaskValidator(catalogue(tmp_path / "applications.d"), model, "fast")
+    task = intake.task(replace(COMMAND, model="m", hosts=1, cores="4-64"), NODES)
+    assert [each.cores for each in task.alternatives] == [4, 6, 8]
+    assert model.asked == [4, 6, 8, 12, 16, 24]
+    with pytest.raises(UserError, match="nothing was measured for 12"):
+        intake.task(replace(COMMAND, model="m", cores="12-64"), NODES)
