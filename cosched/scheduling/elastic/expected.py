@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.elastic.tasks import Allocation, ElasticPool, ElasticProgress
     from cosched.scheduling.elastic.virtual_pool import ElasticRun
     from cosched.scheduling.problem import Problem
-    from cosched.scheduling.schedule import Schedule
+    from cosched.scheduling.schedule import Assignment, Schedule
 
 __all__ = ["expected_schedule"]
 
@@ -44,25 +44,27 @@ def expected_schedule(problem: Problem, promised: Schedule, payback: float = 2.0
         promised: its schedule.
         payback: how many times its cost a change must save.
     """
-    tasks = _tasks(problem, promised)
-    limit = {item.task: item.end for item in promised.assignments}
-    counts = {item.task: len(item.hosts) for item in promised.assignments}
     places = sorted(promised.assignments, key=lambda item: item.start)  # stable: the plan's order between equals
-    order = {item.task: place for place, item in enumerate(places)}
+    names = {item.task: f"{place:06}" for place, item in enumerate(places)}  # in the pool, so that their order is it
+    tasks = _tasks(problem, places)
+    limit = [item.end * (1 + _RELATIVE) for item in places]
+    counts = [len(item.hosts) for item in places]
+    window = len(problem.hosts) + 1  # at one event more cannot start, and the next one ends the pass
     drain = max((task.drain for task in (problem.elastic or {}).values()), default=0.0)
     for policy, attempt, before, moments in (
-        (_PlannedLoans(order, counts), tasks, _predecessors(problem), ()),
+        (_PlannedLoans(counts), tasks, _predecessors(problem, names), ()),
         (
-            _PlannedLoans(order, counts, _Reserve.of(promised, drain)),
-            [replace(task, submitted=item.start) for task, item in zip(tasks, promised.assignments, strict=True)],
+            _PlannedLoans(counts, _Reserve.of(promised, drain)),
+            [replace(task, submitted=item.start) for task, item in zip(tasks, places, strict=True)],
             {},
-            [max(item.start - drain, 0.0) for item in promised.assignments],
+            [max(item.start - drain, 0.0) for item in places],
         ),
     ):
-        runs = run_elastic(attempt, len(problem.hosts), policy, ElasticParameters(payback=payback), before, moments)
-        if all(run.finished <= limit[run.task.id] * (1 + _RELATIVE) for run in runs):
-            return _named(problem, runs)
-    return sorted((TaskPiece(item.task, item.hosts, item.start, item.end) for item in promised.assignments), key=_start)
+        parameters = ElasticParameters(payback=payback)
+        runs = run_elastic(attempt, len(problem.hosts), policy, parameters, before, moments, window)
+        if all(run.finished <= limit[int(run.task.id)] for run in runs):
+            return _named(problem, [places[int(run.task.id)].task for run in runs], runs)
+    return sorted((TaskPiece(item.task, item.hosts, item.start, item.end) for item in places), key=_start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +100,16 @@ class _Reserve:
 
 
 class _PlannedLoans:
-    """Starts tasks in the planned order on their planned counts, and lends what is idle."""
+    """Starts tasks in the order of their names, their places, on their planned counts, and lends what is idle."""
 
-    def __init__(self, places: Mapping[str, int], counts: Mapping[str, int], reserve: _Reserve | None = None) -> None:
-        self._places = places
+    def __init__(self, counts: Sequence[int], reserve: _Reserve | None = None) -> None:
         self._counts = counts
         self._reserve = reserve
 
     def reshape(self, pool: ElasticPool, parameters: ElasticParameters) -> Allocation:
         """Start tasks until the first that has too few hosts, taking loans back; then lend what is not reserved."""
         draft = Draft(pool)
-        for progress in sorted(draft.waiting, key=lambda each: self._places[each.task.id]):
+        for progress in sorted(draft.waiting, key=lambda each: each.task.id):
             hosts = self._kept(progress)
             if hosts > draft.idle + spare_hosts(draft, self._kept):
                 break
@@ -123,33 +124,33 @@ class _PlannedLoans:
         return draft.allocation()
 
     def _kept(self, progress: ElasticProgress) -> int:
-        return self._counts[progress.task.id]
+        return self._counts[int(progress.task.id)]
 
 
-def _tasks(problem: Problem, promised: Schedule) -> list[ElasticTask]:
-    """Return every task of the schedule as an elastic one; the others have their planned count alone."""
+def _tasks(problem: Problem, places: Sequence[Assignment]) -> list[ElasticTask]:
+    """Return every task by its place as an elastic one; the others have their planned count alone."""
     elastic, index = problem.elastic or {}, {name: task for task, name in enumerate(problem.tasks)}
     only = int(problem.host_class[0])
     found = []
-    for item in promised.assignments:
-        task, count = index[item.task], len(item.hosts)
+    for place, item in enumerate(places):
+        task, count, name = index[item.task], len(item.hosts), f"{place:06}"
         submitted = float(problem.release[task])
         if task in elastic:
-            found.append(replace(elastic[task], submitted=submitted))
+            found.append(replace(elastic[task], id=name, submitted=submitted))
         else:
             seconds = (float(problem.seconds[only, task, count - 1]),) * count
-            found.append(ElasticTask(item.task, seconds, count, count, count, submitted=submitted))
+            found.append(ElasticTask(name, seconds, count, count, count, submitted=submitted))
     return found
 
 
-def _predecessors(problem: Problem) -> dict[str, list[str]]:
+def _predecessors(problem: Problem, names: Mapping[str, str]) -> dict[str, list[str]]:
     return {
-        problem.tasks[task]: [problem.tasks[other] for other in others]
+        names[problem.tasks[task]]: [names[problem.tasks[other]] for other in others]
         for task, others in enumerate(problem.depends_on)
     }
 
 
-def _named(problem: Problem, runs: Sequence[ElasticRun]) -> list[TaskPiece]:
+def _named(problem: Problem, tasks: Sequence[str], runs: Sequence[ElasticRun]) -> list[TaskPiece]:
     """Give each task the first hosts that are idle when it gets some; those that leave it drain first."""
     changes = sorted(
         (time, hosts - before, place)  # hosts leave before others come at the same time
@@ -168,7 +169,7 @@ def _named(problem: Problem, runs: Sequence[ElasticRun]) -> list[TaskPiece]:
         run, hosts = runs[place], held[place]
         if hosts and time > since[place]:
             names = tuple(problem.hosts[host] for host in sorted(hosts))
-            pieces.append(TaskPiece(run.task.id, names, since[place], time))
+            pieces.append(TaskPiece(tasks[place], names, since[place], time))
         since[place] = time
         for _ in range(-change):
             host = hosts.pop()

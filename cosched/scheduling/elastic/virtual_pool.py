@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from cosched.scheduling.elastic.tasks import ElasticPool, ElasticProgress, PoolMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cosched.scheduling.elastic.tasks import Allocation, ElasticParameters, ElasticTask
 
@@ -61,6 +62,7 @@ def run_elastic(
     parameters: ElasticParameters,
     after: Mapping[str, Sequence[str]] | None = None,
     moments: Iterable[float] = (),
+    window: int | None = None,
 ) -> list[ElasticRun]:
     """Run tasks as they come until all have ended.
 
@@ -71,6 +73,7 @@ def run_elastic(
         parameters: of the policy.
         after: tasks that must have ended before a task comes, by its name.
         moments: further times at which the policy decides.
+        window: the policy sees so many waiting tasks, the first by name; None: all.
 
     Returns:
         The runs in order of their ends.
@@ -79,7 +82,57 @@ def run_elastic(
         ValueError: a task needs more hosts than there are, or the policy gives what it must not.
         RuntimeError: the policy starts nothing although nothing runs.
     """
-    return _VirtualPool(tasks, hosts, policy, parameters, after or {}).run(sorted(moments, reverse=True))
+    queue = _ComingTasks(tasks, hosts, after or {}, window)
+    return _VirtualPool(queue, hosts, policy, parameters).run(sorted(moments, reverse=True))
+
+
+class _ComingTasks:
+    """Tasks that have not come to the policy's sight; arguments as in `run_elastic`."""
+
+    def __init__(
+        self, tasks: Iterable[ElasticTask], hosts: int, after: Mapping[str, Sequence[str]], window: int | None
+    ) -> None:
+        self._coming = sorted(tasks, key=lambda task: (task.submitted, task.id), reverse=True)
+        for task in self._coming:
+            if task.least > hosts:
+                raise ValueError(f"task {task.id} needs {task.least} of {hosts} hosts")
+        self._missing = {name: set(others) for name, others in after.items() if others}  # that have not ended
+        self._followers: dict[str, list[str]] = defaultdict(list)
+        for name, others in self._missing.items():
+            for other in others:
+                self._followers[other].append(name)
+        self._held: dict[str, ElasticTask] = {}  # their time has come, but not all before them have ended
+        self._ready: list[tuple[str, ElasticTask]] = []
+        self._window = window
+
+    @property
+    def left(self) -> int:
+        """Number of tasks that have not come."""
+        return len(self._coming) + len(self._held) + len(self._ready)
+
+    @property
+    def next(self) -> float:
+        """When the next task's time comes; infinite where none is left."""
+        return self._coming[-1].submitted if self._coming else math.inf
+
+    def ended(self, name: str) -> None:
+        """Note that a task has ended."""
+        for follower in self._followers.pop(name, ()):
+            missing = self._missing[follower]
+            missing.discard(name)
+            if not missing and follower in self._held:
+                heapq.heappush(self._ready, (follower, self._held.pop(follower)))
+
+    def come(self, time: float, waiting: Mapping[str, ElasticProgress]) -> Iterator[ElasticTask]:
+        """Give out the tasks that come now; whoever takes them adds them to those that wait."""
+        while self._coming and self._coming[-1].submitted <= time:
+            task = self._coming.pop()
+            if self._missing.get(task.id):
+                self._held[task.id] = task
+            else:
+                heapq.heappush(self._ready, (task.id, task))
+        while self._ready and (self._window is None or len(waiting) < self._window or self._ready[0][0] < max(waiting)):
+            yield heapq.heappop(self._ready)[1]
 
 
 class _Job:
@@ -161,23 +214,11 @@ class _Job:
 class _VirtualPool:
     """The pool's loop; `run` is called once."""
 
-    def __init__(
-        self,
-        tasks: Iterable[ElasticTask],
-        hosts: int,
-        policy: Reshaping,
-        parameters: ElasticParameters,
-        after: Mapping[str, Sequence[str]],
-    ) -> None:
+    def __init__(self, queue: _ComingTasks, hosts: int, policy: Reshaping, parameters: ElasticParameters) -> None:
         self._hosts = hosts
         self._policy = policy
         self._parameters = parameters
-        self._coming = sorted(tasks, key=lambda task: (task.submitted, task.id), reverse=True)
-        for task in self._coming:
-            if task.least > hosts:
-                raise ValueError(f"task {task.id} needs {task.least} of {hosts} hosts")
-        self._before = {name: set(others) for name, others in after.items() if others}  # that have not ended
-        self._held: dict[str, ElasticTask] = {}  # their time has come, but not all before them have ended
+        self._queue = queue
         self._jobs: dict[str, _Job] = {}
         self._waiting: dict[str, ElasticProgress] = {}
         self._granted: dict[str, _Job] = {}  # in the order in which they got hosts
@@ -189,16 +230,18 @@ class _VirtualPool:
     def run(self, moments: list[float]) -> list[ElasticRun]:
         """Return the runs by their ends; the further moments are in descending order."""
         runs: list[ElasticRun] = []
-        while self._coming or self._jobs or self._held:
+        while self._queue.left or self._jobs:
             time = min(self._next(), moments[-1] if moments else math.inf)
             while moments and moments[-1] <= time:
                 moments.pop()
             if math.isinf(time):
-                raise RuntimeError(f"none of {len(self._jobs) + len(self._held)} waiting tasks is started")
+                raise RuntimeError(f"none of {len(self._jobs) + self._queue.left} waiting tasks is started")
             while self._draining and self._draining[0][0] <= time:
                 self._free += heapq.heappop(self._draining)[1]
             runs += self._end_jobs(time)
-            self._let_come(time)
+            for task in self._queue.come(time, self._waiting):
+                job = self._jobs[task.id] = _Job(task)
+                self._waiting[task.id] = job.progress(time)
             self._deliver(time)
             pool = self._state(time)
             allocation = self._policy.reshape(pool, self._parameters)
@@ -208,27 +251,16 @@ class _VirtualPool:
             self._deliver(time)
         return runs
 
-    def _let_come(self, time: float) -> None:
-        """Let tasks into the queue whose time has come and before whom all have ended."""
-        while self._coming and self._coming[-1].submitted <= time:
-            task = self._coming.pop()
-            self._held[task.id] = task
-        for name in [name for name in self._held if not self._before.get(name)]:
-            job = self._jobs[name] = _Job(self._held.pop(name))
-            self._waiting[name] = job.progress(time)
-
     def _next(self) -> float:
         ends = [job.end for job in self._granted.values()]
-        arrival = self._coming[-1].submitted if self._coming else math.inf
-        return min(*ends, arrival, self._draining[0][0] if self._draining else math.inf, math.inf)
+        return min(*ends, self._queue.next, self._draining[0][0] if self._draining else math.inf, math.inf)
 
     def _end_jobs(self, time: float) -> Sequence[ElasticRun]:
         ended = [job for job in self._granted.values() if job.end <= time or job.left_at(time) < _NOTHING]
         for job in ended:
             self._free += job.working + job.collected
             del self._granted[job.task.id], self._jobs[job.task.id]
-            for others in self._before.values():
-                others.discard(job.task.id)
+            self._queue.ended(job.task.id)
         return [job.ended(time) for job in ended]
 
     def _state(self, time: float) -> ElasticPool:
