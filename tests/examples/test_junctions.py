@@ -78,7 +78,10 @@ def test_what_was_measured_fills_a_model_that_can_be_planned(tmp_path: Path) -> 
     out = tmp_path / "measured.psl"
     size = ["--size", "96", "--shapes", "4", "--images", "1", "--repeats", "1", "--processes", "2"]
     done = subprocess.run(
-        [sys.executable, FOLDER / "measure.py", "--out", out, *size], capture_output=True, text=True, check=False
+        [sys.executable, str(FOLDER / "measure.py"), "--out", str(out), *size],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert len(re.findall(r"granularity \d+, distance \d+: quality [01]\.\d{3}", done.stdout)) == 4
@@ -94,6 +97,6 @@ def test_what_was_measured_fills_a_model_that_can_be_planned(tmp_path: Path) -> 
 
 def test_bad_arguments_are_refused(tmp_path: Path) -> None:
     for wrong in (["--images", "0"], ["--out", str(tmp_path / "two words.psl")]):
-        command = [sys.executable, FOLDER / "measure.py", *wrong]
+        command = [sys.executable, str(FOLDER / "measure.py"), *wrong]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (2, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,12 +16,18 @@ from cosched.cli.model.history_command import history
 from cosched.cli.model.import_command import import_source
 from cosched.cli.model.observe_command import observe
 from cosched.cli.model.predict_command import predict
-from cosched.cli.model.tunable_command import tunable
+from cosched.cli.model.tunable_command import MOST_STAGE_HOSTS, tunable
 from cosched.cli.model.validate_command import validate
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
-from cosched.evaluation import load, parameters
-from cosched.language import check_files, format_source, read
+from cosched.evaluation import Application, load, load_hardware, parameters
+from cosched.language import Linker, check_files, format_source, read
 from cosched.language.library import locate
+from cosched.scheduling.tunable.modelled import request_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.language import Diagnostic
 
 __all__ = ["app"]
 
@@ -57,6 +63,8 @@ def check(
         machine = machine or domain
         files.append(machine)
     faults = check_files(files, library, machine)
+    if not faults:
+        faults = [fault for file in files if file.suffix == ".psl" for fault in _request_faults(file, library, machine)]
     if as_json:
         emit_json([{"file": d.file, "line": d.line, "column": d.column, "message": d.message} for d in faults])
     else:
@@ -66,6 +74,17 @@ def check(
             console.print(f"{len(files)} file{'s' if len(files) > 1 else ''} checked: no faults", markup=False)
     if faults:
         raise typer.Exit(1)
+
+
+def _request_faults(file: Path, library: Sequence[Path], machine: Path | None) -> list[Diagnostic]:
+    """Return the faults of the models that the stages of tunable applications ask, where their hardware is known."""
+    faults: list[Diagnostic] = []
+    for linked in Linker(library).file(file) if "tunable" in read(file).text else ():
+        model = Application(linked.object.name, str(file), linked)
+        if linked.object.kind == "application" and (machine or model.hardware):
+            hardware = load_hardware(machine or model.hardware, library, file.parent)
+            faults += request_faults(model, hardware, MOST_STAGE_HOSTS)
+    return faults
 
 
 @app.command("format")

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from cosched.scheduling.tunable.modelled import ModelledChain, ModelledTask
     from cosched.scheduling.tunable.or_graph import GraphStage
 
-__all__ = ["tunable"]
+__all__ = ["MOST_STAGE_HOSTS", "tunable"]
 
+MOST_STAGE_HOSTS = 16
+"""Hosts that a stage may have where its model says how many it can use, unless the user says otherwise."""
 _MOST_HOSTS = 4096
 _SHOWN = 50  # rows of a table; JSON has all
 
@@ -41,7 +43,7 @@ def tunable(
     ] = None,
     hosts: Annotated[
         int, typer.Option(help="Most hosts of a stage whose model says how many it can use.", min=1, max=_MOST_HOSTS)
-    ] = 16,
+    ] = MOST_STAGE_HOSTS,
     hardware: Annotated[str, typer.Option(help="For such stages: name or .hmcl file; default: hrduse.")] = "",
     as_json: JsonOption = False,
 ) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 from cosched.errors import UserError
 from cosched.evaluation.application import checked_parameters, parameters
 from cosched.evaluation.stage_times import stage_profile
-from cosched.language.diagnostics import suggestion
-from cosched.language.syntax import Name, walk
+from cosched.language.diagnostics import ModelError, suggestion
+from cosched.language.syntax import ModelRequest, Name, walk
 from cosched.language.tunable_paths import PathLoop, tunable_paths, tunable_procedure
 from cosched.scheduling.tunable.tasks import Chain, Stage
 from cosched.tunable_bounds import MOST_CHAINS, MOST_STAGES
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
     from cosched.evaluation.application import Application
     from cosched.evaluation.hardware import Hardware
+    from cosched.language.diagnostics import Diagnostic
     from cosched.language.syntax import Procedure
     from cosched.language.tunable_paths import PathElement, PathStage, TunablePath
 
-__all__ = ["ModelledChain", "ModelledTask", "modelled_chains"]
+__all__ = ["ModelledChain", "ModelledTask", "modelled_chains", "request_faults"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,26 @@ def modelled_chains(
     return ModelledTask(values, fixed, chains)
 
 
+def request_faults(application: Application, hardware: Hardware, hosts: int) -> list[Diagnostic]:
+    """Return what is wrong with the models that the stages of a sound application ask, with its parameters' defaults.
+
+    An application that is not tunable, or needs a parameter that has no default, has no such faults.
+    """
+    item = application.root.object
+    procedure = tunable_procedure(item)
+    if procedure is None or not any(isinstance(node, ModelRequest) for node, _ in walk(procedure)):
+        return []
+    if any(parameter.default is None for parameter in parameters(application)):
+        return []
+    try:
+        modelled_chains(application, hardware, {}, hosts)
+    except ModelError as error:
+        return list(error.diagnostics)
+    except UserError as error:
+        return [item.source.fault(procedure.at, str(error))]
+    return []
+
+
 def _parameters(application: Application, procedure: Procedure, given: Mapping[str, float]) -> dict[str, float]:
     """Return the value of each parameter, given or by default; refuse where one is missing that decides the ways."""
     known = {parameter.name: parameter for parameter in parameters(application)}
@@ -142,23 +163,26 @@ class _StageTimes:
 
     def _configurations(self, stage: PathStage) -> list[PathStage]:
         """Return a stage on each number of hosts that is faster than all smaller ones."""
-        place = f"{self._application.root.object.source.file}:{stage.at.line}:{stage.at.column}: task {stage.name}"
         if self._hardware is None:
-            raise UserError(f"{place} needs the prediction of {stage.model}: name the hardware in the option hrduse")
+            raise self._fault(stage, f"needs the prediction of {stage.model}: name the hardware in the option hrduse")
         counts = range(1, self._hosts + 1)
         given = {**self._values, **dict(stage.known)}
         try:
             seconds = stage_profile(self._application, self._hardware, stage.model, counts, given)
         except UserError as error:
-            raise UserError(f"{place} cannot run as {stage.model} says: {error}") from None
+            raise self._fault(stage, f"cannot run as {stage.model} says: {error}") from None
         faster = np.concatenate(([True], seconds[1:] < np.minimum.accumulate(seconds)[:-1])) & np.isfinite(seconds)
         if not (seconds[faster] > 0).all():
-            raise UserError(f"{place} cannot run as {stage.model} says: it takes no time")
+            raise self._fault(stage, f"cannot run as {stage.model} says: it takes no time")
         return [
             replace(stage, hosts=count, seconds=float(time))
             for count, time, use in zip(counts, seconds, faster, strict=True)
             if use
         ]
+
+    def _fault(self, stage: PathStage, message: str) -> ModelError:
+        source = self._application.root.object.source
+        return ModelError([source.fault(stage.at, f"task {stage.name} {message}")])
 
 
 def _too_many(application: Application, count: int) -> str:

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from cosched import predict
 from cosched.cli.model import app
 from cosched.errors import UserError
+from tests.language.tunable_models import application
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +30,25 @@ def test_check_of_sound_files(tmp_path: Path) -> None:
     assert run("check", str(path)).exit_code == 0
     found = run("check", str(path), "--json")
     assert (found.exit_code, json.loads(found.stdout)) == (0, [])
+
+
+def test_check_asks_the_models_of_tunable_stages(tmp_path: Path) -> None:
+    """A request of a model that cannot be evaluated is a fault like any other; without hardware it is not asked."""
+    work = "subtask work { include independent; var numeric: n; link { independent: Tx_work = 1 s / n; } }"
+    more = 'include work; link { work: n = g; } option { hrduse = "x86_64_gigabit"; }'
+    body = "task t [] [g] [({1}, {model work}, 1),\n({0}, {model work}, 1)];"
+    path = tmp_path / "a.psl"
+    path.write_text(application(body, "var control: g;", more) + work + " application other { proc exec init { } }")
+    result = CliRunner().invoke(app, ["check", str(path)])
+    assert result.exit_code == 1
+    assert f"{path}:1:" in result.stdout
+    assert "task t cannot run as work says:" in result.stdout
+    assert "division by zero" in result.stdout
+    path.write_text(application(body.replace("{0}", "{2}"), "var control: g;", more) + work)
+    assert "no faults" in CliRunner().invoke(app, ["check", str(path)]).stdout
+    path.write_text(application(body, "var control: g;", more.partition("option")[0]) + work)
+    assert "no faults" in CliRunner().invoke(app, ["check", str(path)]).stdout
+    assert CliRunner().invoke(app, ["check", str(path), "--hardware", "sun_ultra_5"]).exit_code == 1
 
 
 def test_check_reports_all_faults_of_all_files(tmp_path: Path) -> None:
