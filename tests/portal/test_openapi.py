@@ -32,7 +32,7 @@ _HOW = ["--max-examples", "200"] if EXPLORES else _SAMPLE
 
 # Names that are there no schema can tell. What a task must be beyond its form (a known application, a deadline that can
 # be met) none can say either, nor which hosts there are to be reserved and until when, nor which parameters a model
-# has: such a request is refused with 422, as RFC 9110 has it.
+# has, nor until when a notice is shown: such a request is refused with 422, as RFC 9110 has it.
 _SETTINGS = """
 [[operations]]
 include-name = "POST /api/v1/tasks"
@@ -48,6 +48,10 @@ checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404",
 
 [[operations]]
 include-name = "POST /api/v1/reservations"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
+
+[[operations]]
+include-name = "POST /api/v1/notices"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "429"]
 
 [[operations]]
