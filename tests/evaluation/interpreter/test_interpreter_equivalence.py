@@ -25,7 +25,12 @@ if TYPE_CHECKING:
     from cosched.evaluation import Application, Hardware
 
 COUNTS = range(1, 13)
-LIBRARY = sorted(path.stem for root in default_library() for path in root.rglob("applications/*.psl"))
+LIBRARY = sorted(
+    path.stem
+    for root in default_library()
+    for path in root.rglob("applications/*.psl")
+    if "proc tunable" not in path.read_text()  # such a model has ways, and no run time of its own
+)
 STRUCTURAL = [name for name in LIBRARY if not name.endswith("_measured")]
 
 
