@@ -46,8 +46,8 @@ def _against_references(figures: Figures, name: str, seeds: range) -> None:
         return
     problems = {seed: references.makespan_queue(seed) for seed in known}
     proved = sum(each.proved for each in known.values())
-    about = f"{_SIZE}, seeds {seeds[0]} to {seeds[-1]}, optimum proved for {proved} of {len(known)}"
-    figures.section(f"makespan, {name}", about.ljust(62) + "÷ best known: mean, worst  ÷ bound  optimal")
+    about = f"{_SIZE}, {len(known)} queues of seeds {seeds[0]} to {seeds[-1]}, {proved} optima proved"
+    figures.section(f"makespan, {name}", about.ljust(70) + "÷ best known: mean, worst  ÷ bound  optimal")
 
     def row(name: str, makespan: Callable[[int, Problem], float]) -> list[float]:
         makespans = {seed: makespan(seed, problem) for seed, problem in problems.items()}
@@ -57,7 +57,7 @@ def _against_references(figures: Figures, name: str, seeds: range) -> None:
         mean, worst = float(np.mean(ratios)), max(ratios)
         figures.row(
             name,
-            f"{name:62} {mean:17.4f} {worst:7.4f} {over_bound:8.4f} {optimal:8}",
+            f"{name:70} {mean:17.4f} {worst:7.4f} {over_bound:8.4f} {optimal:8}",
             mean=mean,
             worst=worst,
             over_bound=over_bound,
@@ -74,7 +74,7 @@ def _against_references(figures: Figures, name: str, seeds: range) -> None:
     ratios = [row(f"genetic {budget * 1000:.0f} ms", searched(PolicyName.GENETIC, budget)) for budget in BUDGETS]
     beside = ratios[0] / heuristics
     line = "genetic 10 ms ÷ the best of those above it"
-    figures.row(line, f"{line:62} {np.mean(beside):17.4f} {max(beside):7.4f}", mean=float(np.mean(beside)))
+    figures.row(line, f"{line:70} {np.mean(beside):17.4f} {max(beside):7.4f}", mean=float(np.mean(beside)))
 
     def solved(seconds: float) -> Callable[[int, Problem], float]:
         return lambda seed, _: known[seed].found_within(seconds) or inf
