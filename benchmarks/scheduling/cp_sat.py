@@ -72,7 +72,7 @@ def cp_sat(problem: Problem, seconds: float, *, on_time: bool = False) -> Answer
     built = on_time_model(problem) if on_time else makespan_model(problem)
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = _WORKERS
-    # Measured on four of the queues: these two prove in 6 to 10 s what takes 6 to 12 s without them.
+    # Compared on the queues 1, 14, 19 and 20, a few times each: with these two no proof came later.
     solver.parameters.use_overload_checker_in_cumulative = True
     solver.parameters.use_timetable_edge_finding_in_cumulative = True
     watch, done = _Watch(), threading.Event()

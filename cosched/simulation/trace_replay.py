@@ -39,8 +39,10 @@ __all__ = [
     "Moldability",
     "ReplayConditions",
     "TraceReplay",
+    "bounded_slowdown",
     "downey_speedup",
     "moldable_times",
+    "refuse_wide_jobs",
     "replay_trace",
     "trace_experiment",
     "wait_charts",
@@ -179,7 +181,7 @@ def replay_trace(
     if conditions.as_asked:
         records = tuple([_as_asked(record) for record in records])
     processors = processors or trace.processors
-    _refuse_wide_jobs(records, processors)
+    refuse_wide_jobs(records, processors)
     if POLICIES[policy].one_host and conditions.moldability is Moldability.RIGID:
         _refuse_parallel_jobs(records, policy)
     settings = CoreSettings(SIMULATED_INSTANCE, policy=str(policy), seed=conditions.seed, margin=0.0)
@@ -305,7 +307,17 @@ def _as_asked(record: RecordedJob) -> RecordedJob:
     return replace(record, seconds=min(record.seconds, most), processors=processors)
 
 
-def _refuse_wide_jobs(records: Sequence[RecordedJob], processors: int) -> None:
+def bounded_slowdown(turnaround: float, recorded: float) -> float:
+    """Return how many times its run time a job took from submission to end, both seconds (Feitelson, Rudolph 1998)."""
+    return max(1.0, turnaround / max(recorded, _SHORTEST_COUNTED))
+
+
+def refuse_wide_jobs(records: Sequence[RecordedJob], processors: int) -> None:
+    """Refuse a machine that cannot be simulated, or that one of the jobs does not fit on.
+
+    Raises:
+        UserError: says which number of processors would do.
+    """
     if processors > MOST_PROCESSORS:
         raise UserError(
             f"the trace's machine has {processors} processors, and {MOST_PROCESSORS} are the most that can "
@@ -338,8 +350,7 @@ def _measured_row(
     began, finished = tasks[0].submitted, max(ended.values())
     busy = sum(len(run.hosts) * (run.finished - run.started) for run in runs)
     slowdowns = [
-        max(1.0, (ended[place] - record.submitted) / max(record.seconds, _SHORTEST_COUNTED))
-        for place, record in enumerate(records)
+        bounded_slowdown(ended[place] - record.submitted, record.seconds) for place, record in enumerate(records)
     ]
     ordered = sorted(waits)
     return {

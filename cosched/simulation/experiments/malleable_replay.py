@@ -17,7 +17,13 @@ from cosched.scheduling.elastic.registry import ELASTIC_POLICIES
 from cosched.scheduling.elastic.tasks import ElasticParameters, ElasticTask
 from cosched.scheduling.elastic.virtual_pool import run_elastic
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
-from cosched.simulation.trace_replay import Moldability, moldable_times
+from cosched.simulation.trace_replay import (
+    MOST_PROCESSORS,
+    Moldability,
+    bounded_slowdown,
+    moldable_times,
+    refuse_wide_jobs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENT", "elastic_job", "malleable_replay"]
 
 _SHARES = (0.0, 0.2, 0.5, 1.0)
-_SHORTEST_COUNTED = 10.0  # bounded slowdown counts shorter jobs as so long, seconds
 _WIDER = 4  # an elastic job runs on a quarter of its recorded processors to four times as many
 
 
@@ -81,12 +86,7 @@ def malleable_replay(trace: WorkloadTrace, title: str) -> Experiment:
 def _rows(trace: WorkloadTrace, seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     records = trace.records[: int(options["jobs"]) or None]
     processors = int(options["processors"]) or trace.processors
-    for record in records:
-        if record.processors > processors:
-            raise UserError(
-                f"job {record.number} needs {record.processors} of {processors} processors: "
-                "give more with --set processors=N"
-            )
+    refuse_wide_jobs(records, processors)
     parameters = ElasticParameters(payback=options["payback"], backfill=True, seed=seed)
     rows: list[ResultRow] = []
     for policy in ElasticPolicyName:
@@ -102,13 +102,13 @@ def _rows(trace: WorkloadTrace, seed: int, options: Mapping[str, float]) -> list
 
 def _measured(runs: Sequence[ElasticRun], processors: int) -> ResultRow:
     turnarounds = [run.finished - run.task.submitted for run in runs]
-    recorded = [max(run.task.on(run.task.preferred), _SHORTEST_COUNTED) for run in runs]
+    recorded = [run.task.on(run.task.preferred) for run in runs]
     began = min(run.task.submitted for run in runs)
     makespan = max(run.finished for run in runs) - began
     return {
         "wait": fmean(run.started - run.task.submitted for run in runs),
         "turnaround": fmean(turnarounds),
-        "bounded_slowdown": fmean(max(1.0, long / run) for long, run in zip(turnarounds, recorded, strict=True)),
+        "bounded_slowdown": fmean(map(bounded_slowdown, turnarounds, recorded)),
         "utilisation": sum(run.host_seconds for run in runs) / (processors * makespan),
         "makespan": makespan,
         "resizes": fmean(run.resizes for run in runs),
@@ -130,7 +130,7 @@ _NOTE = (
 )
 _OPTIONS = {
     "jobs": ExperimentOption(0, "from the start of the trace; 0: all", 0, 10_000_000),
-    "processors": ExperimentOption(0, "of the machine; 0: the trace's", 0, 100_000),
+    "processors": ExperimentOption(0, "of the machine; 0: the trace's", 0, MOST_PROCESSORS),
     "cost": ExperimentOption(0.0, "seconds without progress at each change of a job's processors", 0, 1e6),
     "payback": ExperimentOption(2.0, "times its cost that a change must save (policy marginal)", 0, 1e4),
 }
