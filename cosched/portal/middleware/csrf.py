@@ -20,10 +20,10 @@ def is_token(given: str, token: str) -> bool:
     """Return whether a request gave the token, masked or as it is."""
     if len(given) == 2 * len(token):
         try:
-            both = bytes.fromhex(given)
+            both = bytes.fromhex(given)  # which passes over spaces
+            given = _mixed(both[: len(both) // 2], both[len(both) // 2 :]).hex()
         except ValueError:
             return False
-        given = _mixed(both[: len(both) // 2], both[len(both) // 2 :]).hex()
     return secrets.compare_digest(given.encode(), token.encode())
 
 
