@@ -26,6 +26,7 @@ from cosched.api.documents import TaskRequest
 from cosched.app.forwarding_status import forwarding_obstacle
 from cosched.coscheduler.handovers import ModelBundle, ModelBundleFile, spec_of
 from cosched.coscheduler.task import shared_values
+from cosched.counts import plural
 from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 from cosched.user_names import guest_owner, is_user_name
@@ -241,7 +242,9 @@ class GuestValidator:
 
     def _profile(self, document: TaskDocument, domain: DomainState) -> Profile:
         if document.least > domain.hosts:
-            raise UserError(f"the task needs at least {document.least} hosts and the domain has {domain.hosts}")
+            raise UserError(
+                f"the task needs at least {plural(document.least, 'host')} and the domain has {domain.hosts}"
+            )
         if document.model is None:
             if not document.seconds:
                 raise UserError("the task has neither a model nor figures: its end cannot be foreseen")

@@ -19,6 +19,7 @@ from cosched.coscheduler.progress import doubtful_hosts, overrun_of
 from cosched.coscheduler.rescue import rescues
 from cosched.coscheduler.sharing.standing import share_obstacle
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.host_counts import best_seconds
@@ -251,7 +252,7 @@ def _impossible(core: Coscheduler, task: Task) -> str:
     needs = needs_on_host(task.spec, core.domain.memory_per_core)
     if any(needs):
         up, which = core.domain.offering(needs), "up that have what it asks for"
-    return f"it needs at least {least} hosts and {len(up)} are {which}: it starts when more come back"
+    return f"it needs at least {plural(least, 'host')} and {len(up)} are {which}: it starts when more come back"
 
 
 def _ahead(
@@ -329,7 +330,7 @@ def _quicker(problem: Problem, place: int, mine: Assignment) -> list[str]:
     if packing is None or not packing.varied[place]:
         row = best_seconds(problem)[place]
         best = int(np.argmin(row)) + 1
-        what, quickest = f"on {best} hosts", float(row[best - 1])
+        what, quickest = f"on {plural(best, 'host')}", float(row[best - 1])
         instead = f"on {len(mine.hosts)}"
     else:
         shapes = slice(int(packing.first[place]), int(packing.first[place + 1]))

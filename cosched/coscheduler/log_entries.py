@@ -26,6 +26,7 @@ from cosched.coscheduler.events import (
     TaskReturned,
     TaskSubmitted,
 )
+from cosched.counts import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -115,7 +116,8 @@ def _between_domains(event: TaskForwarded | TaskReturned | PeerReported | StartP
         case TaskReturned(time, task, reason):
             return LogEntry(time, "returned", task, reason)
         case PeerReported(time, task, state, reason, hosts, where=where):
-            place = " ".join([*([f"in {where}"] if where else []), *([f"on {len(hosts)} hosts"] if hosts else [])])
+            on = [f"on {plural(len(hosts), 'host')}"] if hosts else []
+            place = " ".join([*([f"in {where}"] if where else []), *on])
             return LogEntry(time, f"{state} elsewhere", task, reason or place)
         case StartPermitted(time, task):
             return LogEntry(time, "start permitted", task, "by the domain that it comes from")

@@ -176,7 +176,7 @@ def _search_check(search: SearchProcess | None, policy: str) -> HealthCheck:
 def _models_check(models: Sequence[ModelProcesses]) -> HealthCheck:
     asked = sum(each.asked for each in models)
     died = sum(each.ended for each in models)
-    finding = f"{asked} predictions were asked for" + (f"; {died} processes had to be ended or died." if died else ".")
+    finding = f"Predictions asked for: {asked}." + (f" Processes that had to be ended or died: {died}." if died else "")
     advice = "A model took too long or too much memory: the answers to its user say which. Others are not affected."
     return HealthCheck(part="Models", state=WATCH if died else WELL, finding=finding, advice=advice if died else "")
 

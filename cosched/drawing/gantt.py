@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING
 
+from cosched.counts import plural
 from cosched.drawing.svg import template, ticks
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def gantt(bars: Sequence[GanttBar], hosts: Sequence[str], title: str, origin: fl
     boxes = [box for bar in bars for box in _boxes(bar, hosts, row, scale, applications[bar.application])]
     return template("gantt.svg.j2").render(
         title=title,
-        description=f"{tasks} tasks on {len(hosts)} hosts in {span / unit:.4g} {unit_name}; "
+        description=f"{plural(tasks, 'task')} on {plural(len(hosts), 'host')} in {span / unit:.4g} {unit_name}; "
         f"{late} of them missed their deadline.",
         margin=_margin(hosts),
         width=_WIDTH,
@@ -128,7 +129,7 @@ class _Box:
 def _boxes(bar: GanttBar, hosts: Sequence[str], row: float, scale: tuple[float, float], colour: str) -> Iterator[_Box]:
     left, span = scale
     x, width = (bar.start - left) / span * _WIDTH, (bar.end - bar.start) / span * _WIDTH
-    tip = f"{bar.task}: {len(bar.hosts)} hosts, {bar.start - left:.6g} to {bar.end - left:.6g} s"
+    tip = f"{bar.task}: {plural(len(bar.hosts), 'host')}, {bar.start - left:.6g} to {bar.end - left:.6g} s"
     if bar.deadline is not None:
         left_over = bar.deadline - bar.end
         tip += f", deadline missed by {-left_over:.6g} s" if bar.late else f", {left_over:.6g} s before its deadline"

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cosched.counts import plural
 from cosched.errors import UserError
 from cosched.modelling.points import TimedRun
-from cosched.modelling.writing import check_name, check_text, plural
+from cosched.modelling.writing import check_name, check_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

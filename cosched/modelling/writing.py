@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from cosched.counts import plural
 from cosched.errors import UserError
 from cosched.language import format_source
 from cosched.language.diagnostics import Source
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cosched.modelling.fitting import Fitted
     from cosched.modelling.startup import StartUp
 
-__all__ = ["TOOL", "check_name", "check_text", "model_name", "model_text", "plural"]
+__all__ = ["TOOL", "check_name", "check_text", "model_name", "model_text"]
 
 TOOL = "cosched model fit"
 """The setting `tool` of a fitted model."""
@@ -58,11 +59,6 @@ def check_text(text: str, what: str) -> None:
         raise UserError(
             f"{what} {text[:80]!r} cannot stand in a model: leave out '(*', '*)', quotes and control characters"
         )
-
-
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def model_text(fitted: Fitted, day: str, also: Iterable[int] = (), start: StartUp | None = None) -> str:

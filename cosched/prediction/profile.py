@@ -9,6 +9,7 @@ from itertools import chain
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
+from cosched.counts import plural
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Profile:
         for count, value in enumerate(self.seconds, start=1):
             if not (_SHORTEST <= value <= _LONGEST or value == math.inf):
                 raise UserError(
-                    f"the prediction for {count} hosts is {value!r} s: "
+                    f"the prediction for {plural(count, 'host')} is {value!r} s: "
                     f"it must be at least {_SHORTEST:g} and at most {_LONGEST:.0f}"
                 )
         if (self.low is None) != (self.high is None):
@@ -85,7 +86,7 @@ class Profile:
         for count, (least, value, most) in enumerate(zip(low, self.seconds, high, strict=True), start=1):
             if not 0 < least <= value <= most or math.isinf(most) != math.isinf(value):
                 raise UserError(
-                    f"the prediction for {count} hosts is {least!r} to {most!r} s around {value!r} s: "
+                    f"the prediction for {plural(count, 'host')} is {least!r} to {most!r} s around {value!r} s: "
                     "low, expected and high must ascend"
                 )
 

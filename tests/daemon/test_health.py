@@ -83,7 +83,13 @@ def test_where_all_is_well_nothing_is_to_be_done(tmp_path: Path, monkeypatch: py
         ("Search", {"pid": None, "search_ended": 2}, "broken", "It has died 2 times", "started again by itself"),
         ("Search", {"search_ended": 1}, "watch", "process 77", "killed for its memory"),
         ("Search", {"pid": -1}, "well", "genetic plans without one", ""),
-        ("Models", {"models_ended": 1}, "watch", "4 predictions were asked for; 1 processes", "too much memory"),
+        (
+            "Models",
+            {"models_ended": 1},
+            "watch",
+            "Predictions asked for: 4. Processes that had to be ended or died: 1",
+            "too much memory",
+        ),
         ("Database", {"store_fault": "the disk is full"}, "broken", "The disk is full.", "nothing accepted is lost"),
     ],
 )

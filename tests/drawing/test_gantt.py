@@ -48,7 +48,7 @@ def test_missed_deadlines_are_marked_and_counted() -> None:
     svg = gantt(bars, HOSTS, "Queue")
     assert [box.attrib["class"] for box in boxes(svg)] == ["box", "box late"]
     assert "deadline missed (1)" in texts(svg)
-    assert "late: 1 hosts, 0 to 10 s, deadline missed by 2 s" in texts(svg)
+    assert "late: 1 host, 0 to 10 s, deadline missed by 2 s" in texts(svg)
     assert "deadline missed" not in gantt(bars[1:], HOSTS, "Queue")
 
 
@@ -92,7 +92,7 @@ def test_hosts_that_are_not_there_are_no_task() -> None:
     svg = gantt(
         [GanttBar("a", "fft", ("h0",), 0, 10), GanttBar("gone", "gone", ("h1",), 2, 5, absent=True)], HOSTS, "Queue"
     )
-    assert any(text.startswith("1 tasks on 4 hosts") for text in ET.fromstring(svg).itertext())
+    assert any(text.startswith("1 task on 4 hosts") for text in ET.fromstring(svg).itertext())
     assert [box.attrib["fill"] for box in boxes(svg)][1] == "#e4e4e4"
     assert "gone" in texts(svg)
 

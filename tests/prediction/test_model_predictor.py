@@ -147,7 +147,7 @@ def test_what_is_wrong_is_named_in_one_line(folder: Path, change: dict[str, Any]
 
 def test_a_time_that_cannot_be_is_refused_with_the_model_named(folder: Path) -> None:
     (folder / "halves.psl").write_text(MODEL.replace("Work * 1e6 / Nproc", "0 * Work"))
-    with pytest.raises(UserError, match=r"the model halves is wrong: the prediction for 1 hosts is 0\.0 s"):
+    with pytest.raises(UserError, match=r"the model halves is wrong: the prediction for 1 host is 0\.0 s"):
         ModelPredictor([folder]).profile(application(), {"Work": 1.0}, "plain", 2)
 
 

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
 from cosched.api.times import format_time
+from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.errors import SystemFault, UserError
 
@@ -153,7 +154,7 @@ def _lines(notice: Notice, name: str, state: str, task: TaskView | None) -> list
         kept = {True: ", kept", False: ", missed", None: ""}[task.on_time]
         lines.append(f"Deadline: {format_time(task.deadline)}{kept}")
     if task.actual is not None:
-        lines.append(f"Ran for {format_duration(task.actual)} on {task.count} hosts")
+        lines.append(f"Ran for {format_duration(task.actual)} on {plural(task.count, 'host')}")
     return [*lines, "", f"cosched task show {notice.task}"]
 
 

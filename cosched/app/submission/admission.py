@@ -15,6 +15,7 @@ from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.shortage import share_text
 from cosched.coscheduler.sharing.shares import fewest_hosts
 from cosched.coscheduler.task import TaskState
+from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource
@@ -127,7 +128,8 @@ def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
     earliest = math.ceil(_first_start(task, domain) + shortest)
     raise UserError(
         f"the deadline {format_time(task.spec.deadline)} cannot be met: "
-        f"the shortest prediction is {format_duration(shortest)}, on {task.profile.quickest.best_count} hosts; "
+        f"the shortest prediction is {format_duration(shortest)}, "
+        f"on {plural(task.profile.quickest.best_count, 'host')}; "
         f"the earliest deadline that can be met is {format_time(earliest)} (or submit it as best effort)"
     )
 

@@ -30,6 +30,7 @@ from cosched.app.submission.field_checks import (
 from cosched.app.submission.shapes import asked_shapes, chosen_by_turn, of_shapes, with_whole_cores
 from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.task import Task, TaskSpec, shared_values
+from cosched.counts import plural
 from cosched.errors import SystemFault, UserError
 from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
@@ -381,11 +382,13 @@ def _host_range(request: TaskRequest, domain: DomainState, least: int, most: int
             )
         least, most = max(least, low), min(most, high)
     if domain.hosts and least > domain.hosts:
-        raise UserError(f"the task needs at least {least} hosts and the domain has {domain.hosts}: ask for fewer")
+        raise UserError(
+            f"the task needs at least {plural(least, 'host')} and the domain has {domain.hosts}: ask for fewer"
+        )
     return least, min(most, domain.hosts) if domain.hosts else most
 
 
 def _counted_hosts(least: int, most: int) -> str:
     if least == most:
-        return "1 host" if most == 1 else f"{most} hosts"
+        return plural(most, "host")
     return f"{least} to {most} hosts"

@@ -11,6 +11,7 @@ import numpy as np
 from cosched.cli.model.arguments import model_folders
 from cosched.cli.model.runs_argument import read_text
 from cosched.cli.output import print_answer, write_text
+from cosched.counts import plural
 from cosched.errors import UserError
 from cosched.evaluation import load, load_hardware
 from cosched.language.library import locate
@@ -18,7 +19,7 @@ from cosched.modelling.block_costs import BlockCosts, fit_costs, in_units, named
 from cosched.modelling.derivation import START
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import only_class, samples_digest
-from cosched.modelling.writing import TOOL, plural
+from cosched.modelling.writing import TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

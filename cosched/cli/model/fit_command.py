@@ -26,12 +26,13 @@ from cosched.cli.model.runs_argument import (
     read_text,
 )
 from cosched.cli.output import JsonOption, print_answer, write_text
+from cosched.counts import plural
 from cosched.errors import UserError
 from cosched.evaluation import Hardware, load
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import Fitted, fit_runs
 from cosched.modelling.startup import StartUp, start_up
-from cosched.modelling.writing import TOOL, check_name, model_name, model_text, plural
+from cosched.modelling.writing import TOOL, check_name, model_name, model_text
 
 __all__ = ["fit"]
 

@@ -14,13 +14,13 @@ import typer
 from cosched.api.parameter_values import parse_parameter_values
 from cosched.cli.model.runs_argument import NumbersOption, parse_names
 from cosched.cli.output import JsonOption, figure, print_answer
+from cosched.counts import plural
 from cosched.durations import parse_duration
 from cosched.errors import UserError
 from cosched.measurement.programs.collecting import CollectedRun, collected
 from cosched.measurement.programs.observation import Observation
 from cosched.measurement.programs.observing import observed
 from cosched.measurement.programs.records import record_line
-from cosched.modelling.writing import plural
 from cosched.prediction.run_features import command_features
 
 __all__ = ["observe"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.times import format_optional_time
 from cosched.cli.output import clean
+from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.sizes import format_memory
 
@@ -200,16 +201,12 @@ def _shape_text(shape: AlternativeView) -> str:
     """Tell what a shape takes of each host, and how long the task runs then."""
     each = f" ({shape.processes_per_host} processes)" if shape.processes_per_host > 1 else ""
     times = [
-        f"{_time_text(shape.profile, count)} on {_count_text(count)}"
+        f"{_time_text(shape.profile, count)} on {plural(count, 'host')}"
         for count, seconds in enumerate(shape.profile.seconds, 1)
         if seconds is not None
     ]
     shown = [*times[:_MANY], *(["…"] if len(times) > _MANY else [])]
-    return f"{_cores_text(shape.cores)} of each host{each}: {', '.join(shown)}"
-
-
-def _cores_text(cores: int) -> str:
-    return "1 core" if cores == 1 else f"{cores} cores"
+    return f"{plural(shape.cores, 'core')} of each host{each}: {', '.join(shown)}"
 
 
 def _launch_text(task: TaskDetail) -> str:
@@ -239,7 +236,7 @@ def explanation_lines(explanation: ExplanationView) -> list[str]:
 
 
 def _with_cores(cores: int) -> str:
-    return f", {_cores_text(cores)} of each" if cores else ""
+    return f", {plural(cores, 'core')} of each" if cores else ""
 
 
 def _rescue_line(task: str, rescue: RescueView) -> str:
@@ -300,7 +297,7 @@ def _evidence_texts(evidence: Evidence) -> list[str]:
     for run in evidence.nearest:
         numbers = " ".join(f"{number:g}" for number in run.numbers)
         near.append(
-            f"{format_duration(run.seconds)} on {_count_text(run.hosts)}{f' with {numbers}' if numbers else ''}"
+            f"{format_duration(run.seconds)} on {plural(run.hosts, 'host')}{f' with {numbers}' if numbers else ''}"
         )
     lines = [f"nearest runs: {', '.join(near)}"] if near else []
     lines += evidence.beyond
@@ -331,18 +328,18 @@ def _profile_text(profile: ProfileView) -> str:
     times = {count: seconds for count, seconds in enumerate(profile.seconds, start=1) if seconds is not None}
     best = min(times, key=lambda count: (times[count], count))
     first = next(iter(times))
-    text = f"{_time_text(profile, first)} on {_count_text(first)}"
+    text = f"{_time_text(profile, first)} on {plural(first, 'host')}"
     if best != first:
-        text += f", at best {_time_text(profile, best)} on {_count_text(best)}"
-    source = f"from {profile.runs} runs like it" if profile.runs else profile.source
+        text += f", at best {_time_text(profile, best)} on {plural(best, 'host')}"
+    source = f"from {plural(profile.runs, 'run')} like it" if profile.runs else profile.source
     off = ""
     if profile.runs and profile.source != "history":
         off = _correction_text(profile, best)
-        source = f"{profile.source}, corrected by {profile.runs} runs like it{off}"
+        source = f"{profile.source}, corrected by {plural(profile.runs, 'run')} like it{off}"
     if profile.changed:
         source += f" since run {profile.changed}" if off else f", changed at run {profile.changed}"
     if profile.explores:
-        source += f", tries {_count_text(best)} to learn how long that takes"
+        source += f", tries {plural(best, 'host')} to learn how long that takes"
     return f"{text} ({source}{f', {profile.hardware}' if profile.hardware else ''})"
 
 
@@ -377,7 +374,3 @@ def _hosts_text(hosts: Sequence[str]) -> str:
     if len(hosts) <= _MANY:
         return ", ".join(hosts)
     return f"{', '.join(hosts[:_MANY])} and {len(hosts) - _MANY} more"
-
-
-def _count_text(count: int) -> str:
-    return "1 host" if count == 1 else f"{count} hosts"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.counts import plural
 from cosched.sizes import format_memory
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ def shortage(domain: DomainHosts, spec: TaskSpec, hosts: int, left: Mapping[str,
 def _text(resource: str, amount: int) -> str:
     if resource == "memory":
         return f"{format_memory(amount)} of memory"
-    word = "core" if resource == "cores" else "GPU"
-    return f"{amount} {word}" if amount == 1 else f"{amount} {word}s"
+    return plural(amount, "core" if resource == "cores" else "GPU")
 
 
 def _joined(parts: list[str]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from cosched.counts import plural
 from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 
@@ -38,7 +39,7 @@ def run_time_curve(profile: ProfileView, chosen: int = 0, measured: float | None
     hosts = range(1, len(seconds) + 1)
     low, high = (None if side is None else plottable(side) for side in (profile.low, profile.high))
     lines = [Line(f"on {profile.hardware}" if profile.classes else "predicted", hosts, seconds, low, high)]
-    count = "1 host" if chosen == 1 else f"{chosen} hosts"
+    count = plural(chosen, "host")
     if measured is not None:
         lines.append(Line(f"measured: {count}", [chosen], [measured]))
     elif 1 <= chosen <= len(seconds):

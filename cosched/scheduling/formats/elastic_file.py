@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cosched.counts import plural
 from cosched.errors import UserError
 from cosched.scheduling.elastic.tasks import ElasticTask
 from cosched.scheduling.formats.input_file import quoted, read_object, read_time
@@ -75,7 +76,7 @@ def _elastic(name: str, value: object, where: str, seconds: NDArray[np.float64])
     most = _count(element.get("most", most_known), f"{where}.most", least, len(seconds), cut=True)
     preferred = _count(element.get("preferred", least), f"{where}.preferred", least, most)
     if not math.isfinite(seconds[least - 1]):
-        raise UserError(f"{where}.least: the task has no run time on {least} hosts: give one in its profile")
+        raise UserError(f"{where}.least: the task has no run time on {plural(least, 'host')}: give one in its profile")
     cost = read_time(element.get("cost", 0), f"{where}.cost", zero=True)
     drain = read_time(element.get("drain", 0), f"{where}.drain", zero=True)
     return ElasticTask(name, tuple(seconds.tolist()), least, most, preferred, cost, cost, drain)

@@ -240,7 +240,7 @@ def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: Tas
 # What cannot be said in JSON; all else is in the table of tests/portal/test_bad_inputs.py.
 REFUSED = [
     (TaskRequest(command=("/bin/true", "\ud800")), "half of a surrogate pair"),
-    (TaskRequest(application="halving", profile=(math.nan, 1.0)), "prediction for 1 hosts is nan s"),
+    (TaskRequest(application="halving", profile=(math.nan, 1.0)), "prediction for 1 host is nan s"),
     (TaskRequest(application="halving", deadline=NOW), "is past, it is"),
 ]
 

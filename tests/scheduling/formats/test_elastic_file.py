@@ -48,7 +48,7 @@ def test_bad_elements_are_refused_with_their_path(elastic: Any, message: str) ->
 
 
 def test_a_task_must_run_on_its_least_and_on_some_number_that_there_is() -> None:
-    with pytest.raises(UserError, match=r"tasks\[0\].elastic.least: the task has no run time on 1 hosts"):
+    with pytest.raises(UserError, match=r"tasks\[0\].elastic.least: the task has no run time on 1 host:"):
         read({"least": 1}, profile=(None, 32, 24))
     with pytest.raises(UserError, match=r"tasks\[0\].elastic: the task runs on no number of hosts that there is"):
         read({}, profile=(None, None, None, 20))

@@ -188,7 +188,7 @@ def test_uncertain_times_may_be_given_for_a_class() -> None:
     ("changes", "message"),
     [
         ({"low": [2, 1]}, r"tasks\[0\]\.profile: .*another number"),
-        ({"high": [3, None, 8]}, r"tasks\[0\]\.profile: the prediction for 1 hosts .* must ascend"),
+        ({"high": [3, None, 8]}, r"tasks\[0\]\.profile: the prediction for 1 host .* must ascend"),
         ({"high": [16, None, -1]}, r"tasks\[0\]\.profile\.high\[2\]: -1 is no time"),
         ({"most": [1]}, r"tasks\[0\]\.profile: unknown key 'most'"),
     ],

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.api.times import format_clock
+from cosched.counts import plural
 from cosched.drawing.axes import clock_ticks
 from cosched.durations import format_duration
 from cosched.portal.pages.chart.lanes import lanes, row_runs
@@ -220,7 +221,7 @@ def _band(
     first, count = max(runs, key=lambda run: run[1])
     label = each.name or "reserved"
     fits = len(label) * _LETTER <= width - 8 and count * scale.row >= 12
-    hosts = f"{len(each.hosts)} hosts" if len(each.hosts) > 1 else "1 host"
+    hosts = plural(len(each.hosts), "host")
     tip = (
         f"{each.name or each.id}\n{hosts} reserved by {each.owner}\n"
         f"{format_clock(each.start, now, zone)} to {format_clock(each.end, now, zone)}"
@@ -245,7 +246,7 @@ def _path(x: float, width: float, runs: Sequence[tuple[float, float]], row: floa
 def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
     who = f"{block.task} {block.name}".strip() or "another user's task"
     words = {"past": "ran", "broken": "ended early", "running": "runs", "planned": "planned"}
-    hosts = f"{len(block.hosts)} hosts" if len(block.hosts) > 1 else "1 host"
+    hosts = plural(len(block.hosts), "host")
     if block.cores:
         hosts += (
             f", {block.cores} {'core' if block.cores == 1 else 'cores'}{' of each' if len(block.hosts) > 1 else ''}"

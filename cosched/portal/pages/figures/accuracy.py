@@ -15,6 +15,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from cosched.api.documents import Accuracy, LearntRunView
+from cosched.counts import plural
 from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 from cosched.portal.dependencies import Portal, Reader, Services, Submitter, sender
@@ -125,7 +126,7 @@ def _class_of(run: LearntRunView) -> str:
 
 
 def _hosts_of(run: LearntRunView) -> str:
-    return "1 host" if run.hosts == 1 else f"{run.hosts} hosts"
+    return plural(run.hosts, "host")
 
 
 def _parts(
