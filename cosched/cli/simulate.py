@@ -13,6 +13,7 @@ from cosched.cli.output import JsonOption, clean, console, emit_json, figure, pr
 from cosched.errors import UserError
 from cosched.scheduling import kernel_cache
 from cosched.scheduling.formats.swf import read_swf
+from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import PolicyName
 from cosched.simulation.experiment import INTERVAL_SUFFIX, averaged_rows
 from cosched.simulation.experiments import EXPERIMENT_NAMES, load_experiment
@@ -45,16 +46,22 @@ def command(
     ] = None,
     moldability: Annotated[Moldability, typer.Option(help="Run times on other counts.")] = Moldability.RIGID,
     predictions: Annotated[Predictions, typer.Option(help="Of the replay's run times.")] = Predictions.RECORDED,
+    objective: Annotated[
+        ObjectiveName, typer.Option(help="What the search minimises in the replay.")
+    ] = ObjectiveName.BALANCED,
     requested: Annotated[bool, typer.Option("--requested", help="The same as --predictions requested.")] = False,
 ) -> None:
     """Run an experiment, or replay a trace, in virtual time by the daemon's own core."""
     replays = policy or requested or predictions is not Predictions.RECORDED or moldability is not Moldability.RIGID
+    replays = replays or objective is not ObjectiveName.BALANCED
     if trace is not None and not name:
         policies = list(dict.fromkeys(policy or [PolicyName.GENETIC]))
         origin = Predictions.REQUESTED if requested else predictions
-        chosen = trace_experiment(read_swf(trace), trace.name, policies, moldability, origin)
+        chosen = trace_experiment(read_swf(trace), trace.name, policies, moldability, origin, objective)
     elif replays:
-        raise UserError("--policy, --moldability and --predictions are for the replay of a trace: give --trace FILE")
+        raise UserError(
+            "--policy, --moldability, --predictions and --objective are for the replay of a trace: give --trace FILE"
+        )
     elif trace is not None:
         chosen = _on_trace(name, trace)
     elif not name:

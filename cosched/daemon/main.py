@@ -430,7 +430,9 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
     return CoreSettings(
         instance=instance,
         policy=planning.policy,
-        weights=Weights(objective.makespan, objective.idle, objective.lateness, objective.deadlines_first),
+        weights=Weights(
+            objective.makespan, objective.idle, objective.lateness, objective.deadlines_first, objective.slowdown
+        ),
         staging=planning.staging,
         margin=planning.margin,
         quantile=planning.quantile,

@@ -54,6 +54,8 @@ class Problem:
             (see `availability.normalised_availability`). Only counts are used that the hosts which stay or come back
             suffice for.
         weight: (m,) float64 above 0, how much lateness and a missed deadline count; None: 1 for each task.
+        waited: (m,) float64, seconds since each task was submitted, at the origin; below 0 where it is to count from
+            later. None where nobody asks for slowdown.
         turns: order of users among some tasks; None where any order may be.
         packing: what tasks take of hosts that they share; None where each has its hosts for itself. The run times of
             `seconds` are then those of the quickest shape on so many hosts.
@@ -72,6 +74,7 @@ class Problem:
     depends_on: tuple[tuple[int, ...], ...] = ()
     unavailability: tuple[Unavailability, ...] = ()
     weight: NDArray[np.float64] | None = None
+    waited: NDArray[np.float64] | None = None
     turns: Turns | None = None
     packing: Packing | None = None
     elastic: Mapping[int, ElasticTask] | None = None

@@ -21,6 +21,8 @@ from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
+from cosched.scheduling.objective.slowdown import SHORTEST_COUNTED
+from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import POLICIES, PolicyName
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 from cosched.simulation.kernel_batch import SIMULATED_INSTANCE, run_time_factors
@@ -120,7 +122,6 @@ _PREDICTED = {
     Predictions.LAST_TWO: "predicted by users' last two jobs",
     Predictions.RUNS: "predicted by users' earlier jobs",
 }
-_SHORTEST_COUNTED = 10.0  # bounded slowdown counts shorter jobs as so long (Feitelson, Rudolph: JSSPP 1998), seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,7 @@ class ReplayConditions:
         as_asked: whether a job has the processors that were asked for and ends at the time asked for, as in other
             simulators (pyss), where it was recorded to have others and to go on.
         generations: generations of the search at each change.
+        objective: what the search minimises.
         seed: seed of everything drawn.
     """
 
@@ -148,6 +150,7 @@ class ReplayConditions:
     most_slack: float = 20.0
     as_asked: bool = False
     generations: int = 10
+    objective: ObjectiveName = ObjectiveName.BALANCED
     seed: int = 1
 
 
@@ -184,7 +187,9 @@ def replay_trace(
     refuse_wide_jobs(records, processors)
     if POLICIES[policy].one_host and conditions.moldability is Moldability.RIGID:
         _refuse_parallel_jobs(records, policy)
-    settings = CoreSettings(SIMULATED_INSTANCE, policy=str(policy), seed=conditions.seed, margin=0.0)
+    settings = CoreSettings(
+        SIMULATED_INSTANCE, policy=str(policy), weights=conditions.objective.weights, seed=conditions.seed, margin=0.0
+    )
     planner = SimulatedPlanner(conditions.generations, conditions.seed) if POLICIES[policy].searched else None
     domain = _ReplayedDomain(settings, records, processors, conditions, planner)
     domain.run()
@@ -294,7 +299,7 @@ def _task(
     seed = f"{conditions.seed}/{record.number}"
     predicted = moldable_times(conditions.moldability, expected, record.processors, processors, seed)
     slack = random.Random(f"{seed}/slack").uniform(conditions.least_slack, conditions.most_slack)  # noqa: S311  repeatable
-    deadline = record.submitted + slack * max(asked, _SHORTEST_COUNTED)
+    deadline = record.submitted + slack * max(asked, SHORTEST_COUNTED)
     spec = TaskSpec(f"job {record.number}", "job", ("job",), deadline=deadline)
     profile = Profile(predicted, PredictionSource.USER)
     return Task(str(place), place, record.submitted, spec, profile=profile)
@@ -309,7 +314,7 @@ def _as_asked(record: RecordedJob) -> RecordedJob:
 
 def bounded_slowdown(turnaround: float, recorded: float) -> float:
     """Return how many times its run time a job took from submission to end, both seconds (Feitelson, Rudolph 1998)."""
-    return max(1.0, turnaround / max(recorded, _SHORTEST_COUNTED))
+    return max(1.0, turnaround / max(recorded, SHORTEST_COUNTED))
 
 
 def refuse_wide_jobs(records: Sequence[RecordedJob], processors: int) -> None:
@@ -367,7 +372,12 @@ def _measured_row(
 
 
 def trace_experiment(
-    trace: WorkloadTrace, title: str, policies: Sequence[PolicyName], moldability: Moldability, predictions: Predictions
+    trace: WorkloadTrace,
+    title: str,
+    policies: Sequence[PolicyName],
+    moldability: Moldability,
+    predictions: Predictions,
+    objective: ObjectiveName = ObjectiveName.BALANCED,
 ) -> Experiment:
     """Return an experiment that replays a trace.
 
@@ -377,6 +387,7 @@ def trace_experiment(
         policies: each is a row.
         moldability: model of run times on other numbers of processors.
         predictions: their origin.
+        objective: what a search minimises.
     """
     done: dict[tuple[float, ...], dict[str, TraceReplay]] = {}  # charts are drawn of the replays that gave the rows
 
@@ -395,6 +406,7 @@ def trace_experiment(
             options["most_slack"],
             bool(options["as_asked"]),
             int(options["generations"]),
+            objective,
             seed,
         )
         jobs, processors = int(options["jobs"]), int(options["processors"])

@@ -156,3 +156,9 @@ def able(problem: Problem, task: int, count: int) -> list[int]:
     sizes = np.bincount(problem.host_class[stay], minlength=len(problem.classes))
     possible = (sizes >= count) & np.isfinite(problem.seconds[:, task, count - 1])
     return [-1, *np.flatnonzero(possible).tolist()]
+
+
+def waits(problem: Problem) -> st.SearchStrategy[NDArray[np.float64]]:
+    """Draw how long each task has waited, seconds; below 0 where that is to count from later."""
+    count = len(problem.tasks)
+    return st.lists(st.floats(-20, 5000), min_size=count, max_size=count).map(np.array)

@@ -27,6 +27,7 @@ from cosched.scheduling.formats.problem_file import problem_from_document
 from cosched.scheduling.formats.tunable_file import is_tunable, tunable_from_document
 from cosched.scheduling.objective.comparison import describe_difference
 from cosched.scheduling.objective.objective import measure
+from cosched.scheduling.objective.slowdown import with_waits
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import POLICIES, Policy, PolicyName, find_policy, refuse_misfit
 from cosched.scheduling.policies import plan as make_plan
@@ -100,6 +101,7 @@ def command(
     wanted = find_policy(find_policy(policy).delegate(queue))
     refuse_misfit(queue, wanted)
     policy = _answerable(wanted)
+    queue = with_waits(queue, objective.weights)
     on_progress = _tell if verbose else None
     seconds = budget if budget is not None else 1.0 if generations is None else math.inf
     if policy is not wanted.name:
@@ -193,6 +195,7 @@ def _document(
         "on_time": metrics.on_time_share,
         "idle": metrics.idle,
         "average_delay": metrics.average_delay,
+        **({} if metrics.slowdown is None else {"slowdown": metrics.slowdown}),
         "evaluations": statistics.evaluations,
         "generations": statistics.generations,
         "elapsed": statistics.elapsed,
@@ -204,6 +207,7 @@ def _document(
                 "makespan": item.figures.makespan,
                 "late": item.figures.late,
                 "lateness": item.figures.lateness,
+                **({"slowdown": item.figures.slowdown} if item.figures.slowdown else {}),
                 "why": item.why,
             }
             for item in statistics.progress

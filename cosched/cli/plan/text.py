@@ -21,6 +21,8 @@ def summarise(document: Mapping[str, Any]) -> None:
     )
     if document["on_time"] is not None:
         console.print(f"on time {document['on_time']:.1%}{_delay(document['average_delay'])}")
+    if "slowdown" in document:
+        console.print(f"mean slowdown {figure(document['slowdown'], 4)}")
     generations = document["generations"]
     rate = f", {generations / document['elapsed']:.0f} generations a second" if generations else ""
     evaluations = document["evaluations"]

@@ -96,7 +96,14 @@ def with_dependencies(
         deadline=problem.deadline[kept],
         depends_on=tuple(tuple(places[other] for other in inside[row]) for row in kept),
         weight=None if problem.weight is None else problem.weight[kept],
+        waited=None if problem.waited is None else problem.waited[kept],
     )
+
+
+def _waits(problem: Problem, tasks: Mapping[str, Task], now: float) -> NDArray[np.float64]:
+    """Return the seconds since each task could have begun, as its user asked; below 0 where that is to come."""
+    specs = [tasks[name] for name in problem.tasks]
+    return np.array([now - max(task.submitted, task.spec.begin or task.submitted) for task in specs])
 
 
 class PlanningView:
@@ -233,6 +240,8 @@ class PlanningView:
             problem = with_array_limits(problem, self._state.tasks, self._array_ends(time))
         if problem is None:
             return None
+        if self._settings.weights.slowdown:
+            problem = replace(problem, waited=_waits(problem, self._state.tasks, time))
         problem = with_reservations(problem, self._reservations, time) if reserved else problem
         return self.packed(problem, time) if self._domain.shared else problem
 

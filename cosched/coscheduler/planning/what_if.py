@@ -228,6 +228,7 @@ def _with_one_more(
         deadline=np.append(problem.deadline, deadline),
         depends_on=(*problem.depends_on, ()) if problem.depends_on else (),
         weight=None,  # nothing here is judged by its objective
+        waited=None,
         packing=None if packing is None else with_shapes(packing, Choice.of(place_requests(task, core.domain), rows)),
     )
 

@@ -216,12 +216,13 @@ class ObjectiveSection(_Section):
     makespan: Weight = 1.0
     idle: Weight = 0.2
     lateness: Weight = 5.0
+    slowdown: Weight = 0.0
     deadlines_first: bool = False
 
     @model_validator(mode="after")
     def _check_weights(self) -> ObjectiveSection:
-        if self.makespan == self.idle == self.lateness == 0:
-            raise ValueError("all three weights are 0, so that every schedule is as good as any: raise one")
+        if self.makespan == self.idle == self.lateness == self.slowdown == 0:
+            raise ValueError("all four weights are 0, so that every schedule is as good as any: raise one")
         return self
 
 

@@ -3,7 +3,7 @@
     {"hosts": 16 | [{"name": "n1", "class": "fast", "available": [{"from": 0, "until": 3600}, …]}, …],
      "reservations": [{"hosts": ["n1"], "from": 600, "until": 900, "name": "course"}, …],
      "tasks": [{"id": "a", "profile": TIMES | {"fast": TIMES, …},
-                "deadline": 90, "release": 0, "depends_on": ["b"]}, …]}
+                "deadline": 90, "release": 0, "waited": 60, "depends_on": ["b"]}, …]}
 
 Hosts that tasks share have `"cores": 32, "memory": "64 GiB", "gpus": 1` (cores all of them), and tasks say what they
 take of each of their hosts by the same keys; a task that can run in several shapes has in place of `profile`
@@ -191,7 +191,7 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
     seconds = np.full((len(classes), len(items), len(names)), np.inf)
     release, deadline = np.zeros(len(items)), np.full(len(items), np.inf)
     shared = hosts.capacity is not None
-    known = {"id", "profile", "deadline", "release", "depends_on", "elastic"}
+    known = {"id", "profile", "deadline", "release", "waited", "depends_on", "elastic"}
     known |= {"shapes", *RESOURCES} if shared else set()
     index: dict[str, int] = {}
     found = []
@@ -210,6 +210,7 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
             deadline[task] = read_time(item["deadline"], f"{where}.deadline")
     depends_on = tuple(_predecessors(item, f"tasks[{task}]", task, index) for task, item in enumerate(found))
     _refuse_cycles(depends_on)
+    waited = [read_time(item.get("waited", 0), f"tasks[{task}].waited", zero=True) for task, item in enumerate(found)]
     return Problem(
         tuple(index),
         names,
@@ -220,6 +221,7 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
         release,
         deadline,
         depends_on if any(depends_on) else (),
+        waited=np.array(waited) if any(waited) else None,
     )
 
 

@@ -17,6 +17,7 @@ from cosched.scheduling.heuristics import batch_queue
 from cosched.scheduling.heuristics.batch_queue import calculated_counts
 from cosched.scheduling.heuristics.list_scheduling import list_order
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
+from cosched.scheduling.heuristics.short_waits import short_wait_plans
 from cosched.scheduling.host_counts import best_seconds, narrowed, useful_count_seconds, useful_counts
 from cosched.scheduling.objective.objective import measure_plan, objective
 from cosched.scheduling.plan import Plan
@@ -255,5 +256,7 @@ def _plans(problem: Problem) -> Iterator[Plan]:
         yield late_last(problem)
     yield longest_first(problem)
     yield earliest_finish(problem)
+    if problem.waited is not None:
+        yield from short_wait_plans(problem)
     yield two_phase(problem)  # a second for 3,000 tasks on 256 hosts, ten times as long as those before
     yield batch_queue.easy(problem, calculated_counts(best_seconds(problem)))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.scheduling.heuristics.short_waits import slowdown_keys
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.shapes import best_shape_seconds, by_task, useful_shapes
 
@@ -47,6 +48,8 @@ def packed_plans(problem: Problem, packing: Packing, thresholds: int = 8) -> Ite
         keys = [(-area, -length), (-area, -length * part[shapes] ** _WIDTH), (-length, -area)]
         if np.isfinite(problem.deadline).any():
             keys.insert(0, (-length, problem.deadline))
+        if problem.waited is not None:
+            keys += [(-length, key) for key in slowdown_keys(problem, length, area)]
         if problem.release.any():
             keys.insert(0, (-length, problem.release))
         for key in keys:

@@ -10,8 +10,8 @@ from cosched.scheduling.host_counts import class_base, narrowed, single_class
 from cosched.scheduling.kernels.availability_kernel import tabulate_windows
 from cosched.scheduling.kernels.decode_kernel import population_spans
 from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.objective_terms import counted_slowdowns, mean_slowdown, term_weights
 from cosched.scheduling.kernels.problem_tables import ProblemTables
-from cosched.scheduling.objective.objective import MISSED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,8 +29,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
     ascending = np.lexsort((np.arange(len(problem.hosts)), problem.free))
     before = problem.depends_on or ((),) * len(problem.tasks)
     with_deadline = int(np.isfinite(problem.deadline).sum())
-    scale = np.array([1 / bound, 1 / len(problem.hosts), 1 / (max(with_deadline, 1) * bound)])
-    weight = np.array([weights.makespan, weights.idle, weights.lateness])
+    slowdowns = counted_slowdowns(problem, weights)
     seconds = narrowed(problem).seconds  # the less memory, the quicker
     return ProblemTables(
         seconds=_plain(seconds if only is None else seconds[only : only + 1]),
@@ -47,7 +46,9 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
         weight=_plain(np.ones(len(problem.tasks)) if problem.weight is None else problem.weight),
         waits=any(problem.depends_on) or bool(problem.release.any()),
         due=with_deadline > 0,
-        weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
+        weights=term_weights(problem, weights, bound, len(problem.hosts), slowdowns.least),
+        waited=_plain(slowdowns.waited),
+        rate=_plain(slowdowns.rate),
     )
 
 
@@ -75,13 +76,14 @@ def evaluate_population(
 @compiled
 def plan_figures(
     problem: ProblemTables, order: NDArray[np.int64], counts: NDArray[np.int64]
-) -> tuple[float, float, float, float]:
-    """Return makespan, number of missed deadlines, lateness and front-weighted idle share of one plan."""
+) -> tuple[float, float, float, float, float]:
+    """Return makespan, missed deadlines, lateness, front-weighted idle share and mean slowdown of one plan."""
     starts, ends = np.empty((1, order.shape[0])), np.empty((1, order.shape[0]))
     population_spans(problem, order.reshape(1, -1), counts.reshape(1, -1), starts, ends)
     makespan, over = ends.max(), ends[0] - problem.deadline
     idle = _front_idle(problem, counts, starts[0], ends[0], makespan) / problem.free.shape[0]
-    return makespan, float((over > 0).sum()), np.maximum(over, 0.0).sum(), idle
+    slowdown = mean_slowdown(problem.waited, problem.rate, ends[0])
+    return makespan, float((over > 0).sum()), np.maximum(over, 0.0).sum(), idle, slowdown
 
 
 @compiled
@@ -162,6 +164,8 @@ def _objectives(
         if weights[1] > 0.0:
             idle = _front_idle(problem, choices[plan], starts[plan], ends[plan], makespan)
         costs[plan] = weights[3] * missed + (weights[0] * makespan + weights[1] * idle + weights[2] * late)
+        if weights[4] > 0.0:
+            costs[plan] += weights[4] * mean_slowdown(problem.waited, problem.rate, ends[plan])
     return costs
 
 

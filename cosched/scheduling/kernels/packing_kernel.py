@@ -8,9 +8,10 @@ import numpy as np
 
 from cosched.scheduling.decoding.packed_decoder import rooms_of
 from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.objective_terms import counted_slowdowns, mean_slowdown, term_weights
 from cosched.scheduling.kernels.packed_decode_kernel import population_spans
 from cosched.scheduling.kernels.packing_tables import PackingTables
-from cosched.scheduling.objective.objective import MISSED, packed_offer
+from cosched.scheduling.objective.objective import packed_offer
 from cosched.scheduling.packing import scaled
 
 if TYPE_CHECKING:
@@ -37,10 +38,8 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> PackingTables:
     steps, step_count = _stairs(rooms, stairs.tolist(), 2 * len(problem.tasks) + len(packing.held) + 2)
     capacity = packing.capacity[[room.host for room in rooms]][:, rank].astype(np.float64)
     before = problem.depends_on or ((),) * len(problem.tasks)
-    with_deadline = int(np.isfinite(problem.deadline).sum())
     area, offered = packed_offer(problem, problem.packing)
-    scale = np.array([1 / bound, 1.0, 1 / (max(with_deadline, 1) * bound)])
-    weight = np.array([weights.makespan, weights.idle, weights.lateness])
+    slowdowns = counted_slowdowns(problem, weights)
     return PackingTables(
         units=_rows(rooms, rows.tolist(), begin),
         begin=begin,
@@ -61,7 +60,9 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> PackingTables:
         first=np.cumsum([0, *[len(others) for others in before]], dtype=np.int64),
         weight=np.ones(len(problem.tasks)) if problem.weight is None else np.ascontiguousarray(problem.weight),
         waits=any(problem.depends_on) or bool(problem.release.any()),
-        weights=np.append(weight * scale / weight.sum(), MISSED if weights.deadlines_first else 0.0),
+        weights=term_weights(problem, weights, bound, 1.0, slowdowns.least),
+        waited=np.ascontiguousarray(slowdowns.waited),
+        rate=slowdowns.rate,
     )
 
 
@@ -100,19 +101,22 @@ def evaluate_population(
         makespan, missed, late = _makespan_and_delay(problem, ends[plan])
         idle = _front_idle(problem, shapes[plan], starts[plan], ends[plan], makespan) if weights[1] > 0.0 else 0.0
         costs[plan] = weights[3] * missed + (weights[0] * makespan + weights[1] * idle + weights[2] * late)
+        if weights[4] > 0.0:
+            costs[plan] += weights[4] * mean_slowdown(problem.waited, problem.rate, ends[plan])
     return costs
 
 
 @compiled
 def plan_figures(
     problem: PackingTables, order: NDArray[np.int64], shapes: NDArray[np.int64]
-) -> tuple[float, float, float, float]:
-    """Return makespan, number of missed deadlines, lateness and front-weighted idle share of one plan."""
+) -> tuple[float, float, float, float, float]:
+    """Return makespan, missed deadlines, lateness, front-weighted idle share and mean slowdown of one plan."""
     starts, ends = np.empty((1, order.shape[0])), np.empty((1, order.shape[0]))
     population_spans(problem, order.reshape(1, -1), shapes.reshape(1, -1), starts, ends)
     makespan, over = ends.max(), ends[0] - problem.deadline
     idle = _front_idle(problem, shapes, starts[0], ends[0], makespan)
-    return makespan, float((over > 0).sum()), np.maximum(over, 0.0).sum(), idle
+    slowdown = mean_slowdown(problem.waited, problem.rate, ends[0])
+    return makespan, float((over > 0).sum()), np.maximum(over, 0.0).sum(), idle, slowdown
 
 
 @compiled

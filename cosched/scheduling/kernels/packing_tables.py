@@ -35,7 +35,7 @@ class PackingTables(NamedTuple):
         first: (m+1,) see `before`.
         weight: (m,) how much lateness and a missed deadline count.
         waits: whether any task has a release or predecessors.
-        weights: (4,) as in `ProblemTables`.
+        weights: (5,) as in `ProblemTables`, and so are `waited` and `rate`.
     """
 
     units: NDArray[np.float64]
@@ -58,3 +58,5 @@ class PackingTables(NamedTuple):
     weight: NDArray[np.float64]
     waits: bool
     weights: NDArray[np.float64]
+    waited: NDArray[np.float64]
+    rate: NDArray[np.float64]

@@ -35,8 +35,8 @@ class ProblemTables(NamedTuple):
         weight: (m,) how much lateness and a missed deadline count.
         waits: whether any task has a release or predecessors.
         due: whether any task has a deadline.
-        weights: (4,) of makespan, idle and lateness, each already divided by what makes its term a pure number, and of
-            a missed deadline.
+        weights: (5,) as of `objective_terms.term_weights`.
+        waited: (m,) as in `Slowdowns`, or empty where nobody asks for slowdown; likewise `rate`.
     """
 
     seconds: NDArray[np.float64]
@@ -54,3 +54,5 @@ class ProblemTables(NamedTuple):
     waits: bool
     due: bool
     weights: NDArray[np.float64]
+    waited: NDArray[np.float64]
+    rate: NDArray[np.float64]

@@ -20,18 +20,20 @@ class PlanFigures(NamedTuple):
         late: number of tasks that miss their deadline.
         lateness: sum of their lateness in seconds.
         front_idle: front-weighted idle share, 0…1 (see `Metrics`).
+        slowdown: mean bounded slowdown; 0 where it is not asked for.
     """
 
     makespan: float
     late: int
     lateness: float
     front_idle: float
+    slowdown: float = 0.0
 
     @classmethod
     def of(cls, metrics: Metrics) -> PlanFigures:
         """Return the figures of a schedule that has been measured."""
         late = metrics.with_deadline - metrics.on_time
-        return cls(metrics.makespan, late, metrics.lateness, metrics.front_idle)
+        return cls(metrics.makespan, late, metrics.lateness, metrics.front_idle, metrics.slowdown or 0.0)
 
 
 class SearchProgress(NamedTuple):
@@ -64,6 +66,8 @@ def describe_difference(before: PlanFigures, after: PlanFigures) -> str:
     ):
         if _differ(old, new):
             said.append(f"{name} {_pair(old, new)} s")
+    if _differ(before.slowdown, after.slowdown):
+        said.append(f"mean slowdown {_pair(before.slowdown, after.slowdown)}")
     if _differ(before.front_idle, after.front_idle):
         said.append(f"early idle time {_pair(100 * before.front_idle, 100 * after.front_idle)} %")
     return ", ".join(said)

@@ -1,4 +1,4 @@
-"""Measure a schedule: makespan, idle time, lateness, deadlines met, and the objective.
+"""Measure a schedule: makespan, idle time, lateness, deadlines met, slowdown, and the objective.
 
 The front-weighted idle time and the weighted sum follow the Titan scheduler (Spooner et al., IEE Proc. Computers and
 Digital Techniques 150(2), 2003) as reconstructed from the published descriptions. There, seconds are added to a pure
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.objective.slowdown import Slowdowns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,6 +44,8 @@ class Metrics:
         on_time: how many of them end by it.
         average_delay: mean of deadline - end over them in seconds, positive when early; None without any.
         weighted_lateness: lateness, each task's times its weight; None where all weights are 1.
+        slowdown: mean bounded slowdown; None where the problem does not say how long tasks have waited.
+        least_slowdown: lower bound of it.
         weighted_missed: sum of the weights of tasks that miss their deadline; None where all weights are 1.
     """
 
@@ -55,6 +58,8 @@ class Metrics:
     average_delay: float | None
     weighted_lateness: float | None = None
     weighted_missed: float | None = None
+    slowdown: float | None = None
+    least_slowdown: float = 1.0
 
     @property
     def on_time_share(self) -> float | None:
@@ -124,9 +129,9 @@ def measure_times(
 
 
 def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
-    """Return the weighted mean of the normalised makespan, idle share and lateness.
+    """Return the weighted mean of the normalised makespan, idle share, lateness and slowdown.
 
-    The terms are makespan ÷ bound, front-weighted idle share and mean lateness ÷ bound.
+    The terms are makespan ÷ bound, front-weighted idle share, mean lateness ÷ bound and mean slowdown ÷ the least one.
 
     Where deadlines come first, each that is missed adds `MISSED`. Lateness and missed deadlines count by the weights of
     their tasks (`Problem.weight`).
@@ -135,13 +140,20 @@ def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
         metrics: metrics of the schedule.
         weights: not negative, not all zero.
         bound: a lower bound of the makespan in seconds (> 0), the unit that makes times pure numbers.
+
+    Raises:
+        ValueError: slowdown has a weight, and has not been measured.
     """
     lateness = metrics.lateness if metrics.weighted_lateness is None else metrics.weighted_lateness
     number = metrics.with_deadline - metrics.on_time if metrics.weighted_missed is None else metrics.weighted_missed
     late = lateness / (max(metrics.with_deadline, 1) * bound)
-    total = weights.makespan + weights.idle + weights.lateness
+    total = weights.makespan + weights.idle + weights.lateness + weights.slowdown
     missed = MISSED * number if weights.deadlines_first else 0.0
     terms = weights.makespan * metrics.makespan / bound + weights.idle * metrics.front_idle + weights.lateness * late
+    if weights.slowdown:
+        if metrics.slowdown is None:
+            raise ValueError("slowdown is asked for, and the problem does not say how long its tasks have waited")
+        terms += weights.slowdown * metrics.slowdown / metrics.least_slowdown
     return missed + terms / total
 
 
@@ -159,6 +171,7 @@ def _measure(
     due = np.isfinite(early)
     early = early[due]
     weight = None if problem.weight is None else problem.weight[tasks][due]
+    slowdowns = None if problem.waited is None else Slowdowns.of(problem)
     return Metrics(
         makespan=makespan,
         idle=idle / available if available > 0 else 0.0,
@@ -169,6 +182,8 @@ def _measure(
         average_delay=float(early.mean()) if len(early) else None,
         weighted_lateness=None if weight is None else float((np.maximum(-early, 0.0) * weight).sum()),
         weighted_missed=None if weight is None else float(weight[early < 0].sum()),
+        slowdown=None if slowdowns is None else slowdowns.mean(tasks, ends),
+        least_slowdown=1.0 if slowdowns is None else slowdowns.least,
     )
 
 

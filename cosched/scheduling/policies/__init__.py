@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
+from cosched.scheduling.objective.slowdown import with_waits
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies.batch import (
     Conservative,
@@ -119,6 +120,7 @@ def plan(
     Raises:
         UserError: the policy does not plan such problems.
     """
+    problem = with_waits(problem, weights)
     chosen = find_policy(find_policy(policy).delegate(problem))
     refuse_misfit(problem, chosen)
     return chosen.plan(problem, PlanOptions(limit, seed, weights, on_progress))

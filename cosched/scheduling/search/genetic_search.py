@@ -94,7 +94,8 @@ class GeneticSearch:
 
         Raises:
             UserError: a weight is negative, or all are zero.
-            ValueError: the warm plan is not of this problem.
+            ValueError: the warm plan is not of this problem, or slowdown has a weight and the problem does not say how
+                long its tasks have waited.
         """
         self._problem = problem
         scale = lower_bound(problem)
@@ -109,8 +110,8 @@ class GeneticSearch:
         self._best_missed: int | None = None  # by the best plan; where each counts alike, its objective says it
         self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
         checked = _checked(weights or Weights())
-        share = checked.makespan / (checked.makespan + checked.idle + checked.lateness)
-        self._least = share * self.bound / scale
+        total = checked.makespan + checked.idle + checked.lateness + checked.slowdown
+        self._least = (checked.makespan * self.bound / scale + checked.slowdown) / total
         tables = _judge(problem).tabulate(problem, checked, scale)
         self._toolbox = _toolbox(problem, tables, self._state)
         self._seeds = self._sorted(_seeds(problem, warm))
@@ -142,14 +143,14 @@ class GeneticSearch:
     def finished(self) -> bool:
         """True when no plan can be better.
 
-        The makespan is at the bound then, nothing is idle and nothing is late.
+        Makespan and slowdown are at their bounds then, nothing is idle and nothing is late.
         """
         return self.objective <= self._least * (1 + 1e-12)
 
     def figures(self) -> PlanFigures:
         """Return what the best plan is judged by."""
-        makespan, late, lateness, idle = self._toolbox.figures(self._best.order, self._best.counts)
-        return PlanFigures(makespan, int(late), lateness, idle)
+        makespan, late, *others = self._toolbox.figures(self._best.order, self._best.counts)
+        return PlanFigures(makespan, int(late), *others)
 
     def step(self, generations: int = 1) -> bool:
         """Go on for some generations; return whether a better plan was found."""
@@ -346,7 +347,7 @@ def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
 
 
 def _checked(weights: Weights) -> Weights:
-    values = (weights.makespan, weights.idle, weights.lateness)
+    values = (weights.makespan, weights.idle, weights.lateness, weights.slowdown)
     if not all(np.isfinite(value) and value >= 0 for value in values) or not sum(values) > 0:
         raise UserError(f"the objective's weights are {values}: give numbers of 0 or more, not all 0")
     return weights

@@ -13,6 +13,7 @@ import numpy as np
 from cosched.scheduling.heuristics import batch_queue, moldable_tasks
 from cosched.scheduling.heuristics.batch_queue import calculated_counts
 from cosched.scheduling.heuristics.list_scheduling import list_order
+from cosched.scheduling.heuristics.short_waits import short_wait_plans
 from cosched.scheduling.host_counts import best_seconds, narrowed, single_class, useful_count_seconds
 from cosched.scheduling.kernels.backfill_kernel import easy_order
 from cosched.scheduling.kernels.jit import compiled
@@ -70,6 +71,8 @@ def initial_plans(problem: Problem, thresholds: int) -> list[Plan]:
             where hosts are identical and no task has a release or predecessors.
     """
     plans = list(moldable_tasks.threshold_plans(problem, thresholds, compiled_list_order))
+    if problem.waited is not None:
+        plans += short_wait_plans(problem, compiled_list_order)
     with_deadlines = bool(np.isfinite(problem.deadline).any())
     if _constrained(problem):
         plans += [

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.errors import UserError
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.kernels import objective_kernel
@@ -52,11 +53,16 @@ class TitanClassicSearch:
             problem: at least one task, and no hosts that come and go, which the published algorithm lacks.
             weights: Wm, Wi and Wc.
             seed: seed of the random numbers.
+
+        Raises:
+            UserError: slowdown has a weight, or nothing else has.
         """
         chosen = weights or Weights()
         self._problem = problem
         self._tables = objective_kernel.tabulate(problem, chosen, 1.0)  # its own weights are not used
         raw = np.array([chosen.makespan, chosen.idle, chosen.lateness])
+        if chosen.slowdown or not raw.any():
+            raise UserError("titan-classic weighs makespan, idle time and lateness alone: choose another objective")
         self._weights = raw / raw.sum()
         self._draw = np.random.default_rng(seed)
         tasks, hosts = len(problem.tasks), len(problem.hosts)

@@ -7,6 +7,9 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, HostsReserved, TaskSubmitted, Tick
 from cosched.coscheduler.reservations import Reservation
+from cosched.scheduling.objective.weights import ObjectiveName, Weights
+from cosched.simulation.simulated_domain import SimulatedPlanner
+from tests.coscheduler.makers import a_task as a_submitted_task
 from tests.coscheduler.planning.test_what_if import INSTANCE, NOW, a_core, a_task
 
 
@@ -54,3 +57,26 @@ def test_a_baseline_policy_has_nothing_to_search_and_a_forecast_all_the_same() -
     assert core.planning_view.snapshot(NOW) is None
     _, schedule = core.planning_view.forecast(NOW) or pytest.fail("nothing waits")
     assert [(spot.task, spot.end - spot.start) for spot in schedule.assignments] == [("2", 4.0)]
+
+
+def test_waits_count_from_submission_or_the_begin_that_was_asked_for_where_slowdown_matters() -> None:
+    for slowdown, waited in ((2.0, [40.0, -60.0]), (0.0, None)):
+        core = Coscheduler(CoreSettings(INSTANCE, weights=Weights(slowdown=slowdown)))
+        core.handle(HostsObserved(NOW, (Host("h0"),)))
+        for number, begin in ((1, None), (2, NOW + 100.0)):
+            task = a_submitted_task(number, (4.0,), submitted=NOW, begin=begin)
+            core.handle(TaskSubmitted(NOW, task))
+        problem = core.planning_view.problem(NOW + 40.0) or pytest.fail("nothing waits")
+        assert (None if problem.waited is None else problem.waited.tolist()) == waited
+
+
+def test_where_slowdown_is_the_aim_the_search_lets_the_short_task_go_first() -> None:
+    core = Coscheduler(CoreSettings(INSTANCE, weights=ObjectiveName.SLOWDOWN.weights, staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h0"),)))
+    for number, seconds in enumerate((50.0, 5000.0, 20.0), 1):  # the first leaves at once
+        core.handle(TaskSubmitted(NOW, a_task(number, (seconds,))))
+    better = SimulatedPlanner(generations=5).answer(core, NOW) or pytest.fail("nothing waits")
+    core.handle(better)
+    assert core.plan.tasks == ("3", "2")
+    assert core.last_improvement is not None
+    assert "mean slowdown" in core.last_improvement[1]

@@ -172,7 +172,7 @@ def test_a_configuration_without_a_policy_loads_no_arrays() -> None:
         ("[planning]\nseed = true\n", "planning.seed is True: it must be a valid integer"),
         ("[planning]\nstaging = -1\n", "planning.staging: -1 is not a duration: write seconds"),
         ("planning = 3\n", r"planning must be a table: write \[planning\]"),
-        ("[objective]\nidle = 0\nmakespan = 0\nlateness = 0\n", "objective: all three weights are 0"),
+        ("[objective]\nidle = 0\nmakespan = 0\nlateness = 0\n", "objective: all four weights are 0"),
         ("[objective]\nidle = nan\n", "objective.idle is nan"),
         ("[server]\nlisten = '0.0.0.0:80'\n", "server.listen: '0.0.0.0:80' can be reached from other machines"),
         ("[connector]\nkind = 'condro'\n", "connector 'condro' is not installed: choose one of condor"),

@@ -70,6 +70,7 @@ def test_classes_have_profiles_of_their_own() -> None:
         ({"deadline": 0}, "tasks[0].deadline: 0 is no time"),
         ({"deadline": "now"}, "tasks[0].deadline: 'now' is no time"),
         ({"release": -1}, "tasks[0].release: -1 is no time"),
+        ({"waited": "long"}, "tasks[0].waited: "),
         ({"depends_on": ["zz"]}, "tasks[0].depends_on[0]: 'zz' is not the id of a task"),
         ({"depends_on": ["b", "b"]}, "tasks[0].depends_on[1]: 'b' is there twice"),
         ({"depends_on": ["a"]}, "tasks[0].depends_on[0]: the task depends on itself"),
@@ -115,7 +116,7 @@ def test_a_bad_document_is_refused_with_the_path(document: Any, message: str) ->
     assert refusal(document).startswith(message)
 
 
-@pytest.mark.parametrize("key", ["deadline", "release", "depends_on"])
+@pytest.mark.parametrize("key", ["deadline", "release", "waited", "depends_on"])
 def test_null_is_as_good_as_leaving_out(key: str) -> None:
     """A deadline could be null, a release or a list of predecessors was "None": "is no time"."""
     document = {"hosts": 2, "reservations": None, "tasks": [{"id": "a", "profile": [1.0], key: None}]}
@@ -154,7 +155,7 @@ JSON = st.recursive(
 )
 
 
-@given(st.sampled_from(["id", "profile", "deadline", "release", "depends_on"]), JSON)
+@given(st.sampled_from(["id", "profile", "deadline", "release", "waited", "depends_on"]), JSON)
 @example("profile", {"default": [None]})
 def test_whatever_stands_in_a_task_is_read_or_refused(key: str, value: Any) -> None:
     document = a_document(**{key: value})
@@ -267,3 +268,11 @@ def test_whatever_stands_there_is_read_or_refused(available: Any, reservations: 
     else:
         assert all(period.begin < period.end for period in problem.unavailability)
         assert np.isfinite(problem.free).any()
+
+
+def test_a_file_says_how_long_tasks_have_waited() -> None:
+    tasks: list[dict[str, object]] = [{"id": "a", "profile": [4], "waited": 60}, {"id": "b", "profile": [4]}]
+    told = problem_from_document({"hosts": 1, "tasks": tasks}).waited
+    assert told is not None
+    assert told.tolist() == [60.0, 0.0]
+    assert problem_from_document({"hosts": 1, "tasks": tasks[1:]}).waited is None

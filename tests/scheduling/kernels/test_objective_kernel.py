@@ -13,7 +13,7 @@ from cosched.scheduling.host_counts import with_encoded_classes
 from cosched.scheduling.kernels import objective_kernel
 from cosched.scheduling.objective.objective import measure, objective
 from cosched.scheduling.objective.weights import Weights
-from tests.scheduling.problems import plans, problems
+from tests.scheduling.problems import plans, problems, waits
 
 WEIGHTS = Weights(1.0, 0.3, 2.0, deadlines_first=True)
 
@@ -34,14 +34,16 @@ def test_machine_code_and_metrics_agree_on_the_objective(data: st.DataObject) ->
     problem = data.draw(problems(unavailability=data.draw(st.booleans())))
     some = st.sampled_from([0.25, 1.0])
     weights = data.draw(st.none() | st.lists(some, min_size=len(problem.tasks), max_size=len(problem.tasks)))
-    problem = replace(problem, weight=None if weights is None else np.array(weights))
+    waited = data.draw(st.none() | waits(problem))
+    problem = replace(problem, weight=None if weights is None else np.array(weights), waited=waited)
+    judged = WEIGHTS if waited is None else replace(WEIGHTS, slowdown=data.draw(st.sampled_from([0.0, 3.0])))
     plan = data.draw(plans(problem))
     bound = lower_bound(problem)
-    tables = objective_kernel.tabulate(problem, WEIGHTS, bound)
+    tables = objective_kernel.tabulate(problem, judged, bound)
     orders = plan.order[None, :].copy()
     objective_kernel.repair_orders(tables, orders)
     [cost] = objective_kernel.evaluate_population(tables, orders, with_encoded_classes(problem, plan).counts[None, :])
-    expected = objective(measure(problem, decoder.decode(problem, plan)), WEIGHTS, bound)
+    expected = objective(measure(problem, decoder.decode(problem, plan)), judged, bound)
     assert cost == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 

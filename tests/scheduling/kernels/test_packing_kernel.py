@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from cosched.scheduling.kernels.packed_decode_kernel import population_spans
 from cosched.scheduling.objective.objective import measure_plan, objective
 from cosched.scheduling.objective.weights import Weights
 from tests.scheduling.packed import packed_plans, packed_problems
+from tests.scheduling.problems import waits
 
 
 @settings(deadline=None)
@@ -32,13 +35,17 @@ def test_machine_code_decodes_every_plan_exactly_as_the_decoder_does(data: st.Da
 @given(st.data())
 def test_machine_code_judges_a_plan_as_the_objective_does(data: st.DataObject) -> None:
     problem = data.draw(packed_problems(unavailability=data.draw(st.booleans())))
-    plan, weights = data.draw(packed_plans(problem)), Weights(deadlines_first=data.draw(st.booleans()))
+    problem = replace(problem, waited=data.draw(st.none() | waits(problem)))
+    slowdown = 0.0 if problem.waited is None else data.draw(st.sampled_from([0.0, 2.0]))
+    plan = data.draw(packed_plans(problem))
+    weights = Weights(deadlines_first=data.draw(st.booleans()), slowdown=slowdown)
     tables = packing_kernel.tabulate(problem, weights, 3.0)
     orders, shapes = plan.order.reshape(1, -1).copy(), plan.counts.reshape(1, -1)
     repair_orders(tables, orders)
     metrics = measure_plan(problem, plan)
     [cost] = packing_kernel.evaluate_population(tables, orders, shapes)
     assert cost == pytest.approx(objective(metrics, weights, 3.0), rel=1e-6, abs=1e-6)
-    makespan, late, lateness, idle = packing_kernel.plan_figures(tables, orders[0], shapes[0])
+    makespan, late, lateness, idle, mean_slowdown = packing_kernel.plan_figures(tables, orders[0], shapes[0])
+    assert mean_slowdown == pytest.approx(metrics.slowdown or 0.0)
     assert (makespan, late) == (metrics.makespan, metrics.with_deadline - metrics.on_time)
     assert (lateness, idle) == pytest.approx((metrics.lateness, metrics.front_idle), rel=1e-6, abs=1e-6)

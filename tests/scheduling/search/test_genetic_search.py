@@ -21,7 +21,7 @@ from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.problem import Turns
 from cosched.scheduling.schedule import check_schedule
 from cosched.scheduling.search.genetic_search import GeneticSearch
-from tests.scheduling.problems import a_plan, a_problem, plans, problems
+from tests.scheduling.problems import a_plan, a_problem, plans, problems, waits
 
 if TYPE_CHECKING:
     from cosched.scheduling.plan import Plan
@@ -44,7 +44,9 @@ def a_queue(seed: int, tasks: int = 20, hosts: int = 8) -> Problem:
 def test_the_best_plan_is_feasible_and_never_worse_than_a_seed(data: st.DataObject) -> None:
     problem = data.draw(problems())
     warm = data.draw(plans(problem))
-    weights = Weights(1.0, 0.2, data.draw(st.sampled_from([0.0, 2.0])), data.draw(st.booleans()))
+    problem = replace(problem, waited=data.draw(st.none() | waits(problem)))
+    slowdown = 0.0 if problem.waited is None else data.draw(st.sampled_from([0.0, 3.0]))
+    weights = Weights(1.0, 0.2, data.draw(st.sampled_from([0.0, 2.0])), data.draw(st.booleans()), slowdown)
     search = GeneticSearch(problem, weights, seed=1, warm=warm)
     search.step(5)
     assert check_schedule(problem, decode(problem, search.best)) == []
@@ -154,6 +156,7 @@ def test_the_logbook_has_the_statistics_of_the_population() -> None:
 @given(st.data())
 def test_the_figures_of_the_best_plan_are_those_of_its_schedule(data: st.DataObject) -> None:
     problem = data.draw(problems())
+    problem = replace(problem, waited=data.draw(st.none() | waits(problem)))
     search = GeneticSearch(problem)
     expected = PlanFigures.of(measure(problem, decode(problem, search.best)))
     assert search.figures() == pytest.approx(expected)
