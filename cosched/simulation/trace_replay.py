@@ -140,6 +140,7 @@ class ReplayConditions:
             simulators (pyss), where it was recorded to have others and to go on.
         generations: generations of the search at each change.
         objective: what the search minimises.
+        quantile: share of runs that stays below the times to plan with, where a prediction has a range.
         seed: seed of everything drawn.
     """
 
@@ -151,6 +152,7 @@ class ReplayConditions:
     as_asked: bool = False
     generations: int = 10
     objective: ObjectiveName = ObjectiveName.BALANCED
+    quantile: float = 0.5
     seed: int = 1
 
 
@@ -188,7 +190,12 @@ def replay_trace(
     if POLICIES[policy].one_host and conditions.moldability is Moldability.RIGID:
         _refuse_parallel_jobs(records, policy)
     settings = CoreSettings(
-        SIMULATED_INSTANCE, policy=str(policy), weights=conditions.objective.weights, seed=conditions.seed, margin=0.0
+        SIMULATED_INSTANCE,
+        policy=str(policy),
+        weights=conditions.objective.weights,
+        seed=conditions.seed,
+        margin=0.0,
+        quantile=conditions.quantile,
     )
     planner = SimulatedPlanner(conditions.generations, conditions.seed) if POLICIES[policy].searched else None
     domain = _ReplayedDomain(settings, records, processors, conditions, planner)
@@ -237,7 +244,7 @@ class _ReplayedDomain(SimulatedDomain):
 
     def _arrive(self, place: int, record: RecordedJob) -> None:
         foretold = self._predictor.predict(record)
-        task = _task(place, record, (foretold[1], self._asked.of(record)), self._processors, self._conditions)
+        task = _task(place, record, foretold, self._asked.of(record), self._processors, self._conditions)
         self.foretold.append(foretold)
         self.tasks.append(task)
         self.carry_out(self.handle(TaskSubmitted(record.submitted, task)))
@@ -284,24 +291,36 @@ def _prediction_errors(
 
 
 def _task(
-    place: int, record: RecordedJob, known: tuple[float, float], processors: int, conditions: ReplayConditions
+    place: int,
+    record: RecordedJob,
+    foretold: tuple[float, float, float],
+    asked: float,
+    processors: int,
+    conditions: ReplayConditions,
 ) -> Task:
     """Return the task of a job that arrives; nothing of it depends on a recorded time that is not known by then.
 
     Args:
         place: 1 for the first job.
         record: the job.
-        known: seconds that are foretold, and that its user asked for.
+        foretold: low, expected and high seconds.
+        asked: seconds that its user asked for.
         processors: of the machine.
         conditions: the assumptions of the replay.
     """
-    expected, asked = known
+    low, expected, high = foretold
     seed = f"{conditions.seed}/{record.number}"
     predicted = moldable_times(conditions.moldability, expected, record.processors, processors, seed)
     slack = random.Random(f"{seed}/slack").uniform(conditions.least_slack, conditions.most_slack)  # noqa: S311  repeatable
     deadline = record.submitted + slack * max(asked, SHORTEST_COUNTED)
     spec = TaskSpec(f"job {record.number}", "job", ("job",), deadline=deadline)
     profile = Profile(predicted, PredictionSource.USER)
+    if low < high:
+        profile = replace(
+            profile,
+            low=tuple([value * low / expected for value in predicted]),
+            high=tuple([value * high / expected for value in predicted]),
+        )
     return Task(str(place), place, record.submitted, spec, profile=profile)
 
 
@@ -407,6 +426,7 @@ def trace_experiment(
             bool(options["as_asked"]),
             int(options["generations"]),
             objective,
+            options["quantile"],
             seed,
         )
         jobs, processors = int(options["jobs"]), int(options["processors"])
@@ -434,6 +454,7 @@ def trace_experiment(
             "most_slack": ExperimentOption(20.0, "to here", 0, 1e6),
             "as_asked": ExperimentOption(0, "1: processors and longest run time are those asked for", 0, 1),
             "generations": ExperimentOption(10, "of the search at each change", 0, 100000),
+            "quantile": ExperimentOption(0.5, "plan with times that so many of the runs stay below", 0.01, 0.99),
         },
         charts=draw,
         note=f"{trace.left_out} jobs that never ran are left out" if trace.left_out else "",

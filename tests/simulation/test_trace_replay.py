@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cosched.errors import UserError
 from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace, parse_swf
+from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import POLICIES, PolicyName
 from cosched.simulation.trace_predictions import Predictions
 from cosched.simulation.trace_replay import (
@@ -79,13 +80,13 @@ def test_every_job_runs_under_every_policy_and_the_seed_decides(policy: str, mol
 
 @pytest.mark.parametrize("policy", [PolicyName.GENETIC, PolicyName.EASY, PolicyName.EDF, PolicyName.TWO_PHASE])
 @pytest.mark.parametrize("predictions", [Predictions.REQUESTED, Predictions.LAST_TWO, Predictions.RUNS])
-@given(st.integers(0, 11), st.booleans(), st.permutations(range(12)))
+@given(st.integers(0, 11), st.booleans(), st.sampled_from(ObjectiveName), st.permutations(range(12)))
 @settings(max_examples=examples(4))
 def test_nothing_is_decided_by_how_long_a_job_will_take(
-    policy: PolicyName, predictions: Predictions, known: int, asked: bool, order: list[int]
+    policy: PolicyName, predictions: Predictions, known: int, asked: bool, objective: ObjectiveName, order: list[int]
 ) -> None:
     """Deadlines told the recorded times: as long as no job with another one has ended, nothing may differ."""
-    conditions = ReplayConditions(Moldability.AMDAHL, predictions, generations=2)
+    conditions = ReplayConditions(Moldability.AMDAHL, predictions, generations=2, objective=objective)
     records = [record if asked else replace(record, requested=None) for record in TRACE.records[:12]]
     first = replay_trace(_trace(records), policy, conditions)
     began = [record.submitted + wait for record, wait in zip(records, first.waits, strict=True)]
@@ -104,6 +105,27 @@ def test_nothing_is_decided_by_how_long_a_job_will_take(
     told = min(ends, default=math.inf)
     for record, before, after in zip(records, first.waits, second.waits, strict=True):
         assert before == after or record.submitted + min(before, after) >= told - 1e-6
+
+
+def test_where_slowdown_is_the_aim_short_jobs_go_ahead_of_long_ones() -> None:
+    """All on one processor; the second is long, and the third short."""
+    trace = parse_swf("\n".join([line(1, 0, 100, 1, 100), line(2, 10, 4000, 1, 4000), line(3, 20, 50, 1, 50)]))
+    for policy, waits in ((PolicyName.EASY, (0.0, 90.0, 4080.0)), (PolicyName.GENETIC, (0.0, 140.0, 80.0))):
+        found = replay_trace(trace, policy, ReplayConditions(objective=ObjectiveName.SLOWDOWN), processors=1)
+        assert found.waits == waits
+
+
+def test_a_plan_for_a_quantile_reckons_with_longer_runs() -> None:
+    """User 1's jobs take 50 to 150 s. One comes 110 s before the time at which a job that waits needs its processor."""
+    past = [line(number, 10_000 * number, 50 * (1 + number % 3), 1, 1000) for number in range(1, 40)]
+    others = [line(40, 400_000, 115, 1, 115), line(41, 400_001, 50, 2, 50)]
+    coming = [each.replace(" -1 1 1 1 ", " -1 1 2 1 ") for each in others] + [line(42, 400_005, 100, 1, 1000)]
+    trace = parse_swf("\n".join([*past, *coming]))
+    waits = {}
+    for quantile in (0.5, 0.95):
+        conditions = ReplayConditions(predictions=Predictions.RUNS, quantile=quantile)
+        waits[quantile] = replay_trace(trace, PolicyName.EASY, conditions, processors=2).waits[-1]
+    assert waits == {0.5: 0.0, 0.95: 160.0}
 
 
 def _trace(records: Sequence[RecordedJob]) -> WorkloadTrace:
