@@ -22,7 +22,7 @@ __all__ = ["ObservedRuns", "observed_runs"]
 
 _A_CALL = 0.8e-6  # seconds by which watching a call makes a run longer
 _MOST_WATCHING = 0.02  # of the run time; more is not taken off, and the run left out
-_MOST_DISTURBED = 0.5
+_MOST_DISTURBED = 0.5  # of the sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed
         disturbed: whether disturbed runs count, too.
 
     Raises:
-        UserError: there are none, or most of them are disturbed.
+        UserError: there are none, or of most sizes no undisturbed ones.
     """
     own = [record for record in records if record.application == application]
     if not own:
@@ -56,12 +56,15 @@ def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed
     same = [record for record in own if record.digest == newest]
     _remark(remarks, len(own) - len(same), "of the program before it was built anew")
     quiet = same if disturbed else [record for record in same if record.undisturbed]
-    if len(quiet) < (1 - _MOST_DISTURBED) * len(same):
+    lost = len(set(map(_size, same)) - set(map(_size, quiet)))
+    if lost > _MOST_DISTURBED * len(set(map(_size, same))):
         raise UserError(
-            f"{len(same) - len(quiet)} of {plural(len(same), 'run')} waited for processors that others kept busy: "
-            "run them again on an idle machine, or take them with --disturbed"
+            f"{len(same) - len(quiet)} of {plural(len(same), 'run')} waited for processors that others kept busy, all "
+            f"of {plural(lost, 'size')}: run them again on an idle machine, or take them with --disturbed"
         )
-    _remark(remarks, len(same) - len(quiet), "that waited for a processor")
+    _remark(
+        remarks, len(same) - len(quiet), "that waited for a processor" + f", all of {plural(lost, 'size')}" * bool(lost)
+    )
     plain = [record for record in quiet if _watching(record) <= _MOST_WATCHING * record.wall]
     if not plain:
         raise UserError(
@@ -70,6 +73,10 @@ def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed
         )
     _remark(remarks, len(quiet) - len(plain), "in which watching took more than 2 %")
     return ObservedRuns(tuple(map(_run, plain)), tuple(remarks))
+
+
+def _size(record: ObservedRun) -> tuple[tuple[tuple[str, float], ...], int]:
+    return tuple(sorted(record.parameters.items())), record.processors
 
 
 def _remark(remarks: list[str], count: int, why: str) -> None:

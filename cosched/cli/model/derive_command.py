@@ -43,12 +43,10 @@ def derive(
     With --json: {"application", "file", "sizes", "seconds", "constant", "messages", "blocks": [{"name", "lines",
     "source", "formula", "exact", "error", "share", "calls", "note", "like", "stated"}]}.
     """
-    found = derived(
-        DerivationRequest(sources, sizes, application, build, run, gcov, runs, parse_duration(limit), seed),
-        _say_nothing if json else _say,
-    )
-    file = out or Path(f"{found.application}.psl")
-    _check_ours(file)
+    request = DerivationRequest(sources, sizes, application, build, run, gcov, runs, parse_duration(limit), seed)
+    file = out or Path(f"{request.model}.psl")
+    _check_ours(file)  # before a minute of building and running
+    found = derived(request, _say_nothing if json else _say)
     write_text(file, found.psl())
     if json:
         emit_json(_document(found, file))

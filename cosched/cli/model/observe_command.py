@@ -5,9 +5,12 @@
 import json as json_format
 import os
 import shutil
-from collections.abc import Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +24,7 @@ from cosched.measurement.programs.collecting import CollectedRun, collected
 from cosched.measurement.programs.observation import Observation
 from cosched.measurement.programs.observing import observed
 from cosched.measurement.programs.records import record_line
+from cosched.measurement.programs.rounds import Size, rounds, sizes_of
 from cosched.prediction.run_features import command_features
 
 __all__ = ["observe"]
@@ -37,6 +41,13 @@ def observe(
         list[str] | None,
         typer.Option("--set", metavar="NAME=NUMBER", help="A number that decides how long it runs; for each of them."),
     ] = None,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES", help="Run it with each: n=100,200 or n=64..1024:*2; stands at {n} in the command."
+        ),
+    ] = None,
+    repeat: Annotated[int, typer.Option(help="How many undisturbed runs of each size are wanted.")] = 1,
     hardware: Annotated[
         str, typer.Option("--class", metavar="CLASS", help="Class of this machine, as `hardware measure` named it.")
     ] = "",
@@ -53,29 +64,98 @@ def observe(
     `cosched model fit` makes a model of such records. The program prints and returns what it always does; it runs with
     your rights, here. Each call that is watched takes it about a microsecond longer. Tasks that were submitted with
     `cosched task submit --observe` leave what was seen in a folder `observed`; `--collect observed` adds their records.
+
+    With --sweep and --repeat all sizes are run in rounds of a random order; a run that others disturbed is tried
+    again, up to three times as often. {Nproc} is the number of processes: `mpirun -np {Nproc} ./heat {n}`.
     """
     if bool(command) == (collect is not None):
         raise UserError("give a command after --, or --collect FOLDER: one of them")
     if numbers and collect is None:
         raise UserError("--numbers goes with --collect: name the numbers of a command with --set")
+    if collect is not None and (sweep or repeat != 1):
+        raise UserError("--collect runs nothing: leave --sweep and --repeat out")
     for option, text in (("--application", application), ("--class", hardware)):
         if not text.isprintable():
             raise UserError(f"{option} {text!r}: give a name without control characters")
-    parameters = {}
-    for name, value in parse_parameter_values(set_ or []).items():
-        if isinstance(value, list):
-            raise UserError(f"--set {name}: a run has one value of it: observe several runs")
-        parameters[name] = value
+    parameters = _constants(set_ or [])
+    longest = parse_duration(limit)
+
+    def watched(size: Size) -> Observation:
+        try:
+            return observed(size.command, application, size.parameters, hardware, longest)
+        except UserError as error:
+            raise UserError(f"{size.name}: {error}" if size.name else str(error)) from error
+
     if collect is not None:
         names = parse_names(numbers, "--numbers") if numbers else []
         runs = collected(collect, application, lambda words: {**_named_numbers(words, names), **parameters}, hardware)
         _collect(runs, collect, out, json=json)
-        return
-    seen = observed(command or (), application, parameters, hardware, parse_duration(limit))
-    line = record_line(seen.record)
-    _add(line, out)
-    document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}
-    print_answer(json, document, lambda: [*_lines(seen), f"added to {out}"])
+    elif sweep or repeat != 1:
+        sizes = sizes_of(command or (), _swept(sweep or []), parameters, repeat)
+        _observe_rounds(rounds(sizes, repeat, watched), _Wanted(len(sizes), repeat, out), json=json)
+    else:
+        seen = watched(Size("", tuple(command or ()), parameters))
+        line = record_line(seen.record)
+        _add(line, out)
+        document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}
+        print_answer(json, document, lambda: [*_lines(seen), f"added to {out}"])
+
+
+def _constants(settings: Sequence[str]) -> dict[str, float]:
+    """Return the parameters that all runs have in common."""
+    found = {}
+    for name, value in parse_parameter_values(settings).items():
+        if isinstance(value, list):
+            raise UserError(f"--set {name}: a run has one value of it: --sweep {name}=… gives several to {{{name}}}")
+        found[name] = value
+    return found
+
+
+def _swept(settings: Sequence[str]) -> dict[str, list[float]]:
+    given = parse_parameter_values(settings, "--sweep")
+    return {name: value if isinstance(value, list) else [value] for name, value in given.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What rounds are to give: so many undisturbed runs of so many sizes, in a file."""
+
+    sizes: int
+    repeat: int
+    out: Path
+
+
+def _observe_rounds(runs: Iterable[tuple[Size, Observation]], wanted: _Wanted, *, json: bool) -> None:
+    """Add the records of several runs to a file as they come, and tell of each in a line."""
+    quiet: Counter[str] = Counter()
+    documents: list[dict[str, Any]] = []
+    notes: list[str] = []
+    for size, seen in runs:
+        line = record_line(seen.record)
+        _add(line, wanted.out)
+        quiet[size.name] += seen.record.undisturbed
+        notes += [note for note in seen.notes if note not in notes]
+        documents.append(json_format.loads(line) | {"notes": list(seen.notes)})
+        if not json:
+            said = "" if seen.record.undisturbed else "; disturbed"
+            sys.stdout.write(f"{size.name}{': ' if size.name else ''}{_lines(seen)[0]}{said}\n")
+            sys.stdout.flush()
+    few = [name for name, count in quiet.items() if count < wanted.repeat]
+    summary = [
+        *notes,
+        *(
+            [
+                f"others had the processors in too many runs of {plural(len(few), 'size')}: repeat them on an idle "
+                "machine, or let `cosched model fit --disturbed` take what there is"
+            ]
+            if few
+            else []
+        ),
+        f"added {plural(len(documents), 'record')} of {plural(wanted.sizes, 'size')} to {wanted.out}, "
+        f"{quiet.total()} undisturbed",
+    ]
+    document = {"file": str(wanted.out), "added": len(documents), "undisturbed": quiet.total(), "runs": documents}
+    print_answer(json, document, lambda: summary)
 
 
 def _named_numbers(words: Sequence[str], names: Sequence[str]) -> dict[str, float]:

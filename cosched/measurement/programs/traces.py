@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["MergedTraces", "ProcessEnd", "Trace", "merged", "read_process_end", "read_trace"]
 
 _MOST_LOOPS = 4000  # characters; a program without loops is told by its beginning
+_LONG_LOOPS = 200  # characters, from which loops are looked for among places whatever they send
 _MOST_FOLDED = 50_000  # calls in which loops are looked for
 _KILOBYTE = 1024
 _OTHER_KINDS = ("wait", "test", "probe", "iprobe")  # calls that send nothing, by their beginnings
@@ -212,4 +213,7 @@ def _site_names(traces: Sequence[Trace]) -> dict[tuple[str, str], str]:
 def _loops(trace: Trace, names: Mapping[tuple[str, str], str]) -> str:
     order = trace.order[:_MOST_FOLDED]
     text = loop_text(folded(order), lambda item: names[trace.sites[trace.items[item].site]])
+    if len(text) > _LONG_LOOPS:  # as where each turn sends less than the one before: the places alone have loops
+        places = folded([trace.items[item].site for item in order])
+        text = min(text, loop_text(places, lambda site: names[trace.sites[site]]), key=len)
     return text if len(text) <= _MOST_LOOPS else f"{text[:_MOST_LOOPS].rsplit(' ', 1)[0]} …"

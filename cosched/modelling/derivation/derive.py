@@ -78,6 +78,11 @@ class DerivationRequest:
     limit: float = 10.0
     seed: int = 1
 
+    @property
+    def model(self) -> str:
+        """Return the name of the model."""
+        return self.application or re.sub(r"\W", "_", self.sources[0].stem, flags=re.ASCII)
+
 
 def derive(request: DerivationRequest, tell: Callable[[str], None] = lambda _: None) -> Derivation:
     """Return a program's blocks with the formulas of their counts.
@@ -102,7 +107,7 @@ def derive(request: DerivationRequest, tell: Callable[[str], None] = lambda _: N
             raise UserError(f"--sizes: {sides[0]} is a side of the processes' grid in models: call it {sides[0]}_")
         library = shim_library() if several else None
         counter = Counter(request.sources, Path(folder), gcov=request.gcov, library=library)
-        name = _application(request, counter)
+        name = _checked_name(request.model)
         counter.command(request.run, parameters, sizes[0])  # a fault in it is told before anything is built
         counter.build(request.build)
         if counter.language.compilers:
@@ -142,8 +147,7 @@ def derive(request: DerivationRequest, tell: Callable[[str], None] = lambda _: N
     )
 
 
-def _application(request: DerivationRequest, counter: Counter) -> str:
-    name = request.application or re.sub(r"\W", "_", counter.sources[0].stem, flags=re.ASCII)
+def _checked_name(name: str) -> str:
     if not _NAME.fullmatch(name) or name in {*KEYWORDS, *FUNCTION_ARITIES, PROCESSORS, HARDWARE_OBJECT, *TEMPLATES}:
         raise UserError(f"{name[:80]!r} cannot name a model: give another name with --application")
     return name

@@ -42,6 +42,34 @@ def test_each_run_adds_a_record(tmp_path: Path, capfd: pytest.CaptureFixture[str
     ] * 2
 
 
+def test_sizes_are_run_in_rounds_and_each_run_adds_a_record(tmp_path: Path) -> None:
+    words = ("--sweep", "n=3,5", "--sweep", "Nproc=1..2", "--repeat", "2", "--set", "m=7")
+    command = ("sh", "-c", "echo {Nproc} {n} >> ran")
+    document = json.loads(_run("--json", "--application", "mine", *words, "--", *command))
+    records = read_records((tmp_path / "runs.jsonl").read_text(), "runs.jsonl")
+    assert document["added"] == len(document["runs"]) == len(records) >= 8
+    assert document["undisturbed"] == sum(each.undisturbed for each in records)
+    assert {(each.application, *each.parameters.items()) for each in records} == {
+        ("mine", ("m", 7.0), ("n", 3.0)),
+        ("mine", ("m", 7.0), ("n", 5.0)),
+    }
+    ran = (tmp_path / "ran").read_text().splitlines()
+    assert len(ran) == len(records)
+    assert set(ran) == {"1 3", "1 5", "2 3", "2 5"}
+    said = _run("--repeat", "2", "--out", "more.jsonl", "--", "true").splitlines()
+    assert said[0].startswith("one process; ")
+    assert "of 1 size to more.jsonl" in said[-1]
+    assert said[-1].endswith(" undisturbed")
+
+
+def test_a_size_that_fails_is_named_and_the_runs_before_it_are_kept(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^code=3: sh ended with code 3: a run that fails teaches nothing"):
+        _run("--sweep", "code=0,3", "--repeat", "9", "--", "sh", "-c", "exit {code}")
+    file = tmp_path / "runs.jsonl"
+    kept = read_records(file.read_text(), "runs.jsonl") if file.exists() else []
+    assert all(each.parameters == {"code": 0.0} for each in kept)
+
+
 def test_what_tasks_left_is_added_and_goes(tmp_path: Path) -> None:
     folder = tmp_path / "observed"
     said = {
@@ -78,7 +106,11 @@ def test_what_tasks_left_is_added_and_goes(tmp_path: Path) -> None:
         (("--collect", "."), "no task has left anything in .: submit some with `cosched task submit --observe`"),
         (("--collect", ".", "--", "true"), "give a command after --, or --collect FOLDER: one of them"),
         ((), "give a command after --, or --collect FOLDER: one of them"),
-        (("--set", "nx=1,2", "--", "true"), "--set nx: a run has one value of it: observe several runs"),
+        (("--set", "nx=1,2", "--", "true"), "--set nx: a run has one value of it: --sweep nx=… gives several"),
+        (("--sweep", "nx=1,2", "--", "true"), "--sweep nx: no word of the command has {nx}"),
+        (("--sweep", "nx", "--", "true"), "--sweep 'nx': write NAME=NUMBER"),
+        (("--collect", ".", "--repeat", "2"), "--collect runs nothing: leave --sweep and --repeat out"),
+        (("--repeat", "0", "--", "true"), "1 to 10,000 runs"),
         (("--set", "nx", "--", "true"), "write NAME=NUMBER"),
         (("--out", "no/such/folder", "--", "true"), "no/such/folder cannot be written"),
         (("--", "false"), "false ended with code 1: a run that fails teaches nothing"),

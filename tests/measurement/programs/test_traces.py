@@ -40,6 +40,23 @@ def test_a_trace_is_read_and_merged_with_those_of_the_other_ranks() -> None:
     assert found.loops == "2*(isend waitall) isend isend#2 waitall"
 
 
+def test_loops_whose_turns_send_ever_less_are_told_by_their_places() -> None:
+    """A factorization sends a shorter row each time: its record was `bcast bcast bcast …`."""
+    rows = 300
+    items = [f"item 0 root {8 * (rows - row)} 1 0.001" for row in range(rows)]
+    lines = [
+        "rank 0 2 0.5 0.4 0.001 2048 301 1 0 node01 /opt/lu",
+        "site bcast 14c5 /opt/lu",
+        "site allreduce 14d5 /opt/lu",
+        *items,
+        "item 1 all 8 2 0.001",
+        "calls " + " ".join(str(call) for call in [*range(rows), rows] * 2),
+        "end",
+        "",
+    ]
+    assert merged([read_trace("\n".join(lines), "x")]).loops == "2*(300*bcast allreduce)"
+
+
 @pytest.mark.parametrize("cut", [0, 10, 200, -5])
 def test_what_is_not_whole_is_refused(cut: int) -> None:
     with pytest.raises(UserError, match=r"x is no trace of a process .*observe the program once more"):
