@@ -40,11 +40,15 @@ class _Column(NamedTuple):
     time: bool
 
 
+_SEPARATORS = ",;\t"
+
+
 def read_table(text: str, file: str, per_host: int = 1) -> list[TimedRun]:
     """Return the runs of a table.
 
     Its head names parameters, `hosts` or `processors`, `class`, `memory` and the run time: `seconds`, or any name with
-    a unit of time, as in `wall ms`. Other names may have units, too.
+    a unit of time, as in `wall ms`. Other names may have units, too. Semicolons or tabs may stand in place of commas,
+    as spreadsheets write them.
 
     Args:
         text: CSV with a head.
@@ -54,7 +58,10 @@ def read_table(text: str, file: str, per_host: int = 1) -> list[TimedRun]:
     Raises:
         UserError: what is wrong, with its line.
     """
-    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
+    text = text.removeprefix("\ufeff")
+    first = text.partition("\n")[0]
+    between = next((mark for mark in _SEPARATORS if mark in first), ",")
+    rows = csv.reader(io.StringIO(text), strict=True, delimiter=between)
     try:
         head = next(rows, None)
         columns = _columns(head or [], file)

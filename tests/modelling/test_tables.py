@@ -19,6 +19,11 @@ def test_a_table_gives_runs() -> None:
     assert (second.parameters["nx"], second.processors, second.seconds) == (1000.0, 2, 0.001)
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_a_spreadsheets_separators_do(mark: str) -> None:
+    assert read_table(f"n{mark}seconds\n1{mark}2.5\n", "runs.csv") == [TimedRun({"n": 1.0}, 1, 2.5)]
+
+
 def test_processors_are_those_of_all_hosts() -> None:
     assert read_table("n,Nproc,seconds\n1,3,2\n", "runs.csv", per_host=2) == [TimedRun({"n": 1.0}, 3, 2.0)]
 

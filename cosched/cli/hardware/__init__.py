@@ -248,7 +248,8 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file} cannot be read ({error}): give a file that `{TOOL}` wrote") from error
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UserError(f"{file} cannot be read ({why}): give a file that `{TOOL}` wrote") from error
 
 
 def _check_ours(file: Path) -> None:

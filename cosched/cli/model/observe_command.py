@@ -24,7 +24,8 @@ from cosched.measurement.programs.collecting import CollectedRun, collected
 from cosched.measurement.programs.observation import Observation
 from cosched.measurement.programs.observing import observed
 from cosched.measurement.programs.records import record_line
-from cosched.measurement.programs.rounds import Size, rounds, sizes_of
+from cosched.measurement.programs.rounds import PROCESSORS, Size, rounds, sizes_of
+from cosched.modelling.writing import check_name
 from cosched.prediction.run_features import command_features
 
 __all__ = ["observe"]
@@ -107,12 +108,15 @@ def _constants(settings: Sequence[str]) -> dict[str, float]:
     for name, value in parse_parameter_values(settings).items():
         if isinstance(value, list):
             raise UserError(f"--set {name}: a run has one value of it: --sweep {name}=… gives several to {{{name}}}")
+        check_name(name, "--set:")  # not after an hour of runs, by `fit`
         found[name] = value
     return found
 
 
 def _swept(settings: Sequence[str]) -> dict[str, list[float]]:
     given = parse_parameter_values(settings, "--sweep")
+    for name in given.keys() - {PROCESSORS}:
+        check_name(name, "--sweep:")
     return {name: value if isinstance(value, list) else [value] for name, value in given.items()}
 
 
@@ -217,7 +221,7 @@ def _lines(seen: Observation) -> list[str]:
     if record.shim:
         ranks = f"{record.processors} rank{'s' if record.processors != 1 else ''}"
         loops = record.loops if len(record.loops) <= _LOOPS_SHOWN else f"{record.loops[:_LOOPS_SHOWN]} …"
-        lines = [f"{ranks}, {record.calls} calls each; {took}", f"loops: {loops}"]
+        lines = [f"{ranks}, {plural(record.calls, 'call')} each; {took}", f"loops: {loops}"]
     else:
         lines = [f"{'one process' if record.processors == 1 else f'{record.processors} processes'}; {took}"]
     if not record.undisturbed:

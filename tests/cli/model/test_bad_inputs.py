@@ -55,6 +55,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (f"{HEAD}100,1,1\n100,1,1.1\n", "run another size (a constant model was not written)"),
         ("n,m,hosts,seconds\n1,2,1,1\n2,4,1,2\n4,8,1,4\n8,16,1,8\n", "n and m vary together"),
         ("n,m,k,hosts,seconds\n1,2,7,1,1\n2,9,1,1,2\n", "fewer than the terms of 3 parameters that vary"),
+        ("n;hosts;seconds\n100;1;1,5\n", ":2: seconds is '1,5': write a number"),
+        ("n,hosts,wall KiB\n100,1,1\n", "no column of run times: name one `seconds`"),
+        ("n,hosts,wall parsec\n100,1,1\n", "unit parsec of wall is not known"),
+        ("n ms,hosts,seconds\n1,1,1\n", "several columns of times: n, seconds"),
+        (f"{HEAD}100,0,1\n{REST}", ":2: hosts is 0: write a whole number from 1"),
+        (f"{HEAD}100,1.5,1\n{REST}", ":2: hosts is 1.5: write a whole number from 1"),
+        ("n,processors,hosts,seconds\n1,1,2,1\n", "keep one of hosts and processors"),
+        ("n,hosts,seconds,class\n1,1,1,a\n2,1,2,b\n", "several classes of hosts (a, b): choose one with --class"),
+        ("n,hosts,seconds\n-2,1,2\n1,1,1\n2,1,1\n", "n varies and is -2 in a run: only what is above 0 can be fitted"),
         (HEAD + "".join(f"{n},1,{n}\n" for n in range(1, 100_002)), "has more than 100,000 runs: keep the newest"),
     ],
 )
@@ -101,6 +110,13 @@ def test_records_from_which_no_model_can_be_made(
         (["--set", "n=1e999", "--", "true"], "write a finite number"),
         (["--set", "n=big", "--", "true"], "--set 'n=big': write NAME=NUMBER"),
         (["--set", "n=1,2", "--", "true"], "--set n: a run has one value of it"),
+        (["--set", "n*)=1", "--", "true"], "--set: 'n*)' is no name of PSL"),
+        (["--set", "loop=1", "--", "true"], "--set: loop means something else in PSL: call it loop_"),
+        (["--set", "Nproc=1", "--", "true"], "--set: Nproc means something else in PSL"),
+        (["--sweep", "case=1,2", "--", "echo", "{case}"], "--sweep: case means something else in PSL"),
+        (["--sweep", "n=1,2", "--", "true"], "no word of the command has {n}"),
+        (["--sweep", "n=1..1e9", "--", "echo", "{n}"], "--sweep 'n=1..1e9': more than 10000 values"),
+        (["--sweep", "n=1..9000", "--repeat", "2", "--", "echo", "{n}"], "give 1 to 10,000 runs"),
         (["--application", "a\x07b", "--", "true"], "without control characters"),
         (["--class", "node\n", "--", "true"], "without control characters"),
         (["--out", "no/such.jsonl", "--", "true"], "no/such.jsonl cannot be written"),
@@ -142,6 +158,26 @@ def test_a_source_that_cannot_be_counted(
     told = one_line(["model", "derive", "app.c", "--sizes", "n=4..9", "--run", "{program} {n}", *build, *given], capsys)
     assert message in told
     assert not (here / "app.psl").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["compare", "one.hmcl", "two.hmcl"], "one.samples.json cannot be read (No such file or directory)"),
+        (["compare", "noise.json", "two.hmcl"], "noise.json cannot be read (it is no text)"),
+        (["compare", "empty.json", "two.hmcl"], "empty.json holds no samples"),
+        (["measure", "x", "--samples", "empty.json"], "empty.json holds no samples"),
+        (["measure", "a/b"], "'a/b' cannot name a resource model"),
+        (["measure", "x", "--cc", "nothing"], "the C compiler 'nothing' cannot be run: install one"),
+    ],
+)
+def test_measurements_that_are_none(
+    words: list[str], message: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "noise.json").write_bytes(b"\xb2\xff")
+    (here / "empty.json").write_text("{}")
+    assert message in one_line(["hardware", *words], capsys)
+    assert not [*here.glob("*.hmcl")]
 
 
 def test_files_that_are_not_there_or_no_text(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
