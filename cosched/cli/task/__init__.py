@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from cosched.api.documents import ProfileView
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_answer, print_table
@@ -98,7 +99,9 @@ def submit(
     ] = None,
     after: Annotated[list[str] | None, typer.Option(metavar="ID", help="Not before this task has completed.")] = None,
     prepare: Annotated[str, typer.Option(metavar="PROGRAM", help="Runs on each host first; may write its input.")] = "",
-    env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="An environment variable.")] = None,
+    env: Annotated[
+        list[str] | None, typer.Option(metavar="NAME[=VALUE]", help="A variable; without value as here.")
+    ] = None,
     time_limit: Annotated[str, typer.Option(metavar="DURATION", help="After this it may be ended.")] = "",
     count: Annotated[int, typer.Option(metavar="N", min=1, help="So many tasks; each finds TASK_INDEX.")] = 1,
     lines: Annotated[str, typer.Option("--from", metavar="FILE", help="A task for each line: its arguments.")] = "",
@@ -197,18 +200,16 @@ def submit(
             more, unseen = watching_variables(requests[0].directory)
             _remark(unseen)
             requests = [replace(request, environment={**request.environment, **more}) for request in requests]
-        if model:
-            from cosched.cli.task.model_note import model_note  # reads PSL, which few tasks need
-
-            _remark(model_note(requests[0].model, [host.host_class for host in client.hosts()]))
         if dry_run:
             forecast = client.foresee(requests[0])
+            _remark_on_model(client, requests[0].model, forecast.profile)
             print_answer(json, asdict(forecast), lambda: forecast_lines(forecast))
             return
         try:
             tasks = client.submit_all(requests)
         except UserError as error:
             raise _with_advice(error, application) from error
+        _remark_on_model(client, requests[0].model, client.task(tasks[0].id).profile if model else None)
         print_answer(
             json,
             asdict(tasks[0]) if len(tasks) == 1 else [asdict(task) for task in tasks],
@@ -223,6 +224,13 @@ def _is_observed(client: Client, application: str) -> bool:
 def _remark(note: str) -> None:
     if note:
         sys.stderr.write(f"cosched: {clean(note)}\n")
+
+
+def _remark_on_model(client: Client, text: str, profile: ProfileView | None) -> None:
+    if text:
+        from cosched.cli.task.model_note import hosts_of, model_note  # reads PSL, which few tasks need
+
+        _remark(model_note(text, hosts_of(client.hosts(), profile)))
 
 
 def _with_advice(error: UserError, application: str) -> UserError:

@@ -9,9 +9,22 @@ from cosched.language import Source, parse_psl
 from cosched.language.syntax import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
-__all__ = ["model_note"]
+    from cosched.api.documents import HostView, ProfileView
+
+__all__ = ["hosts_of", "model_note"]
+
+
+def hosts_of(hosts: Iterable[HostView], profile: ProfileView | None) -> set[str]:
+    """Return the classes that a domain's hosts have; where their manager names none, what they are predicted as.
+
+    Args:
+        hosts: of the domain.
+        profile: of a task there.
+    """
+    classes = {host.host_class for host in hosts} - {""}
+    return classes or ({profile.hardware} if profile else set())
 
 
 def model_note(text: str, classes: Collection[str]) -> str:

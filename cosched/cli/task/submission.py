@@ -55,7 +55,7 @@ class SubmitOptions:
         runtime: the same as people say it: "30m" on `hosts`, "4:30m,8:16m", or "1x8:30m,2x16:9m" with cores of each.
         directory: where it runs; a relative one starts here.
         stdin: a file that the command reads; a relative one starts here.
-        environment: additions, NAME=VALUE.
+        environment: additions, NAME=VALUE, or NAME for the value that it has here.
         time_limit: a duration.
         best_effort: accept also if the deadline cannot be met.
         prepare: a command line that runs on each host before the task, split into words as a shell does.
@@ -149,7 +149,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         profile=profile,
         shapes=shapes,
         name=options.name,
-        environment=dict(name_and_value(word, "--env") for word in options.environment),
+        environment=dict(map(_variable, options.environment)),
         directory=str(Path(where).absolute()) if where else "",
         stdin=_input_file(options) if options.stdin else "",
         best_effort=options.best_effort,
@@ -257,6 +257,15 @@ def name_and_value(word: str, option: str) -> tuple[str, str]:
     return name, value
 
 
+def _variable(word: str) -> tuple[str, str]:
+    """Return a variable and its value: the one that it has here, where none is written."""
+    if "=" not in word and word in os.environ:
+        return word, os.environ[word]
+    if "=" not in word:
+        raise UserError(f"--env {word!r}: it has no value here: write NAME=VALUE")
+    return name_and_value(word, "--env")
+
+
 def _profile_value(word: str) -> float | None:
     if word.strip() == "-":
         return None
@@ -277,7 +286,8 @@ def _model_text(options: SubmitOptions) -> str:
     try:
         return Path(options.model).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--model {options.model}: cannot be read ({error}): give a file of PSL") from error
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise UserError(f"--model {options.model}: cannot be read ({why}): give a file of PSL") from error
 
 
 def _input_file(options: SubmitOptions) -> str:

@@ -164,6 +164,17 @@ def test_a_setting_needs_a_name_and_a_value(setting: str) -> None:
         request_of(SubmitOptions(application="sweep3d", settings=[setting]), (), NOW)
 
 
+def test_a_variable_without_a_value_is_that_of_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPAL_PREFIX", "/opt/my=mpi")
+    monkeypatch.delenv("NOWHERE", raising=False)
+    request, _ = request_of(SubmitOptions(application="heat", environment=["OPAL_PREFIX", "A=", "B=1=2"]), (), NOW)
+    assert request.environment == {"OPAL_PREFIX": "/opt/my=mpi", "A": "", "B": "1=2"}
+    with pytest.raises(UserError, match="--env 'NOWHERE': it has no value here: write NAME=VALUE"):
+        request_of(SubmitOptions(application="heat", environment=["NOWHERE"]), (), NOW)
+    with pytest.raises(UserError, match="--env '=1' is not NAME=VALUE"):
+        request_of(SubmitOptions(application="heat", environment=["=1"]), (), NOW)
+
+
 SCRIPT = "#!/bin/sh\n#SBATCH -N2-4 -J night --time=10\n#COSCHED --deadline=now+2h --profile=9,5,4,3\ntrue\n"
 
 
