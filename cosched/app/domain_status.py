@@ -15,20 +15,21 @@ from typing import TYPE_CHECKING, Protocol
 from cosched import __version__
 from cosched.api.documents import Status
 from cosched.app.submission.admission import DomainState
-from cosched.app.views import host_views, plan_view
+from cosched.app.views import forwarded_placements, host_views, plan_view
 from cosched.coscheduler.events import HostsObserved, JobReported
 from cosched.errors import SystemFault
 from cosched.store.selection import TaskSelection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from cosched.access.principals import Principal
     from cosched.api.documents import HostView, PlanView
     from cosched.app.core_access import CoreClient
+    from cosched.app.neighbour_access import NeighbourAccess
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
-    from cosched.prediction.catalogue import Catalogue
+    from cosched.prediction.catalogue import CatalogueEntry
     from cosched.store.store import Store
 
 __all__ = ["CurrentDomain", "DomainDescription", "DomainHealth", "DomainIdentity", "DomainStatus", "TaskCounts"]
@@ -160,11 +161,16 @@ class DomainStatus:
     """
 
     def __init__(
-        self, core: CoreClient, counts: TaskCounts, catalogue: Catalogue, identity: DomainIdentity, health: DomainHealth
+        self,
+        core: CoreClient,
+        counts: TaskCounts,
+        neighbours: NeighbourAccess,
+        identity: DomainIdentity,
+        health: DomainHealth,
     ) -> None:
         self._core = core
         self._counts = counts
-        self._catalogue = catalogue
+        self._neighbours = neighbours
         self._identity = identity
         self._health = health
         self._hosts = (0, 0)  # up and down
@@ -189,8 +195,13 @@ class DomainStatus:
         return self._core.ask(partial(host_views, principal))
 
     def plan(self, principal: Principal) -> PlanView:
-        """Return the schedule in force."""
-        return self._core.ask(partial(plan_view, principal))
+        """Return the schedule in force, with what neighbours have of the domain's tasks."""
+
+        def question(core: Coscheduler, time: float) -> PlanView:
+            forwarded = forwarded_placements(principal, core, self._neighbours.forwarded_ends(core))
+            return replace(plan_view(principal, core, time), forwarded=forwarded)
+
+        return self._core.ask(question)
 
     def status(self, principal: Principal) -> Status:
         """Return the daemon's state in short.
@@ -217,8 +228,8 @@ class DomainStatus:
             as_of=min(as_of, counted.time) if counted.fault else as_of,
         )
 
-    def description(self, principal: Principal) -> DomainDescription:
-        """Return what information services are told of the domain."""
+    def description(self, principal: Principal, applications: Iterable[CatalogueEntry]) -> DomainDescription:
+        """Return what information services are told of the domain, and of the applications of its catalogue."""
         return DomainDescription(
             domain=self._identity.domain,
             version=__version__,
@@ -226,7 +237,7 @@ class DomainStatus:
             time=self._core.now(),
             hosts=tuple(self.hosts(principal)),
             tasks=dict(self._counts.counted(None).counts),
-            applications=tuple((each.name, each.description) for each in self._catalogue.applications()),
+            applications=tuple((each.name, each.description) for each in applications),
             faults=tuple(self._health.faults()),
         )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.explain import TaskExplanation
     from cosched.coscheduler.task import Task
 
-__all__ = ["explain_forwarding", "forwarding_obstacle"]
+__all__ = ["explain_forwarding", "forwarded_ends", "forwarding_obstacle"]
 
 
 def forwarding_obstacle(task: Task) -> str:
@@ -54,6 +54,12 @@ def explain_forwarding(core: Coscheduler, agent: Agent, name: str, time: float) 
         return found
     stays = "" if found.slack is not None and found.slack >= 0 else _why_not_forwarded(core, name, agent, time)
     return replace(found, waits_for=(*found.waits_for, stays)) if stays else found
+
+
+def forwarded_ends(core: Coscheduler, agent: Agent) -> dict[str, float]:
+    """Return when the domains that have tasks of this one expect to end them (epoch seconds), where they have said."""
+    there = (name for name, task in core.tasks.items() if task.status.peer)
+    return {name: end for name in there if (end := agent.forecast(name)) is not None}
 
 
 def _with_forecast(found: TaskExplanation, task: Task, agent: Agent) -> TaskExplanation:

@@ -26,6 +26,10 @@ class NeighbourAccess(Protocol):
         """Explain a live task, with the outcome of offers; on the core's thread."""
         ...
 
+    def forwarded_ends(self, core: Coscheduler) -> dict[str, float]:
+        """Return when other domains expect to end tasks of this one (epoch seconds); on the core's thread."""
+        ...
+
     def peers(self) -> list[PeerView]:
         """Return the neighbouring domains by name; none without an agent."""
         ...
@@ -43,6 +47,10 @@ class NoNeighbours:
     def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:
         """Explain a live task."""
         return explain(core, task, time)
+
+    def forwarded_ends(self, core: Coscheduler) -> dict[str, float]:  # noqa: ARG002
+        """Return none."""
+        return {}
 
     def peers(self) -> list[PeerView]:
         """Return none."""

@@ -99,12 +99,12 @@ class TaskService:
             limit: how many at most.
             offset: how many of the first to pass over.
             late: only those that missed their deadline, or will as things stand.
-            order: how they are sorted; newest first without one.
+            order: how they are sorted; newest first without one. Where it needs ends and has none, those of the plan.
         """
         if late:
-            selection = replace(selection, late=self._core.ask(_late_tasks))
-        if order is not None and order.column.predicted:
-            order = replace(order, expected=tuple(self._core.ask(_expected_ends).items()))
+            selection = replace(selection, late=self._core.ask(self._late_tasks))
+        if order is not None and order.column.predicted and not order.expected:
+            order = replace(order, expected=tuple(self._core.ask(self._expected_ends).items()))
         if not principal.is_operator:
             if selection.owner not in (None, principal.name):
                 return TaskPage(tasks=(), total=0, limit=limit, offset=offset)
@@ -112,6 +112,19 @@ class TaskService:
         total = sum(self._store.counts(selection).values())
         found = self._store.listed(selection, limit, offset, order)
         return TaskPage(tasks=tuple(map(listed_view, found)), total=total, limit=limit, offset=offset)
+
+    def _expected_ends(self, core: Coscheduler, time: float) -> dict[str, float]:
+        """Return when tasks are expected to end, here or in another domain, epoch seconds."""
+        ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values()}
+        forecast = core.planning_view.forecast(time)
+        if forecast is not None:
+            ends |= {spot.task: time + spot.end for spot in forecast[1].assignments}
+        return ends | self._neighbours.forwarded_ends(core)
+
+    def _late_tasks(self, core: Coscheduler, time: float) -> LateTasks:
+        tasks = ((core.tasks.get(name), end) for name, end in self._expected_ends(core, time).items())
+        late = (task.id for task, end in tasks if task is not None and end > (task.spec.deadline or math.inf))
+        return LateTasks(time, tuple(late))
 
     def task(self, principal: Principal, task_id: str) -> TaskDetail:
         """Return all that is known of a task."""
@@ -324,21 +337,6 @@ def _checked_begin(begin: float | str | None, now: float) -> float | None:
     if begin is None:
         return None
     return 0.0 if begin == "now" else parse_begin(begin, now)
-
-
-def _expected_ends(core: Coscheduler, time: float) -> dict[str, float]:
-    """Return when the tasks that run or are planned are expected to end, epoch seconds."""
-    ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values()}
-    forecast = core.planning_view.forecast(time)
-    if forecast is not None:
-        ends |= {spot.task: time + spot.end for spot in forecast[1].assignments}
-    return ends
-
-
-def _late_tasks(core: Coscheduler, time: float) -> LateTasks:
-    tasks = ((core.tasks.get(name), end) for name, end in _expected_ends(core, time).items())
-    late = (task.id for task, end in tasks if task is not None and end > (task.spec.deadline or math.inf))
-    return LateTasks(time, tuple(late))
 
 
 def _waiting(core: Coscheduler, task_id: str) -> Task:

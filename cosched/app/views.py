@@ -13,6 +13,7 @@ from cosched.api.documents import (
     AlternativeView,
     AttemptView,
     ExplanationView,
+    ForwardedPlacement,
     FreeView,
     HandoverView,
     HostView,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ended_explanation",
     "explanation_view",
+    "forwarded_placements",
     "handover_views",
     "host_views",
     "listed_view",
@@ -303,6 +305,18 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
         rate=None if improved is None or not improved.searched else improved.generations / improved.searched,
         changed=changed,
         why=why,
+    )
+
+
+def forwarded_placements(
+    principal: Principal, core: Coscheduler, ends: Mapping[str, float]
+) -> tuple[ForwardedPlacement, ...]:
+    """Return the tasks in other domains that the principal may see; `ends` says when these domains end which."""
+    known = ((core.tasks[name], end) for name, end in ends.items())
+    return tuple(
+        ForwardedPlacement(task=task.id, peer=task.status.peer, end=end, deadline=task.spec.deadline)
+        for task, end in known
+        if principal.may_see(task.owner)
     )
 
 

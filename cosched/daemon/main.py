@@ -209,7 +209,7 @@ class Daemon:
             ),
             tasks=TaskService(client, store, outputs, neighbours, EditChecks(parts.validator, state)),
             reservations=ReservationService(client),
-            domain=DomainStatus(client, TaskCounts(store, client.now), catalogue, _identity(configuration), self),
+            domain=DomainStatus(client, TaskCounts(store, client.now), neighbours, _identity(configuration), self),
             neighbours=neighbours,
             models=ModelQueries(catalogue, self._curves, configuration.models.folders),
             history=DomainHistory(client, store, self._plans),

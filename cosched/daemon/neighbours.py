@@ -15,7 +15,7 @@ from cosched.agents.transport.peer_client import LetterSender
 from cosched.agents.transport.peer_server import PeerServer
 from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
-from cosched.app.forwarding_status import explain_forwarding
+from cosched.app.forwarding_status import explain_forwarding, forwarded_ends
 from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge
 from cosched.app.views import peer_views
 from cosched.daemon.processes.adviser import Adviser, network_view
@@ -163,6 +163,10 @@ class Neighbours:
     def explain(self, core: Coscheduler, task: str, time: float) -> TaskExplanation | None:
         """Explain a live task, with the outcome of offers; on the core's thread."""
         return explain_forwarding(core, self._agent.agent, task, time)
+
+    def forwarded_ends(self, core: Coscheduler) -> dict[str, float]:
+        """Return when other domains expect to end tasks of this one (epoch seconds); on the core's thread."""
+        return forwarded_ends(core, self._agent.agent)
 
     def peers(self) -> list[PeerView]:
         """Return all neighbours, by name."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.access.principals import Principal, Role
 from cosched.agents import Agent, AgentSettings, Broker, DomainView, Peer, PeersChanged, UserFiguresKnowledge
 from cosched.agents.protocol.letters import (
     Offer,
@@ -15,7 +16,8 @@ from cosched.agents.protocol.letters import (
     Reserved,
     Start,
 )
-from cosched.app.forwarding_status import explain_forwarding, forwarding_obstacle
+from cosched.app.forwarding_status import explain_forwarding, forwarded_ends, forwarding_obstacle
+from cosched.app.views import forwarded_placements
 from cosched.connector.hosts import Host
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
 
 NOW = 1000.0
+CHIEF = Principal("chief", Role.OPERATOR)
 INSTANCE = "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e"
 TASK = make_task(
     1, command=("/bin/a",), submitted=NOW, deadline=NOW + 10, profile=Profile((40.0, 20.0), PredictionSource.USER)
@@ -133,6 +136,7 @@ def test_the_end_of_a_task_elsewhere_is_what_its_holder_expects() -> None:
     assert (promised.state, promised.planned_start) == ("forwarded", None)
     assert promised.planned_end is not None
     assert promised.slack == deadline - promised.planned_end
+    assert forwarded_ends(domain.broker.core, agent) == {"1": promised.planned_end}
     domain.say(Start(request.task, 1, 7))
     running = RemoteTaskStatus(request.task, 1, RemoteTaskState.RUNNING, "b", hosts=("x",), started=2.0, end=31.0)
     domain.say(Report((running,)))
@@ -140,3 +144,7 @@ def test_the_end_of_a_task_elsewhere_is_what_its_holder_expects() -> None:
     assert found is not None
     assert (found.planned_start, found.planned_end) == (domain.time - 2.0, domain.time + 31.0)
     assert found.slack == deadline - (domain.time + 31.0) < 0
+    assert forwarded_ends(domain.broker.core, agent) == {"1": domain.time + 31.0}
+    (shown,) = forwarded_placements(CHIEF, domain.broker.core, {"1": 40.0})
+    assert (shown.task, shown.peer, shown.end, shown.deadline) == ("1", "b", 40.0, deadline)
+    assert forwarded_placements(Principal("stranger", Role.USER), domain.broker.core, {"1": 40.0}) == ()

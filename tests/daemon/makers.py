@@ -227,7 +227,7 @@ def services_of(
         ),
         tasks=TaskService(client, store, outputs, neighbours, EditChecks(validator, state)),
         reservations=ReservationService(client),
-        domain=DomainStatus(client, TaskCounts(store, client.now), applications, identity, health),
+        domain=DomainStatus(client, TaskCounts(store, client.now), neighbours, identity, health),
         neighbours=neighbours,
         models=ModelQueries(applications, ModelPredictor(models), models, longest=1e6),  # however busy the machine is
         history=DomainHistory(client, store, plans),

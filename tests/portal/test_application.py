@@ -35,9 +35,10 @@ from cosched.store import TaskColumn, TaskOrder, TaskSelection
 from tests.access.memory import Trusting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cosched.access import Principal
+    from cosched.prediction.catalogue import CatalogueEntry
 
 VIEW: dict[str, Any] = {
     "id": "1",
@@ -214,7 +215,10 @@ class Recorder:
         self._ask("release", principal.role, identifier)
         return RESERVATION
 
-    def description(self, principal: Principal) -> DomainDescription:
+    def applications(self) -> list[CatalogueEntry]:
+        return []
+
+    def description(self, principal: Principal, applications: Iterable[CatalogueEntry]) -> DomainDescription:
         self._ask("published")
         return DomainDescription(
             domain="d",

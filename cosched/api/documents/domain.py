@@ -10,6 +10,7 @@ __all__ = [
     "AdviceView",
     "DeadlineOutcome",
     "ExchangeView",
+    "ForwardedPlacement",
     "FreeView",
     "HostView",
     "LearntApplication",
@@ -217,10 +218,27 @@ class PlacementView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForwardedPlacement:
+    """A task that another domain has.
+
+    Attributes:
+        task: its identifier here.
+        peer: the domain.
+        end: when that domain expects it to end.
+    """
+
+    task: str
+    peer: str
+    end: float
+    deadline: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
     """The schedule in force.
 
     Attributes:
+        forwarded: tasks in other domains, where these have said when they expect to end them.
         makespan: seconds from `time` to the end of the last task that runs or waits.
         bound: no schedule of the waiting tasks is shorter, seconds from `time`; null before the search has said it.
         gap: (planned makespan of the waiting tasks - bound) / bound; null likewise.
@@ -241,6 +259,12 @@ class PlanView:
     changed: float | None = None
     why: str = ""
     called_back: int = 0
+    forwarded: tuple[ForwardedPlacement, ...] = ()
+
+    def expected_ends(self) -> dict[str, float]:
+        """Return when its tasks are expected to end, here and in other domains; epoch seconds."""
+        here = {spot.task: spot.end for spot in self.placements if spot.task}
+        return here | {spot.task: spot.end for spot in self.forwarded}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

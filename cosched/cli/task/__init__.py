@@ -277,9 +277,9 @@ def list_tasks(
         if json:
             emit_json(asdict(page))
             return
-        placements = {place.task: place for place in client.plan().placements}
+        plan = client.plan()
     headings = ("ID", "NAME", "OWNER", "STATE", "HOSTS", "DEADLINE", "END", "IN HAND", "NOTE")
-    print_table(headings, task_rows(page.tasks, placements))
+    print_table(headings, task_rows(page.tasks, plan))
     if len(page.tasks) < page.total:
         sys.stderr.write(f"cosched: {len(page.tasks)} of {page.total} tasks shown (see --limit, --offset)\n")
 

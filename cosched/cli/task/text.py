@@ -12,7 +12,7 @@ from cosched.durations import format_duration
 from cosched.sizes import format_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cosched.api.documents import (
         AlternativeView,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         ExplanationView,
         Forecast,
         PlacementView,
+        PlanView,
         ProfileView,
         RescueView,
         TaskDetail,
@@ -53,15 +54,16 @@ def _elements(tasks: Sequence[TaskView]) -> str:
     return " ".join(names) if len(names) < _NAMED else f"{names[0]} … {names[-1]}"
 
 
-def task_rows(tasks: Sequence[TaskView], placements: Mapping[str, PlacementView]) -> list[tuple[str, ...]]:
+def task_rows(tasks: Sequence[TaskView], plan: PlanView) -> list[tuple[str, ...]]:
     """Return the rows of a list; END is the actual or predicted end.
 
-    The prediction is that of the current plan.
+    The prediction is that of the current plan, or of the domain that has the task.
     """
+    placements, ends = {place.task: place for place in plan.placements}, plan.expected_ends()
     rows: list[tuple[str, ...]] = []
     for task in tasks:
         place = placements.get(task.id)
-        end = task.finished if task.finished is not None else place.end if place else None
+        end = task.finished if task.finished is not None else ends.get(task.id)
         promised = end is not None and (place is None or place.certain) and task.state not in ("failed", "cancelled")
         in_hand = task.deadline - end if task.deadline is not None and end is not None and promised else None
         ended = (

@@ -38,7 +38,7 @@ def schedule(
     hosts = sorted(services.domain.hosts(principal), key=lambda host: host.host_class)
     now = time.time()
     window = view.window(now, plan.makespan)
-    expected = deadlines(plan.placements)
+    expected = deadlines(plan)
     blocks = _blocks(services, principal, plan, window[0], frozenset(expected.at_risk))
     picture = schedule_chart(
         blocks,

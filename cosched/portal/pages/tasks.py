@@ -2,8 +2,8 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import urlencode
@@ -80,8 +80,9 @@ class Filters:
             application=self.application.strip() or None,
         )
 
-    def order(self) -> TaskOrder | None:
-        return TaskOrder.read(self.sort) if self.sort else None
+    def order(self, ends: Mapping[str, float]) -> TaskOrder | None:
+        """Return the order; `ends` are those of the plan that is shown, epoch seconds."""
+        return replace(TaskOrder.read(self.sort), expected=tuple(ends.items())) if self.sort else None
 
     def __bool__(self) -> bool:
         return bool(self.state or self.search or self.owner or self.application or self.mine)
@@ -95,9 +96,9 @@ def tasks(
     filters: Annotated[Filters, Depends()],
     page: Annotated[int, Query(ge=1, le=10**7)] = 1,
 ) -> Response:
-    placements = services.domain.plan(principal).placements
-    expected = deadlines(placements)
-    selection, order = filters.selection(principal, expected), filters.order()
+    plan = services.domain.plan(principal)
+    expected, ends = deadlines(plan), plan.expected_ends()
+    selection, order = filters.selection(principal, expected), filters.order(ends)
     found = services.tasks.tasks(principal, selection, _PAGE, (page - 1) * _PAGE, order=order)
     pages = max(1, -(-found.total // _PAGE))
     if page > pages:  # fewer than when the link was made
@@ -110,7 +111,8 @@ def tasks(
         request,
         "tasks.html",
         found=found,
-        planned={place.task: place for place in placements if place.task},
+        planned={place.task: place for place in plan.placements if place.task},
+        ends=ends,
         expected=expected,
         groups=groups,
         filters=filters,
@@ -121,10 +123,10 @@ def tasks(
 
 @router.get("/tasks.csv")
 def table(services: Services, principal: Reader, filters: Annotated[Filters, Depends()]) -> Response:
-    placements = services.domain.plan(principal).placements
-    selection = filters.selection(principal, deadlines(placements))
-    found = services.tasks.tasks(principal, selection, _MOST_ROWS, 0, order=filters.order())
-    text = tasks_table(found.tasks, {place.task: place.end for place in placements if place.task})
+    plan = services.domain.plan(principal)
+    selection, ends = filters.selection(principal, deadlines(plan)), plan.expected_ends()
+    found = services.tasks.tasks(principal, selection, _MOST_ROWS, 0, order=filters.order(ends))
+    text = tasks_table(found.tasks, ends)
     return Response(
         text, media_type="text/csv; charset=utf-8", headers={"Content-Disposition": 'attachment; filename="tasks.csv"'}
     )
@@ -186,7 +188,7 @@ async def chosen(
 
 def _matching(services: DomainServices, principal: Principal, filters: Filters) -> list[str]:
     """Return the tasks of a whole list, not of its page alone."""
-    selection = filters.selection(principal, deadlines(services.domain.plan(principal).placements))
+    selection = filters.selection(principal, deadlines(services.domain.plan(principal)))
     found = services.tasks.tasks(principal, selection, MOST_SELECTED, 0)
     if found.total > MOST_SELECTED:
         raise UserError(

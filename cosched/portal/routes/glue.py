@@ -6,6 +6,8 @@ from typing import Any
 
 from fastapi import Response
 
+from cosched.access.principals import Principal
+from cosched.app.domain_status import DomainDescription
 from cosched.errors import UserError
 from cosched.portal.dependencies import Portal, Reader
 from cosched.portal.information import glue_formats
@@ -29,7 +31,7 @@ def _answered(media_type: str) -> dict[int | str, dict[str, Any]]:
 @router.get("/glue2", responses=_answered(_XML))
 def xml(portal: Portal, principal: Reader) -> Response:
     """Describe the domain in GLUE 2.0, as XML."""
-    published = portal.services.domain.description(principal)
+    published = _described(portal, principal)
     content = glue_formats.glue_xml(glue_entities(published, _address(portal)), published.time)
     return Response(content, media_type=_XML, headers=_FRESH)
 
@@ -37,9 +39,13 @@ def xml(portal: Portal, principal: Reader) -> Response:
 @router.get("/glue2/ldif", responses=_answered(_LDIF))
 def ldif(portal: Portal, principal: Reader) -> Response:
     """Describe the domain in GLUE 2.0, as LDIF for a directory."""
-    published = portal.services.domain.description(principal)
+    published = _described(portal, principal)
     content = glue_formats.glue_ldif(glue_entities(published, _address(portal)), published.time)
     return Response(content, media_type=_LDIF, headers=_FRESH)
+
+
+def _described(portal: PortalState, principal: Principal) -> DomainDescription:
+    return portal.services.domain.description(principal, portal.services.models.applications())
 
 
 def _address(portal: PortalState) -> str:

@@ -10,8 +10,10 @@ from cosched.api.documents import (
     Evidence,
     ExplanationView,
     Forecast,
+    ForwardedPlacement,
     NearRun,
     PlacementView,
+    PlanView,
     ProfileView,
     RescueView,
     TaskDetail,
@@ -54,9 +56,14 @@ TASK = TaskDetail(
 PROFILE = ProfileView(seconds=(None, 40.0, 10.0), source="model", hardware="hw")
 
 
+def plan(*places: PlacementView, forwarded: tuple[ForwardedPlacement, ...] = ()) -> PlanView:
+    empty = PlanView(time=1e9, placements=(), makespan=0.0, bound=None, gap=None, evaluations=0)
+    return replace(empty, placements=places, forwarded=forwarded)
+
+
 def test_a_row_shows_the_planned_end_and_what_is_in_hand() -> None:
     place = PlacementView(task="7", hosts=("a", "b"), start=1e9, end=1e9 + 40, deadline=None, running=False)
-    ((number, name, owner, state, hosts, _, end, in_hand, _),) = task_rows([TASK], {"7": place})
+    ((number, name, owner, state, hosts, _, end, in_hand, _),) = task_rows([TASK], plan(place))
     assert (number, name, owner, state, hosts, in_hand) == ("7", "night run", "ann", "queued", "2", "1 min")
     assert end.startswith("~2001-09-")
 
@@ -69,20 +76,27 @@ def test_a_row_promises_no_end_behind_a_job_that_has_not_begun_and_says_what_las
         (replace(place, overrun=12.0), "1 min", "12 s longer than predicted"),
     )
     for spot, in_hand, note in trouble:
-        (row,) = task_rows([TASK], {"7": spot})
+        (row,) = task_rows([TASK], plan(spot))
         assert row[-2:] == (in_hand, note)
+
+
+def test_a_row_shows_the_end_that_another_domain_expects() -> None:
+    there = ForwardedPlacement(task="7", peer="south", end=1e9 + 40, deadline=1e9 + 100)
+    (row,) = task_rows([replace(TASK, state="forwarded", peer="south")], plan(forwarded=(there,)))
+    assert row[6].startswith("~2001-09-")
+    assert row[7:] == ("1 min", "in south")
 
 
 def test_a_row_shows_the_real_end_and_by_how_much_it_was_late() -> None:
     late = replace(TASK, state="completed", finished=1e9 + 175, on_time=False)
-    (row,) = task_rows([late], {})
+    (row,) = task_rows([late], plan())
     assert row[6].startswith("2001-09-")
     assert row[7] == "−1 min 15 s"
 
 
 def test_a_row_says_from_and_to_where_a_task_was_forwarded() -> None:
     def note(**changes: Any) -> str:
-        return task_rows([replace(TASK, **changes)], {})[0][-1]
+        return task_rows([replace(TASK, **changes)], plan())[0][-1]
 
     assert note() == ""
     assert note(state="completed", peer="south") == "in south"
@@ -279,7 +293,7 @@ def test_a_task_with_several_shapes_shows_them_and_the_one_that_is_planned() -> 
     assert "chosen from: 8-16 processes on all hosts together" in lines
     assert "shape:       16 cores of each host (8 processes): 10 s on 2 hosts" in lines
     place = PlacementView(task="7", hosts=("a", "b"), start=1e9, end=1e9 + 40, deadline=None, running=False, cores=8)
-    assert task_rows([TASK], {"7": place})[0][4] == "2x8"
+    assert task_rows([TASK], plan(place))[0][4] == "2x8"
     explained = ExplanationView(
         task="7",
         state="queued",

@@ -11,7 +11,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from cosched.access.principals import Principal, Role
-from cosched.api.documents import PlacementView
+from cosched.api.documents import ForwardedPlacement, PlacementView
 from tests.portal.pages.makers import Portal, portal
 
 if TYPE_CHECKING:
@@ -85,6 +85,37 @@ def test_a_long_list_has_pages(tmp_path: Path) -> None:
         assert 'href="?search=halving&amp;page=2"' in first
         assert listed(ann.see("/tasks?search=halving&page=2")) == ["1"]
         assert listed(ann.see("/tasks?search=halving&page=999")) == ["1"]
+
+
+def test_the_list_and_its_table_show_when_other_domains_end_their_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        for name in ("soon", "gone"):
+            ann.submit(name=name, deadline="2030-01-31T18:00")
+        services, end = here.daemon.services, 1893456000.0  # 2030, long after what is planned here
+        gone = services.tasks.task(Principal("ann", Role.USER), "2").deadline
+        there = ForwardedPlacement(task="2", peer="far", end=end, deadline=gone)
+        plan = services.domain.plan
+        monkeypatch.setattr(
+            services.domain,
+            "plan",
+            lambda principal: replace(
+                found := plan(principal),
+                placements=tuple(spot for spot in found.placements if spot.task != "2"),
+                forwarded=(there,),
+            ),
+        )
+        assert listed(ann.see("/tasks?sort=end")) == ["1", "2"]
+        assert listed(ann.see("/tasks?sort=-end")) == ["2", "1"]
+        assert listed(ann.see("/tasks?sort=slack")) == ["2", "1"]
+        assert f'<time datetime="{end:.3f}"' in ann.see("/tasks")
+        assert "On time <b>2</b> of 2" in ann.see("/tasks")
+        rows = {row["number"]: row for row in csv.DictReader(io.StringIO(ann.client.get("/tasks.csv").text))}
+        assert rows["2"]["end"].startswith("2030-01-01 ")
+        assert gone is not None
+        assert float(rows["2"]["slack (s)"]) == gone - end
 
 
 def test_the_list_says_where_a_task_is_and_where_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

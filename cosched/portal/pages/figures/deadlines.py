@@ -15,7 +15,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 from markupsafe import Markup
 
-from cosched.api.documents import DeadlineOutcome, PlacementView
+from cosched.api.documents import DeadlineOutcome, PlanView
 from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 from cosched.portal.dependencies import Reader, Services
@@ -31,7 +31,7 @@ _MOST_LEFT, _MOST_LATE = 100.0, -100.0  # percent of the allowed time; what is b
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """The tasks with deadlines that run or wait, by what is expected of them.
+    """The tasks with deadlines that run or wait, here or in another domain, by what is expected of them.
 
     Attributes:
         on_time: identifiers of those that end in time, in nine runs of ten.
@@ -49,13 +49,16 @@ class Deadlines:
         return len(self.on_time) + len(self.at_risk) + len(self.late)
 
 
-def deadlines(placements: Iterable[PlacementView]) -> Deadlines:
+def deadlines(plan: PlanView) -> Deadlines:
     """Sort the tasks of a plan by what is expected of their deadlines; others' tasks have none that one may see.
 
     A task whose job should have begun and has not is at risk, whatever was predicted.
     """
     found: dict[str, list[str]] = {"on time": [], "at risk": [], "late": []}
-    for place in placements:
+    for spot in plan.forwarded:
+        if spot.deadline is not None:
+            found["late" if spot.end > spot.deadline else "on time"].append(spot.task)
+    for place in plan.placements:
         if place.deadline is None:
             continue
         if place.end > place.deadline:
@@ -132,7 +135,7 @@ def met_deadlines(
     return render_page(
         request,
         "deadlines.html",
-        expected=deadlines(services.domain.plan(principal).placements),
+        expected=deadlines(services.domain.plan(principal)),
         filters=filters,
         periods=[int(period) for period in Period],
         whole=next(iter(met_shares(outcomes, lambda _outcome: "")), None),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cosched.access import Principal, Role
-from cosched.api.documents import DeadlineOutcome, PlacementView, TaskRequest
+from cosched.api.documents import DeadlineOutcome, ForwardedPlacement, PlacementView, PlanView, TaskRequest
 from cosched.portal.pages.figures.deadlines import MetShare, deadlines, met_shares
 from tests.portal.pages.makers import NOW, portal
 
@@ -16,6 +16,20 @@ if TYPE_CHECKING:
 def place(task: str, **changes: Any) -> PlacementView:
     values = {"hosts": ("h",), "start": NOW, "end": NOW + 10, "deadline": NOW + 20, "running": False}
     return PlacementView(task=task, **{**values, **changes})
+
+
+def plan(*places: PlacementView, forwarded: tuple[ForwardedPlacement, ...] = ()) -> PlanView:
+    return PlanView(time=NOW, placements=places, makespan=0.0, bound=None, gap=None, evaluations=0, forwarded=forwarded)
+
+
+def test_what_other_domains_have_is_on_time_or_late_as_they_expect() -> None:
+    ends = {"7": NOW + 20, "8": NOW + 21, "9": NOW}
+    forwarded = tuple(
+        ForwardedPlacement(task=task, peer="far", end=end, deadline=None if task == "9" else NOW + 20)
+        for task, end in ends.items()
+    )
+    found = deadlines(plan(place("3"), forwarded=forwarded))
+    assert (sorted(found.on_time), found.late, found.total) == (["3", "7"], ("8",), 3)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +44,7 @@ def place(task: str, **changes: Any) -> PlacementView:
     ],
 )
 def test_a_deadline_is_on_time_at_risk_or_late(changes: dict[str, Any], kind: str) -> None:
-    found = deadlines([place("7", **changes), place("8", deadline=None)])
+    found = deadlines(plan(place("7", **changes), place("8", deadline=None)))
     assert (getattr(found, kind), found.total) == (("7",), 1)
 
 
