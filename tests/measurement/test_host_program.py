@@ -26,7 +26,7 @@ pytestmark = pytest.mark.xdist_group("host-program")  # compiled once
 
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, bytes]:
-    with MachineBench(CompilerChoice(compiler()), 0.0) as bench:
+    with MachineBench(CompilerChoice(compiler(), "-O0"), 0.0) as bench:  # to optimise is most of a compiler's work
         return bench.compiled()
 
 
