@@ -28,7 +28,6 @@ def command(
     # Before numpy is loaded: its threads would wait for one another on hosts that compute, to multiply small matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from cosched.daemon.config.loading import read_configuration
-    from cosched.daemon.main import Daemon
 
     renderer = (
         structlog.processors.JSONRenderer() if log_json else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
@@ -43,4 +42,7 @@ def command(
         wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG if verbose else logging.INFO),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    Daemon(*read_configuration(config)).run()
+    configuration = read_configuration(config)
+    from cosched.daemon.main import Daemon  # takes a second to read: a fault of the configuration is told before
+
+    Daemon(*configuration).run()

@@ -50,7 +50,15 @@ print([name for name in slow if name in sys.modules], file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("words", [["--help"], ["host", "list", "--server", "unix:/nowhere"], ["task", "--help"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["host", "list", "--server", "unix:/nowhere"],
+        ["serve", "--config", "/nowhere"],  # told before the daemon is read
+        ["task", "--help"],
+    ],
+)
 def test_a_command_loads_only_what_it_needs(words: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", _IMPORTED, *words], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == "[]"
