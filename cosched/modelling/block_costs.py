@@ -16,6 +16,7 @@ from cosched.evaluation import parameters, profile
 from cosched.language import Source, format_source
 from cosched.language.syntax import Number
 from cosched.language.vocabulary import PROCESSORS, TIME, dimension
+from cosched.modelling.block_caches import cache_costs, with_cache_costs
 from cosched.modelling.derivation import GUESSED_COSTS, START
 from cosched.modelling.fitting import seen_of, stated_error
 from cosched.modelling.nnls import nnls
@@ -24,16 +25,16 @@ from cosched.modelling.startup import LAUNCHER
 from cosched.modelling.writing import TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from cosched.evaluation import Application, Hardware
+    from cosched.modelling.block_caches import CacheCost
     from cosched.modelling.points import Points, TimedRun
     from cosched.modelling.startup import StartUp
 
     Floats = NDArray[np.float64]
-    Learner = Callable[[Floats, Floats, Floats], Floats]
 
 __all__ = ["BlockCosts", "cost_names", "fit_costs", "in_units", "named_blocks", "overlay", "with_launcher"]
 
@@ -66,6 +67,7 @@ class BlockCosts:
         noise: part of the run time by which repeats differ; None where nothing was run twice.
         off: by point, the part by which it is foretold wrongly by the other sizes; empty for one size.
         errors: of each way to learn, the mean of these parts.
+        caches: those of the costs that count beyond a cache.
     """
 
     costs: Mapping[str, float]
@@ -75,6 +77,7 @@ class BlockCosts:
     noise: float | None
     off: Floats
     errors: Mapping[str, float]
+    caches: tuple[CacheCost, ...] = ()
 
     @property
     def error(self) -> float:
@@ -93,7 +96,8 @@ class BlockCosts:
             day: of today, as people write it.
             digest: of the runs.
         """
-        text = _LAUNCHER.sub("", skeleton).replace(f"confdev {LAUNCHER} + ", "confdev ")
+        text = with_cache_costs(skeleton, self.caches)
+        text = _LAUNCHER.sub("", text).replace(f"confdev {LAUNCHER} + ", "confdev ")
         for name, cost in self.costs.items():
             pattern = rf"(\b{re.escape(name)} = )[0-9.e+-]+ (?:ns|us|ms|s)\b"
             text = re.sub(pattern, rf"\g<1>{in_units(cost)}", text, count=1)
@@ -236,11 +240,25 @@ def cost_names(application: Application) -> dict[str, float]:
     }
 
 
-def fit_costs(application: Application, runs: Sequence[TimedRun], hardware: Hardware) -> BlockCosts:
+def fit_costs(
+    application: Application,
+    runs: Sequence[TimedRun],
+    hardware: Hardware,
+    levels: Sequence[float] = (),
+    cached: Collection[str] = (),
+) -> BlockCosts:
     """Return the costs that runs teach.
 
     One factor for all costs needs one run; it, and a start of its own, and each cost by itself are tried where sizes
-    suffice. What foretells sizes best by the others is chosen, of nearly equal ones the simplest.
+    suffice, each also with costs beyond the caches that working sets cross. What foretells sizes best by the others is
+    chosen, of nearly equal ones the simplest.
+
+    Args:
+        application: the model.
+        runs: at least one.
+        hardware: the hosts.
+        levels: bytes of each of their caches; empty where they are not known.
+        cached: costs that may have a part beyond caches, see `cached_blocks`.
 
     Raises:
         UserError: the model has no costs, or the runs do not state its parameters.
@@ -253,52 +271,84 @@ def fit_costs(application: Application, runs: Sequence[TimedRun], hardware: Hard
     points = points_of(runs).thinned()
     columns, fixed = _linear(application, points, hardware, guesses)
     names = list(guesses)
-    start = np.array([name == START for name in names])
-    guess = np.array([guesses[name] for name in names])
-    together = np.where(start, 0.0, guess)
-
-    def factor(part: Floats, wanted: Floats, weights: Floats) -> Floats:
-        return np.asarray(together * nnls(((part @ together) * weights)[:, None], wanted * weights)[0])
-
-    def factor_and_start(part: Floats, wanted: Floats, weights: Floats) -> Floats:
-        both = np.array([together, start.astype(float)])
-        return np.asarray(nnls((part @ both.T) * weights[:, None], wanted * weights) @ both)
-
-    def each(part: Floats, wanted: Floats, weights: Floats) -> Floats:
-        return nnls(part * weights[:, None], wanted * weights)
-
-    sizes = int(points.sizes.max()) + 1
-    ways: list[tuple[str, Learner, int]] = [("one factor", factor, 1)]
-    if start.any():
-        ways.append(("one factor and the start", factor_and_start, 2))
-    ways.append(("each cost", each, len(names)))
-    possible = [(name, way) for name, way, unknowns in ways if sizes >= unknowns + 2 or name == "one factor"]
-    wanted, weights = points.seconds - fixed, 1 / points.seconds
-    off = {name: _left_out(way, columns, fixed, points) for name, way in possible} if sizes > 1 else {}
-    errors = {name: float(np.mean(values)) for name, values in off.items()}
-    best, learn = possible[0]
-    for name, way in possible[1:]:
-        if errors and errors[name] < _BETTER * errors[best]:
-            best, learn = name, way
-    found = learn(columns, wanted, weights)
+    ways = _ways(guesses)
+    found = _learnt(ways, columns, fixed, points)
+    places = [place for place, name in enumerate(names) if name in cached]
+    shares = (columns * found.costs)[:, places]
+    beyond = cache_costs(points, levels, shares, [names[place] for place in places])
+    if beyond:
+        more = [columns[:, names.index(each.block)] * each.beyond for each in beyond]
+        wide = {f"{name} and caches": _beside(way, len(more)) for name, way in ways.items()}
+        found = _learnt(
+            {**{name: _beside(way, len(more), used=False) for name, way in ways.items()}, **wide},
+            np.column_stack([columns, *more]),
+            fixed,
+            points,
+        )
+    costs = dict(zip([*names, *(each.name for each in beyond)], map(float, found.costs), strict=True))
+    kept = tuple(each for each in beyond if costs[each.name] > 0)
     return BlockCosts(
-        costs={name: float(cost) for name, cost in zip(names, found, strict=True)},
-        law=best,
+        costs={name: costs[name] for name in [*names, *(each.name for each in kept)]},
+        law=found.law,
         points=points,
         runs=len(runs),
         noise=repeat_noise(runs),
-        off=off.get(best, np.zeros(0)),
-        errors=errors,
+        off=found.off,
+        errors=found.errors,
+        caches=kept,
     )
 
 
-def _left_out(way: Learner, columns: Floats, fixed: Floats, points: Points) -> Floats:
+def _ways(guesses: Mapping[str, float]) -> dict[str, Floats]:
+    """Return ways to learn costs, simplest first: vectors of costs, each to be multiplied by what runs teach."""
+    start = np.array([float(name == START) for name in guesses])
+    together = np.where(start > 0, 0.0, np.array(list(guesses.values())))
+    both = {"one factor and the start": np.array([together, start])} if start.any() else {}
+    return {"one factor": together[None], **both, "each cost": np.eye(len(guesses))}
+
+
+def _beside(way: Floats, more: int, *, used: bool = True) -> Floats:
+    """Return a way with further costs, each by itself; or none of them."""
+    wide = np.pad(way, ((0, 0), (0, more)))
+    return np.vstack([wide, np.eye(wide.shape[1])[way.shape[1] :]]) if used else wide
+
+
+@dataclass(frozen=True, slots=True)
+class _Learnt:
+    """The costs of the way that foretold sizes best, with how far off each point was, and the error of each way."""
+
+    law: str
+    costs: Floats
+    off: Floats
+    errors: Mapping[str, float]
+
+
+def _learnt(ways: Mapping[str, Floats], columns: Floats, fixed: Floats, points: Points) -> _Learnt:
+    wanted, weights, sizes = points.seconds - fixed, 1 / points.seconds, int(points.sizes.max()) + 1
+    first = next(iter(ways))
+    possible = {name: way for name, way in ways.items() if sizes >= len(way) + 2 or name == first}
+    known = {name: _solved(way, columns, wanted, weights) for name, way in possible.items()}
+    known = {name: costs for name, costs in known.items() if name == first or (columns @ costs + fixed > 0).all()}
+    off = {name: _left_out(possible[name], columns, fixed, points) for name in known} if sizes > 1 else {}
+    errors = {name: float(np.mean(values)) for name, values in off.items()}
+    best = first
+    for name, error in errors.items():
+        if error < _BETTER * errors[best]:
+            best = name
+    return _Learnt(best, known[best], off.get(best, np.zeros(0)), errors)
+
+
+def _solved(way: Floats, columns: Floats, wanted: Floats, weights: Floats) -> Floats:
+    return np.asarray(nnls((columns @ way.T) * weights[:, None], wanted * weights) @ way)
+
+
+def _left_out(way: Floats, columns: Floats, fixed: Floats, points: Points) -> Floats:
     """Return the parts by which points are off as the other sizes foretell them."""
     found = np.zeros(len(points))
     folds = points.folds
     for fold in range(int(folds.max()) + 1):
         out = folds == fold
-        costs = way(columns[~out], (points.seconds - fixed)[~out], 1 / points.seconds[~out])
+        costs = _solved(way, columns[~out], (points.seconds - fixed)[~out], 1 / points.seconds[~out])
         found[out] = np.abs((columns[out] @ costs + fixed[out]) / points.seconds[out] - 1)
     return found
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["best_formulas", "cached_formula", "possible_terms", "power_law", "refitted", "working_set"]
+__all__ = ["best_formulas", "cached_formula", "possible_terms", "power_law", "refitted", "unseen_cache", "working_set"]
 
 MOST_TERMS = 3
 _KEPT = 12  # formulas of one length from which longer ones are made
@@ -47,6 +47,7 @@ _SHARES = ((0.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.5), (-0.5, 0.0, 1.0),
 _RIDGE = 0.1  # of the exponents of a power law
 _EXPONENT_DIGITS = 3
 _MOST_EXPONENT = 5.0
+_MIB = float(1 << 20)
 
 
 class Possible(NamedTuple):
@@ -174,6 +175,21 @@ def working_set(points: Points, possible: Possible) -> WorkingSet | None:
     if best is None or all(term.constant for term in best.terms):
         return None
     return WorkingSet(best)
+
+
+def unseen_cache(points: Points, levels: Sequence[float]) -> str:
+    """Return a remark on the smallest cache that holds all working sets seen; empty where none does or nobody knows."""
+    inside = working_set(points, possible_terms(points)) if len(levels) else None
+    if inside is None:
+        return ""
+    most = float(inside.at(points.values, points.processors).max())
+    place, level = next(((at, level) for at, level in enumerate(levels, 1) if level >= most > 0), (0, 0.0))
+    if not place:
+        return ""
+    return (
+        f"Working sets of processes go to {most / _MIB:.3g} MiB, within L{place} ({level / _MIB:.3g} MiB): "
+        "a size beyond it takes longer than the model says"
+    )
 
 
 def _plain(term: Term) -> bool:

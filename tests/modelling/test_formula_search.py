@@ -14,6 +14,7 @@ from cosched.modelling.formula_search import (
     possible_terms,
     power_law,
     refitted,
+    unseen_cache,
     working_set,
 )
 from cosched.modelling.points import Points, TimedRun, points_of
@@ -99,6 +100,19 @@ def test_a_law_with_caches_takes_time_wherever_a_run_was(seed: int) -> None:
         for level in (1e5, 1e6, 2e6, 3e6, 5e6):
             found = cached_formula(formula, points, grown, [level])
             assert found is None or (found.at(points.values, points.processors) > 0).all()
+
+
+def test_a_cache_that_no_run_has_left_is_named() -> None:
+    points = grid(Formula((Term((1.0, 1.0), (0.0, 0.0)),), (1e-8,)), memory=1.0)
+    most = 8 * 330 * 300 / (1 << 20)  # MiB of the largest size
+    assert unseen_cache(points, (1 << 15, 1 << 21)) == (
+        f"Working sets of processes go to {most:.3g} MiB, within L2 (2 MiB): "
+        "a size beyond it takes longer than the model says"
+    )
+    assert unseen_cache(points, (1 << 15, 1 << 18)) == ""  # runs have left both
+    assert unseen_cache(points, ()) == ""
+    plain = grid(Formula((Term((1.0, 1.0), (0.0, 0.0)),), (1e-8,)))
+    assert unseen_cache(plain, (1 << 21,)) == ""  # nobody knows what they take
 
 
 def test_memory_that_is_not_known_or_does_not_grow_is_no_working_set() -> None:

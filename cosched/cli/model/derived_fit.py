@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cosched.cli.model.arguments import model_folders
-from cosched.cli.model.runs_argument import read_text
+from cosched.cli.model.runs_argument import cache_sizes, read_text
 from cosched.cli.output import print_answer, write_text
 from cosched.counts import plural
 from cosched.errors import UserError
 from cosched.evaluation import load, load_hardware
 from cosched.language.library import locate
+from cosched.modelling.block_caches import cached_blocks
 from cosched.modelling.block_costs import BlockCosts, fit_costs, in_units, named_blocks, overlay, with_launcher
 from cosched.modelling.derivation import START
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import only_class, samples_digest
+from cosched.modelling.formula_search import unseen_cache
 from cosched.modelling.writing import TOOL
 
 if TYPE_CHECKING:
@@ -71,7 +73,8 @@ def fit_derived(derived: Path, file: Path, learnt: Learnt, *, blocks: bool, json
     if blocks and not hosts:
         raise UserError("--blocks: the runs name no class of hosts, which the costs are for: give --class")
     application = load(derived, model_folders())
-    found = fit_costs(application, runs, hardware)
+    levels = cache_sizes(learnt.machine)
+    found = fit_costs(application, runs, hardware, levels, cached_blocks(skeleton))
     text = found.psl(skeleton, hosts, datetime.now(UTC).strftime("%Y-%m-%d"), samples_digest(runs))
     if learnt.start is not None:
         text = with_launcher(text, learnt.start, found.costs, named=blocks)
@@ -81,7 +84,12 @@ def fit_derived(derived: Path, file: Path, learnt: Learnt, *, blocks: bool, json
         written.append(_write_overlay(file.parent / f"{hosts}.d", application.name, hosts, found))
     write_text(file, text)
     load(file, model_folders())  # what was written can be read
-    print_answer(json, _document(found, learnt.start, written), lambda: _lines(found, learnt.start, written))
+    remark = unseen_cache(found.points, levels)
+    print_answer(
+        json,
+        {**_document(found, learnt.start, written), "unseen_cache": remark},
+        lambda: _lines(found, learnt.start, [remark] if remark else [], written),
+    )
 
 
 def _write_overlay(folder: Path, application: str, hosts: str, found: BlockCosts) -> Path:
@@ -112,7 +120,7 @@ def _document(found: BlockCosts, start: StartUp | None, written: Sequence[Path])
     }
 
 
-def _lines(found: BlockCosts, start: StartUp | None, written: Sequence[Path]) -> list[str]:
+def _lines(found: BlockCosts, start: StartUp | None, remarks: Sequence[str], written: Sequence[Path]) -> list[str]:
     costs = ", ".join(f"{name} {in_units(cost, 3)}" for name, cost in found.costs.items())
     if len(found.off):
         told = f"leave-one-size-out: mean {np.mean(found.off):.1%}, worst {np.max(found.off):.1%}"
@@ -127,6 +135,7 @@ def _lines(found: BlockCosts, start: StartUp | None, written: Sequence[Path]) ->
         f"{told}; {repeats}",
         f"tried: {tried}",
         *short,
+        *remarks,
         *([] if start is None else [start.told()]),
         f"wrote {' and '.join(map(str, written))} (error {found.error:.2g} inside what was seen)",
     ]

@@ -21,6 +21,7 @@ from cosched.cli.model.runs_argument import (
     RunSource,
     TableOption,
     TasksOption,
+    cache_sizes,
     gathered_runs,
     named_hardware,
     read_text,
@@ -31,6 +32,7 @@ from cosched.errors import UserError
 from cosched.evaluation import Hardware, load
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import Fitted, fit_runs
+from cosched.modelling.formula_search import unseen_cache
 from cosched.modelling.startup import StartUp, start_up
 from cosched.modelling.writing import TOOL, check_name, model_name, model_text
 
@@ -84,10 +86,14 @@ def fit(
         fit_derived(derived, file, Learnt(runs, machine, start), blocks=blocks, json=json)
         return
     also = set() if machine is None else {run.hosts * machine.processors for run in runs}
-    fitted = fit_runs(name, runs, () if machine is None or machine.memory is None else machine.memory.sizes)
+    fitted = fit_runs(name, runs, cache_sizes(machine))
     write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d"), also, start))
     load(file, model_folders())  # what was written can be read
-    print_answer(json, {"file": str(file), **_figures(fitted, start)}, lambda: _lines(fitted, file, machine, start))
+    remark = unseen_cache(fitted.points, cache_sizes(machine))
+    document = {"file": str(file), **_figures(fitted, start), "unseen_cache": remark}
+    print_answer(
+        json, document, lambda: [*_lines(fitted, machine, start), *filter(None, [remark]), _written(fitted, file)]
+    )
 
 
 def _check_ours(file: Path) -> None:
@@ -122,7 +128,7 @@ def _figures(fitted: Fitted, start: StartUp | None) -> dict[str, Any]:
     }
 
 
-def _lines(fitted: Fitted, file: Path, machine: Hardware | None, start: StartUp | None) -> list[str]:
+def _lines(fitted: Fitted, machine: Hardware | None, start: StartUp | None) -> list[str]:
     seen = fitted.seen
     counts = seen.processors
     shown = f"{counts[0]}-{counts[-1]} processors" if counts[-1] > counts[0] else plural(counts[0], "processor")
@@ -143,5 +149,8 @@ def _lines(fitted: Fitted, file: Path, machine: Hardware | None, start: StartUp 
         )
     if not fitted.hardware:
         lines.append("The runs name no class of hosts: give --hardware here, or to `cosched model predict`")
-    lines.append(f"wrote {file} (error {fitted.error:g}; {fitted.error_beyond:g} beyond what was seen)")
     return lines
+
+
+def _written(fitted: Fitted, file: Path) -> str:
+    return f"wrote {file} (error {fitted.error:g}; {fitted.error_beyond:g} beyond what was seen)"

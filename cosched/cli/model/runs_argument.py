@@ -31,6 +31,7 @@ __all__ = [
     "RunSource",
     "TableOption",
     "TasksOption",
+    "cache_sizes",
     "gathered_runs",
     "named_hardware",
     "parse_names",
@@ -182,6 +183,11 @@ def named_hardware(name: str, beside: Path) -> Hardware | None:
     folders = model_folders()
     path = Path(name) if name.endswith(".hmcl") else find(name, ".hmcl", folders, beside)
     return None if path is None else load_hardware(path, folders)
+
+
+def cache_sizes(machine: Hardware | None) -> tuple[float, ...]:
+    """Return the bytes of each cache of hosts; none where they are not known."""
+    return () if machine is None or machine.memory is None else tuple(machine.memory.sizes)
 
 
 def read_text(file: Path) -> str:

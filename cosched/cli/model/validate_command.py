@@ -21,6 +21,7 @@ from cosched.cli.model.runs_argument import (
     RunSource,
     TableOption,
     TasksOption,
+    cache_sizes,
     gathered_runs,
     named_hardware,
 )
@@ -128,7 +129,7 @@ def _holdouts(text: str) -> list[str]:
 def _held_out(
     application: str, runs: Sequence[TimedRun], what: Sequence[str], machine: Hardware | None
 ) -> dict[str, list[Foretold]]:
-    levels = () if machine is None or machine.memory is None else machine.memory.sizes
+    levels = cache_sizes(machine)
     return {HOLDOUTS[word]: list(held_out(application, runs, word, levels)) for word in what}
 
 

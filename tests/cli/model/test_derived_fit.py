@@ -160,3 +160,35 @@ def test_launchers_are_part_of_the_model(folder: Path, capsys: pytest.CaptureFix
 def test_a_derived_model_is_named_where_its_costs_are_wanted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["model", "fit", "derived", "--table", "runs.csv"]) == 1
     assert "derived.psl is the derived model: give --derived derived.psl for its costs" in capsys.readouterr().err
+
+
+CACHED = """config cached {
+    memory { L1_size = 32 KiB, L1_bandwidth = 90 GB/s, L2_size = 2 MiB, L2_bandwidth = 40 GB/s, bandwidth = 10 GB/s; }
+}
+"""
+
+
+def test_costs_beyond_a_cache_come_from_what_runs_took_of_memory(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["nx,steps,memory MiB,class,seconds"]
+    for nx in (80, 200, 300, 400, 600, 900):
+        for steps in (10, 30):
+            beyond = max(0.0, 1 - 2 * (1 << 20) / (16 * nx * nx))
+            seconds = 1e-9 * (nx**2 * steps * (0.5 + beyond) + 6 * (nx + 2) ** 2) + 8e-4
+            lines.append(f"{nx},{steps},{9 + 16 * nx * nx / (1 << 20)},cached,{seconds}")
+    (folder / "cached.csv").write_text("\n".join(lines))
+    (folder / "cached.hmcl").write_text(CACHED)
+    words = ["model", "fit", "stencil", "--derived", "derived.psl", "--out", "out.psl", "--table"]
+    assert run([*words, "cached.csv"]) == 0
+    said = capsys.readouterr().out
+    assert "12 runs, each cost and caches: update_14 0.5 ns" in said
+    assert "update_14_beyond_L2 1 ns" in said
+    assert "within L2" not in said
+    assert run(["model", "predict", "out.psl", "--hosts", "1", "--set", "nx=2000", "--set", "steps=10", "--json"]) == 0
+    seconds = json.loads(capsys.readouterr().out)["seconds"][0]
+    wanted = 1e-9 * (2000**2 * 10 * (1.5 - 2 * (1 << 20) / (16 * 2000**2)) + 6 * 2002**2) + 8e-4
+    assert seconds == pytest.approx(wanted, rel=0.01)
+    (folder / "small.csv").write_text("\n".join(lines[:7]))
+    assert run([*words, "small.csv"]) == 0
+    assert "within L2 (2 MiB): a size beyond it takes longer than the model says" in capsys.readouterr().out
