@@ -47,6 +47,8 @@ _SHARES = ((0.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.5), (-0.5, 0.0, 1.0),
 _RIDGE = 0.1  # of the exponents of a power law
 _EXPONENT_DIGITS = 3
 _MOST_EXPONENT = 5.0
+_LEAST_GROWTH = 0.05  # of the least memory: what grows by less is lost in pages and libraries
+_MOST_GROWTH = 1.5  # times that of the memory, which a working set that is part of it cannot exceed by much
 _MIB = float(1 << 20)
 
 
@@ -163,8 +165,9 @@ def power_law(points: Points) -> Formula:
 
 
 def working_set(points: Points, possible: Possible) -> WorkingSet | None:
-    """Return the growing memory of a process; None where it is not known or does not grow."""
-    if not (points.memory > 0).all():
+    """Return the growing memory of a process; None where it is not known or hardly grows, or no formula tells how."""
+    growth = float(np.ptp(points.memory))
+    if not (points.memory > 0).all() or growth < _LEAST_GROWTH * float(points.memory.min()):
         return None
     plain = Possible(
         tuple(term for term in possible.terms if not any(term.logs) and not term.processors_log),
@@ -174,7 +177,9 @@ def working_set(points: Points, possible: Possible) -> WorkingSet | None:
     best = found[-1] if found else None
     if best is None or all(term.constant for term in best.terms):
         return None
-    return WorkingSet(best)
+    inside = WorkingSet(best)
+    told = float(np.ptp(inside.at(points.values, points.processors)))
+    return inside if told <= _MOST_GROWTH * growth else None
 
 
 def unseen_cache(points: Points, levels: Sequence[float]) -> str:

@@ -62,16 +62,15 @@ def observed_runs(records: Sequence[ObservedRun], application: str, *, disturbed
             f"{len(same) - len(quiet)} of {plural(len(same), 'run')} waited for processors that others kept busy, all "
             f"of {plural(lost, 'size')}: run them again on an idle machine, or take them with --disturbed"
         )
-    _remark(
-        remarks, len(same) - len(quiet), "that waited for a processor" + f", all of {plural(lost, 'size')}" * bool(lost)
-    )
+    among = f", all of {plural(lost, 'size')}" if lost else ""
+    _remark(remarks, len(same) - len(quiet), f"that waited for a processor{among}")
     plain = [record for record in quiet if _watching(record) <= _MOST_WATCHING * record.wall]
     if not plain:
         raise UserError(
             f"watching took more than {_MOST_WATCHING:.0%} of the time of all runs of {application}: run larger sizes, "
-            "or some without watching"
+            "or observe it with --times"
         )
-    _remark(remarks, len(quiet) - len(plain), "in which watching took more than 2 %")
+    _remark(remarks, len(quiet) - len(plain), "in which watching took more than 2 %: observe them with --times")
     return ObservedRuns(tuple(map(_run, plain)), tuple(remarks))
 
 

@@ -115,6 +115,18 @@ def test_a_cache_that_no_run_has_left_is_named() -> None:
     assert unseen_cache(plain, (1 << 21,)) == ""  # nobody knows what they take
 
 
+def test_memory_that_hardly_grows_is_no_working_set() -> None:
+    """Of programs of 13 MiB with 0.3 MiB of data, all 13 MiB had been taken for the data."""
+    runs = [
+        TimedRun({"n": float(n)}, count, 1e-9 * n**3, memory=13.2e6 + 8 * n * n / count + 2e4 * (n % 3))
+        for n in (60, 100, 150, 200)
+        for count in (1, 2)
+    ]
+    points = points_of(runs)
+    assert working_set(points, possible_terms(points)) is None
+    assert unseen_cache(points, (1 << 15, 1 << 25)) == ""
+
+
 def test_memory_that_is_not_known_or_does_not_grow_is_no_working_set() -> None:
     points = grid(Formula((Term((1.0, 1.0), (0.0, 0.0)),), (1e-8,)))
     assert working_set(points, possible_terms(points)) is None

@@ -36,7 +36,7 @@ def test_records_that_tell_little_are_left_out_and_said() -> None:
     assert found.remarks == (
         "left out: 1 run of the program before it was built anew",
         "left out: 1 run that waited for a processor",
-        "left out: 1 run in which watching took more than 2 %",
+        "left out: 1 run in which watching took more than 2 %: observe them with --times",
     )
     assert len(observed_runs(records, "heat", disturbed=True).runs) == 3
 

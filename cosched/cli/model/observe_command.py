@@ -48,6 +48,7 @@ def observe(
             metavar="NAME=VALUES", help="Run it with each: n=100,200 or n=64..1024:*2; stands at {n} in the command."
         ),
     ] = None,
+    times: Annotated[bool, typer.Option("--times", help="Note the time alone, no calls of MPI.")] = False,
     repeat: Annotated[int, typer.Option(help="How many undisturbed runs of each size are wanted.")] = 1,
     hardware: Annotated[
         str, typer.Option("--class", metavar="CLASS", help="Class of this machine, as `hardware measure` named it.")
@@ -73,8 +74,8 @@ def observe(
         raise UserError("give a command after --, or --collect FOLDER: one of them")
     if numbers and collect is None:
         raise UserError("--numbers goes with --collect: name the numbers of a command with --set")
-    if collect is not None and (sweep or repeat != 1):
-        raise UserError("--collect runs nothing: leave --sweep and --repeat out")
+    if collect is not None and (sweep or repeat != 1 or times):
+        raise UserError("--collect runs nothing: leave --sweep, --repeat and --times out")
     for option, text in (("--application", application), ("--class", hardware)):
         if not text.isprintable():
             raise UserError(f"{option} {text!r}: give a name without control characters")
@@ -83,7 +84,7 @@ def observe(
 
     def watched(size: Size) -> Observation:
         try:
-            return observed(size.command, application, size.parameters, hardware, longest)
+            return observed(size.command, application, size.parameters, hardware, longest, only_times=times)
         except UserError as error:
             raise UserError(f"{size.name}: {error}" if size.name else str(error)) from error
 
@@ -221,7 +222,8 @@ def _lines(seen: Observation) -> list[str]:
     if record.shim:
         ranks = f"{record.processors} rank{'s' if record.processors != 1 else ''}"
         loops = record.loops if len(record.loops) <= _LOOPS_SHOWN else f"{record.loops[:_LOOPS_SHOWN]} …"
-        lines = [f"{ranks}, {plural(record.calls, 'call')} each; {took}", f"loops: {loops}"]
+        calls = f", {plural(record.calls, 'call')} each" if record.calls else ""
+        lines = [f"{ranks}{calls}; {took}", *([f"loops: {loops}"] if loops else [])]
     else:
         lines = [f"{'one process' if record.processors == 1 else f'{record.processors} processes'}; {took}"]
     if not record.undisturbed:

@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 
-from cosched.measurement.programs.watching import PROCESS_VARIABLE, SHIM_VARIABLE
+from cosched.measurement.programs.watching import PROCESS_VARIABLE, SHIM_VARIABLE, TIMES_VARIABLE
 
 __all__ = ["shim_source"]
 
@@ -165,5 +165,5 @@ def shim_source(*, mpi: bool = True) -> str:
     template = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=True)  # noqa: S701  C
     kinds = [call.kind for call in _CALLS]
     return template.from_string(text).render(
-        calls=_CALLS, kinds=kinds, mpi=mpi, variable=SHIM_VARIABLE, process=PROCESS_VARIABLE
+        calls=_CALLS, kinds=kinds, mpi=mpi, variable=SHIM_VARIABLE, times=TIMES_VARIABLE, process=PROCESS_VARIABLE
     )

@@ -30,7 +30,7 @@ from cosched.measurement.programs.observation import (
     watched_run,
 )
 from cosched.measurement.programs.records import ObservedRun
-from cosched.measurement.programs.watching import SHIM_VARIABLE
+from cosched.measurement.programs.watching import SHIM_VARIABLE, TIMES_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +47,13 @@ _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 
 
 def observed(
-    command: Sequence[str], application: str, parameters: Mapping[str, float], hardware: str, limit: float
+    command: Sequence[str],
+    application: str,
+    parameters: Mapping[str, float],
+    hardware: str,
+    limit: float,
+    *,
+    only_times: bool = False,
 ) -> Observation:
     """Run a command and watch it.
 
@@ -57,6 +63,7 @@ def observed(
         parameters: numbers that decide how long it runs.
         hardware: class of this machine; empty: not said.
         limit: seconds after which it is ended.
+        only_times: note nothing of its calls, which makes a short program with many of them longer.
 
     Raises:
         UserError: it cannot be started, fails or takes too long, or may take no time at all.
@@ -75,6 +82,7 @@ def observed(
         if library is not None:
             others = environment.get(_PRELOAD, "")
             environment |= {SHIM_VARIABLE: folder, _PRELOAD: f"{library}:{others}" if others else str(library)}
+            environment |= {TIMES_VARIABLE: "1"} if only_times else {}
         before, started, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.time(), time.monotonic()
         delay, memory = _run(command, environment, limit)
         wall, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -18,11 +18,15 @@ __all__ = [
     "SHIM_VARIABLE",
     "STARTED_LINE",
     "STARTED_VARIABLE",
+    "TIMES_VARIABLE",
     "watched_command",
 ]
 
 SHIM_VARIABLE = "COSCHED_OBSERVED"
 """Environment variable: the folder that processes write what was seen into."""
+
+TIMES_VARIABLE = "COSCHED_OBSERVED_TIMES"
+"""Environment variable: where it is there, calls are not noted."""
 
 PROCESS_VARIABLE = "COSCHED_OBSERVED_PROCESS"
 """Environment variable: the number of the process that a task has started, with room for when it began."""

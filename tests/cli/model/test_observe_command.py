@@ -109,7 +109,7 @@ def test_what_tasks_left_is_added_and_goes(tmp_path: Path) -> None:
         (("--set", "nx=1,2", "--", "true"), "--set nx: a run has one value of it: --sweep nx=… gives several"),
         (("--sweep", "nx=1,2", "--", "true"), "--sweep nx: no word of the command has {nx}"),
         (("--sweep", "nx", "--", "true"), "--sweep 'nx': write NAME=NUMBER"),
-        (("--collect", ".", "--repeat", "2"), "--collect runs nothing: leave --sweep and --repeat out"),
+        (("--collect", ".", "--repeat", "2"), "--collect runs nothing: leave --sweep, --repeat and --times out"),
         (("--repeat", "0", "--", "true"), "1 to 10,000 runs"),
         (("--set", "nx", "--", "true"), "write NAME=NUMBER"),
         (("--out", "no/such/folder", "--", "true"), "no/such/folder cannot be written"),

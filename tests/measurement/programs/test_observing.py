@@ -66,6 +66,17 @@ def test_calls_messages_and_loops_of_a_program_of_mpi_are_seen(heat: Path) -> No
 
 
 @pytest.mark.usefixtures("mpi")
+def test_where_only_times_are_wanted_nothing_is_noted_of_calls(heat: Path) -> None:
+    """Of a program with many short calls hardly a run was left, as watching took too much of it."""
+    command = (*RANKS, "2", str(heat), "60", "50", "20", "10")
+    record = observed(command, "", {"nx": 60.0}, "node_a", 120.0, only_times=True).record
+    assert (record.shim, record.processors, record.calls, len(record.cpu)) == (True, 2, 0, 2)
+    assert (record.blocks, record.messages, record.loops) == ((), (), "")
+    assert 0 < record.wall < 60
+    assert 0 < record.startup < 60  # the launcher's time is told apart all the same
+
+
+@pytest.mark.usefixtures("mpi")
 def test_a_program_of_mpi_without_a_launcher_is_one_rank(heat: Path) -> None:
     record = _observed(str(heat), "60", "50", "5", "5").record
     assert (record.processors, record.shim, record.calls) == (1, True, 5 * 5 + 1 + 1)
