@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCKS_GROUP",
+    "BLOCK_ERROR",
     "COLLECTIVES",
     "CONTROL",
     "CURVES",
@@ -213,6 +214,9 @@ NOISE_SETTINGS = ("phase", "launch", "run")
 
 BLOCKS_GROUP = "blocks"
 """HMCL group of what applications' named blocks cost: APPLICATION.BLOCK = a time."""
+
+BLOCK_ERROR = "error"
+"""No block: APPLICATION.error is the part of the run time that these costs may be off, beside the model's own error."""
 
 
 class CurveKind(NamedTuple):

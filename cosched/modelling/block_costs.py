@@ -15,7 +15,7 @@ from cosched.errors import UserError
 from cosched.evaluation import parameters, profile
 from cosched.language import Source, format_source
 from cosched.language.syntax import Number
-from cosched.language.vocabulary import PROCESSORS, TIME, dimension
+from cosched.language.vocabulary import BLOCK_ERROR, PROCESSORS, TIME, dimension
 from cosched.modelling.block_caches import cache_costs, with_cache_costs
 from cosched.modelling.derivation import GUESSED_COSTS, START
 from cosched.modelling.fitting import seen_of, stated_error
@@ -158,7 +158,7 @@ def named_blocks(text: str, costs: Mapping[str, float]) -> str:
     return format_source(Source("derived.psl", text))
 
 
-def overlay(application: str, hardware: str, costs: Mapping[str, float], told: str) -> str:
+def overlay(application: str, hardware: str, costs: Mapping[str, float], told: str, error: float = 0.0) -> str:
     """Return HMCL with what an application's blocks cost on a class of hosts.
 
     Args:
@@ -166,8 +166,10 @@ def overlay(application: str, hardware: str, costs: Mapping[str, float], told: s
         hardware: the class.
         costs: microseconds by block.
         told: a line about where they are from.
+        error: part of the run time that they may be off, beside the model's own error.
     """
     settings = ", ".join(f"{application}.{name} = {in_units(cost)}" for name, cost in costs.items())
+    settings += f", {application}.{BLOCK_ERROR} = {100 * error:.3g} %" if error else ""
     text = f"(* {told} *)\nconfig {hardware} {{ blocks {{ {settings}; }} }}\n"
     return format_source(Source("overlay.hmcl", text))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cosched.cli.model.arguments import catalogued, model_folders
+from cosched.cli.model.carry_command import carry
 from cosched.cli.model.derive_command import derive
 from cosched.cli.model.explain_command import explain
 from cosched.cli.model.fit_command import fit
@@ -118,6 +119,7 @@ app.command()(observe)
 app.command()(derive)
 app.command()(fit)
 app.command()(validate)
+app.command()(carry)
 app.command()(tunable)
 app.command("import-calypso")(import_source)
 

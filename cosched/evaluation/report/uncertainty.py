@@ -12,6 +12,7 @@ from cosched.evaluation.budget import Budget, CountError, fail
 from cosched.evaluation.interpreter.programs import compiled_application, initial_frame, on_hosts
 from cosched.evaluation.layout import TooFewHostsError, layout
 from cosched.language.diagnostics import ModelError
+from cosched.language.vocabulary import BLOCK_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,8 +62,8 @@ def error(
         parameters: as for `profile`.
 
     Returns:
-        The error by number of hosts, with the noise that the hardware states; 0 where one is not covered. None where
-        the application says nothing.
+        The error by number of hosts, with the noise that the hardware states and the error of its costs of blocks; 0
+        where one is not covered. None where the application says nothing.
 
     Raises:
         UserError: as for `profile`.
@@ -75,8 +76,12 @@ def error(
     either, below, above = stated.values()
     if either is None:
         either = np.zeros(len(hosts))
-    noise = _NORMAL * max(
-        math.hypot(kind.noise.get("launch", 0.0), kind.noise.get("run", 0.0)) for kind in hardware.classes
+    noise = max(
+        math.hypot(
+            _NORMAL * math.hypot(kind.noise.get("launch", 0.0), kind.noise.get("run", 0.0)),
+            kind.blocks.get(f"{application.name}.{BLOCK_ERROR}", 0.0),
+        )
+        for kind in hardware.classes
     )
     below, above = either if below is None else below, either if above is None else above
     if noise:

@@ -17,7 +17,15 @@ from cosched.language.linker import Linker
 from cosched.language.overlays import overlay_blocks
 from cosched.language.parser.parse import salvage_hmcl
 from cosched.language.syntax import BlockUsage, MemoryUsage, OpcodeCount, Step, Text, walk
-from cosched.language.vocabulary import BLOCKS_GROUP, DEVICES, HOSTS_GROUP, MEMORY_GROUP, MESSAGE_GROUPS, OPCODES
+from cosched.language.vocabulary import (
+    BLOCK_ERROR,
+    BLOCKS_GROUP,
+    DEVICES,
+    HOSTS_GROUP,
+    MEMORY_GROUP,
+    MESSAGE_GROUPS,
+    OPCODES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -87,7 +95,9 @@ def _uncosted_object(item: Object, application: str, hardware: KnownCosts) -> li
                 findings.report(node, f"{MEMORY_GROUP} has no cost on {hardware.name}: it lacks the group")
             if isinstance(node, BlockUsage) and application and hardware.blocks is not None:
                 name = f"{application}.{node.name}"
-                if name not in hardware.blocks:
+                if node.name == BLOCK_ERROR:
+                    findings.report(node, f"{BLOCK_ERROR} is no block: it says how far off costs may be")
+                elif name not in hardware.blocks:
                     near = suggestion(name, hardware.blocks)
                     findings.report(node, f"block {name} has no cost on {hardware.name}{near}")
             if isinstance(node, Step) and node.device in DEVICES:
