@@ -17,6 +17,7 @@ from cosched.api.problems import NotFoundError
 from cosched.errors import UserError
 from cosched.portal.dependencies import Manager, Portal, sender
 from cosched.portal.pages import page_router
+from cosched.portal.pages.administration.span import LENGTHS, end_of_span
 from cosched.portal.pages.rendering import render_page, zone_of
 from cosched.portal.routes.reservations import release_hosts, reserve_hosts
 
@@ -24,7 +25,6 @@ __all__ = ["router"]
 
 _PAGE = "/administration"
 _ROLES = [role.word for role in Role]
-_LASTING = {"1 h": 3600, "8 h": 8 * 3600, "1 day": 86400, "1 week": 7 * 86400, "30 days": 30 * 86400}
 
 
 router = page_router()
@@ -41,7 +41,7 @@ def administration(request: Request, portal: Portal, principal: Manager, host: s
         reservations=services.reservations.reservations(principal),
         hosts=_by_class(hosts),
         chosen=host,
-        lasting=_LASTING,
+        lengths=LENGTHS,
         accounts=portal.credentials.accounts(principal),
         roles=_ROLES,
         tokens=portal.credentials.tokens(principal, everybody=True),
@@ -68,11 +68,8 @@ def reserve(
 ) -> Response:
     """Keep hosts for others: until a time, or for one of the usual lengths."""
     zone = zone_of(request)
-    begin, until = parse_deadline_field(start, zone), parse_deadline_field(end, zone)
-    if until is None:
-        if lasting not in _LASTING:
-            raise UserError("the reservation has no end: say until when, or for how long")
-        until = (time.time() if begin is None else begin) + _LASTING[lasting]
+    begin = parse_deadline_field(start, zone)
+    until = end_of_span("the reservation", time.time() if begin is None else begin, end, lasting, zone)
     wanted = ReservationRequest(hosts=tuple(host or ()), start=begin, end=until, name=name.strip())
     reserve_hosts(portal, principal, wanted, sender(request))
     return _back()

@@ -12,19 +12,17 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import require_administrator
-from cosched.api.deadlines import parse_deadline_field
 from cosched.api.documents import ConfigurationEntry, NoticeRequest, ProcessView
 from cosched.app.domain_notices import LONGEST_NOTICE
-from cosched.errors import UserError
 from cosched.portal.dependencies import Manager, Portal, sender
 from cosched.portal.pages import page_router
+from cosched.portal.pages.administration.span import LENGTHS, end_of_span
 from cosched.portal.pages.rendering import render_page, zone_of
 from cosched.portal.routes.administration import remove_notice, write_notice
 
 __all__ = ["ProcessGroup", "grouped", "router"]
 
 _HEALTH, _CONFIGURATION, _NOTICES = (f"/administration/{page}" for page in ("health", "configuration", "notices"))
-_LASTING = {"1 h": 3600, "4 h": 4 * 3600, "1 day": 86400, "1 week": 7 * 86400}
 
 
 router = page_router()
@@ -102,7 +100,7 @@ def _written(entry: ConfigurationEntry) -> str:
 @router.get(_NOTICES)
 def notices(request: Request, principal: Manager) -> Response:
     require_administrator(principal, "write and remove notices")
-    return render_page(request, "administration_notices.html", lasting=_LASTING, longest=LONGEST_NOTICE)
+    return render_page(request, "administration_notices.html", lengths=LENGTHS, longest=LONGEST_NOTICE)
 
 
 @router.post(_NOTICES)
@@ -115,11 +113,7 @@ def add_notice(
     until: Annotated[str, Form()] = "",
 ) -> Response:
     """Show a line on all pages: until a time, or for one of the usual lengths."""
-    end = parse_deadline_field(until, zone_of(request))
-    if end is None:
-        if lasting not in _LASTING:
-            raise UserError("the notice has no end: say until when, or for how long")
-        end = time.time() + _LASTING[lasting]
+    end = end_of_span("the notice", time.time(), until, lasting, zone_of(request))
     write_notice(portal, principal, NoticeRequest(text=text, until=end), sender(request))
     return RedirectResponse(_NOTICES, HTTPStatus.SEE_OTHER)
 
