@@ -198,10 +198,11 @@ def _allow_header(request: Request) -> Mapping[str, str] | None:
 
 def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    status = HTTPStatus(error.status_code)
+    status, path = HTTPStatus(error.status_code), request.url.path
+    guide = "/docs says what there is" if path.startswith("/api/") else "the menu leads to all pages"
     details = {
-        HTTPStatus.NOT_FOUND: f"there is no {request.url.path}: /docs says what there is",
-        HTTPStatus.METHOD_NOT_ALLOWED: f"{request.method} cannot be used on {request.url.path}",
+        HTTPStatus.NOT_FOUND: f"there is no {path}: {guide}",
+        HTTPStatus.METHOD_NOT_ALLOWED: f"{request.method} cannot be used on {path}",
     }
     headers = _allow_header(request) if status is HTTPStatus.METHOD_NOT_ALLOWED else None
     return problem_response(status, details.get(status, str(error.detail)), headers or error.headers)

@@ -106,12 +106,20 @@ def _parameters(curves: CurvesView) -> dict[str, float | None]:
 
 
 def _picture(name: str, curves: CurvesView, measured: Mapping[str, Sequence[tuple[int, float]]]) -> Markup:
-    """Draw the curve of each hardware, and what runs with the same parameters took."""
-    lines = []
+    """Draw the curve of each hardware, and what runs with the same parameters took.
+
+    Hardware with equal times is one line, and one line alone has a band: several would hide one another.
+    """
+    alike: dict[tuple[float | None, ...], list[str]] = {}
     for hardware, profile in curves.profiles.items():
-        seconds = plottable(profile.seconds)
-        low, high = (None if side is None else plottable(side) for side in (profile.low, profile.high))
-        lines.append(Line(hardware, range(1, len(seconds) + 1), seconds, low, high))
+        alike.setdefault(profile.seconds, []).append(hardware)
+    lines = []
+    for names in alike.values():
+        profile = curves.profiles[names[0]]
+        seconds, alone = plottable(profile.seconds), len(alike) == 1
+        low, high = (plottable(side) if side is not None and alone else None for side in (profile.low, profile.high))
+        words = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more alike"
+        lines.append(Line(words, range(1, len(seconds) + 1), seconds, low, high))
     for hardware, runs in measured.items():
         lines.append(Line(f"measured: {hardware}", [run[0] for run in runs], [run[1] for run in runs], joined=False))
     spread = [value for line in lines for value in line.y if math.isfinite(value)]

@@ -21,7 +21,7 @@ from cosched.durations import format_duration, format_shift
 from cosched.errors import CoschedError
 from cosched.markup import environment
 from cosched.portal.middleware.csrf import masked
-from cosched.portal.pages.wording import commands, number, plain
+from cosched.portal.pages.wording import commands, number, plain, sentence
 from cosched.portal.state import portal_of
 from cosched.version import __version__
 
@@ -96,6 +96,7 @@ def _common(request: Request) -> dict[str, Any]:
         "now": now,
         "zone": zone,
         "when": partial(_when, now=now, zone=zone),
+        "clock": partial(format_clock, now=now, zone=zone),
         "version": __version__,
     }
 
@@ -141,7 +142,8 @@ def _compressed(request: Request, text: str, status: int = HTTPStatus.OK) -> HTM
 def _environment() -> Environment:
     """Return the templates; they are compiled once in a process."""
     templates = environment(plain)
-    templates.filters |= {"duration": format_duration, "shift": format_shift, "number": number, "commands": commands}
+    templates.filters |= {"duration": format_duration, "shift": format_shift, "number": number}
+    templates.filters |= {"commands": commands, "sentence": sentence}
     templates.globals["stamp"] = _stamp()
     return templates
 

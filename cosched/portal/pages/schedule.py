@@ -66,6 +66,8 @@ def schedule(
         applications=sorted({block.application for block in blocks if block.application}),
         owners=sorted({block.owner for block in blocks if block.owner}),
         hosts=hosts,
+        up=sum(host.up for host in hosts),
+        busy=len({name for spot in plan.placements if spot.running for name in spot.hosts}),
         progress=_search_progress(services.history.search(), now),
     )
 

@@ -34,6 +34,7 @@ __all__ = ["TaskTimeline", "TimelinePhase", "router", "timeline"]
 
 TIMELINE_WIDTH = 1000.0  # of the picture, in SVG units
 _ROOM = 0.04  # of the span, to the right of the last moment
+_FARTHEST = 3.0  # times the planned life: what is later is not drawn to scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,13 @@ class TimelinePhase:
 class TaskTimeline:
     """Phases from left to right, with the moments to mark.
 
-    The position of a moment is None where it is not in view.
+    The position of a moment is None where it is not in view; `range` has those between which nine runs in ten end.
     """
 
     phases: tuple[TimelinePhase, ...]
     now: float | None
     deadline: float | None
+    range: tuple[float, float] | None
     first: float
     last: float
 
@@ -70,8 +72,10 @@ def timeline(task: TaskDetail, explained: ExplanationView, now: float) -> TaskTi
     first = task.submitted
     ends = [end for _, _, end in spans]
     reach = max([*ends, first + 1.0])
-    if task.deadline is not None and task.deadline <= first + 3 * (reach - first):
-        reach = max(reach, task.deadline)
+    farthest = first + _FARTHEST * (reach - first)
+    for moment in (task.deadline, explained.end_high):
+        if moment is not None:
+            reach = max(reach, moment) if moment <= farthest else reach
     last = reach + _ROOM * (reach - first)
 
     def at(time: float) -> float:
@@ -80,11 +84,13 @@ def timeline(task: TaskDetail, explained: ExplanationView, now: float) -> TaskTi
     phases = tuple(
         TimelinePhase(kind, start, end, at(start), max(at(end) - at(start), 0.0)) for kind, start, end in spans
     )
+    low, high = explained.end_low, explained.end_high
     shown = task.deadline is not None and task.deadline <= last
     return TaskTimeline(
         phases,
         at(now) if task.finished is None and now <= last else None,
         at(task.deadline) if shown and task.deadline is not None else None,
+        None if low is None or high is None or task.finished is not None else (at(low), at(high)),
         first,
         last,
     )

@@ -11,7 +11,7 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["as_terminal", "commands", "number", "plain", "visible"]
+__all__ = ["as_terminal", "commands", "number", "plain", "sentence", "visible"]
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # controls, marks that turn the direction of text, half characters
 _KEPT = "\t\n"
@@ -41,6 +41,11 @@ def visible(character: str) -> str:
     if character in _KEPT or unicodedata.category(character) not in _HIDDEN:
         return character
     return f"⟨U+{ord(character):04X}⟩"
+
+
+def sentence(text: str) -> str:
+    """Return words with a capital first; what follows stays as it is, for a name may be among it."""
+    return text[:1].upper() + text[1:]
 
 
 def commands(text: str) -> Markup:

@@ -12,6 +12,10 @@
     if (document.cookie.includes(cookie) && !leave) location.reload();
   }
 
+  // On a phone the menu is wider than the window.
+  const here = document.querySelector(".top nav [aria-current]");
+  if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - (here.parentElement.clientWidth - here.offsetWidth) / 2;
+
   // ── parts of the page that follow what happens ─────────────────────────────────────────────────────────────
   const parts = [...document.querySelectorAll("[data-live]")].map((element) => ({
     element, name: element.dataset.live, every: Number(element.dataset.every || 1000), due: 0, busy: false, stale: false,
@@ -146,12 +150,21 @@
   if (form) {
     const shown = document.querySelector("[data-foreseen]");
     const hint = shown.innerHTML;
+    // On a phone the preview is below the form: what it comes to stands above the button, too.
+    const near = form.querySelector("[data-near]"), narrow = matchMedia("(max-width: 860px)");
+    const show = (text) => {
+      shown.innerHTML = text;
+      const verdict = narrow.matches ? [...shown.querySelectorAll(".verdict, .offer, .empty")] : [];
+      near.replaceChildren(...verdict.map((each) => each.cloneNode(true)));
+      for (const each of [shown, near]) each.classList.remove("stale");
+    };
+    show(hint);
+    narrow.addEventListener("change", () => show(shown.innerHTML));
     let asked = 0, timer = 0;
     const ask = async () => {
       const mine = ++asked;
       if ([...form.elements].some((each) => (each.required || "needed" in each.dataset) && !each.value.trim())) {
-        shown.innerHTML = hint;
-        shown.classList.remove("stale");
+        show(hint);
         return;
       }
       try {
@@ -160,8 +173,7 @@
         if (answer.status === 401) toTheLogin();
         if (mine !== asked) return; // a later answer is on its way
         if (!answer.ok) return; // nor is this one an answer: what is shown stays pale
-        shown.innerHTML = text;
-        shown.classList.remove("stale");
+        show(text);
         document.dispatchEvent(new Event("foreseen"));
       } catch {
         // Nobody answers: what is shown stays pale, as it may not be true any more.
@@ -186,7 +198,7 @@
       });
     }
     const soon = (wait) => {
-      shown.classList.add("stale");
+      for (const each of [shown, near]) each.classList.add("stale");
       clearTimeout(timer);
       timer = setTimeout(ask, wait);
     };
@@ -274,6 +286,9 @@
     if (!("tickEvery" in event.target.dataset)) return;
     for (const each of document.querySelectorAll(".tick [form='chosen']")) each.checked = event.target.checked;
   });
+  const selected = document.querySelector("[data-selected]");
+  const countSelected = () => { selected.textContent = `${document.querySelectorAll(".tick [form='chosen']:checked").length} selected:`; };
+  if (selected) for (const kind of ["change", "renewed"]) document.addEventListener(kind, countSelected);
 
   // ── cancelling what waits can be undone for some seconds ─────────────────────────────────────────────────────
   // Until then nothing is sent: the task keeps its number and its place. The server asks once more where it has begun.

@@ -8,7 +8,7 @@ import signal
 import time
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -136,6 +136,26 @@ def test_a_new_user_submits_with_a_deadline_and_sees_it_end(browser: Browser, em
         assert visitor.complaints == []
 
 
+def test_on_a_phone_the_verdict_stands_above_the_button_and_moves_nothing(browser: Browser, empty: Site) -> None:
+    """It lay below the button: one pressed Submit before one could have read it."""
+    with visiting(browser, empty, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
+        page = visitor.go("/submit?application=jacobi")
+        page.wait_for_selector(".near:not(.stale) .verdict")
+        button = page.locator("button.primary")
+        before = button.bounding_box()
+        page.fill("[name='p.Scale']", "2")
+        page.wait_for_selector(".near.stale")
+        page.wait_for_selector(".near:not(.stale) .verdict")
+        verdict, after = page.locator(".near .verdict").bounding_box(), button.bounding_box()
+        assert verdict is not None
+        assert before is not None
+        assert after == before
+        assert verdict["y"] + verdict["height"] <= after["y"]
+        assert after["height"] >= 44
+        assert not page.locator(".foreseen .verdict").is_visible()
+        assert visitor.faults() == []
+
+
 def test_a_deadline_that_cannot_be_met_is_refused_with_one_that_can(browser: Browser, empty: Site) -> None:
     with visiting(browser, empty) as visitor:
         page = visitor.go("/submit?application=jacobi")
@@ -185,6 +205,18 @@ def test_no_page_is_wider_than_a_phone(browser: Browser, busy: Site) -> None:
     with visiting(browser, busy, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
         wider = {path: visitor.sideways() for path in PAGES + MORE if visitor.go(path)}
         assert {path: pixels for path, pixels in wider.items() if pixels} == {}
+
+
+def test_on_a_phone_the_menu_shows_where_one_is_and_lists_show_slack(browser: Browser, busy: Site) -> None:
+    with visiting(browser, busy, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True) as visitor:
+        page = visitor.go("/administration/health")
+        current = page.locator(".top nav [aria-current]").bounding_box()
+        assert current is not None
+        assert 0 <= current["x"] <= 390 - current["width"]
+        page = visitor.go("/tasks?search=jacobi")
+        slack = page.locator("tbody tr td.right:not(.minor)").first.bounding_box()
+        assert slack is not None
+        assert slack["x"] + slack["width"] <= 390
 
 
 def test_everything_is_reached_with_the_keyboard_alone(visitor: Visitor) -> None:
@@ -617,6 +649,22 @@ def test_a_whole_page_of_tasks_is_ticked_held_and_released(visitor: Visitor, bus
             client.cancel(task)
 
 
+def test_a_tick_moves_nothing_and_is_counted(browser: Browser, busy: Site) -> None:
+    """The first tick shifted the table by 42 px (a phone's by 95), so that the second click went astray."""
+    phone: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+    for options in ({}, phone):
+        with visiting(browser, busy, **options) as visitor:
+            page = visitor.go("/tasks")
+            box = page.locator("tbody .tick label").first
+            before = box.bounding_box()
+            box.click()
+            page.wait_for_selector("#chosen >> text=1 selected")
+            assert before is not None
+            assert box.bounding_box() == before
+            assert min(before["width"], before["height"]) >= (44 if options else 24)
+            assert visitor.faults() == []
+
+
 def test_a_list_is_sorted_by_a_heading_and_stays_so_as_it_is_renewed(visitor: Visitor, busy: Site) -> None:
     page = visitor.go("/tasks?search=long")
     page.click("th a:text-is('Task')")
@@ -676,7 +724,7 @@ def test_a_failed_task_opens_with_why_and_its_last_errors(visitor: Visitor, busy
         task = client.submit(TaskRequest(command=("/bin/sh", "-c", said))).id
         client.wait([task], timeout=60)
         page = visitor.go(f"/tasks/{task}")
-        assert page.inner_text(".failure h2") == "exit code 3"
+        assert page.inner_text(".failure h2") == "Exit code 3"
         assert page.inner_text(".failure pre") == "step 9\nno such mesh"
         assert page.inner_text(".lead").count("exit code") == 0
         assert visitor.faults() == []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ def test_a_page_leads_to_those_that_the_task_comes_after(tmp_path: Path) -> None
         )
         text = ann.see("/tasks/2")
         assert '<dt>Comes after</dt><dd><a href="/tasks/1">1</a></dd>' in text
-        assert "task 1 (halving, queued), which it comes after" in text
+        assert "Task 1 (halving, queued), which it comes after" in text
 
 
 def test_a_page_shows_the_shapes_of_a_task_and_the_one_that_is_planned(tmp_path: Path) -> None:
@@ -116,6 +117,30 @@ def test_a_deadline_far_away_does_not_squeeze_the_life() -> None:
     assert timeline(detail(deadline=NOW + 1e6), explained(NOW, NOW + 10), NOW).deadline is None
 
 
+def test_the_range_of_the_end_is_drawn_where_it_fits() -> None:
+    near = replace(explained(NOW + 20, NOW + 50), end_low=NOW + 45, end_high=NOW + 90)
+    life = timeline(detail(), near, NOW)
+    assert life.range is not None
+    assert 0 < life.range[0] < life.range[1] <= TIMELINE_WIDTH
+    assert life.last > NOW + 90
+    far = timeline(detail(), replace(near, end_high=NOW + 1e6), NOW)
+    assert far.last < NOW + 90  # the life is not squeezed: the whisker ends at the edge
+    assert timeline(detail(finished=NOW, state="failed"), near, NOW).range is None
+
+
+def test_a_failed_task_says_how_long_it_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It said "Actual –" though it "ran 0.3 s", and called that its prediction."""
+    with portal(tmp_path) as here:
+        failed = detail(state="failed", reason="exit code 3", exit_code=3, started=NOW - 90, finished=NOW, attempts=1)
+        monkeypatch.setattr(here.daemon.services.tasks, "task", lambda *_: failed)
+        monkeypatch.setattr(here.daemon.services.tasks, "explain", lambda *_: explained(NOW - 90, NOW))
+        page = here.person("ann").see("/tasks/7")
+        assert "<dt>Actual</dt><dd>1 min 30 s<small>until it failed</small>" in page
+        assert "<dt>Predicted</dt><dd>–" in page
+        assert "<h2>Exit code 3</h2>" in page
+        assert page.count("xit code 3") == 1
+
+
 def test_a_task_elsewhere_is_there_until_the_end_that_is_expected_there() -> None:
     waiting = detail(state="forwarded", peer="far")
     assert kinds(timeline(waiting, explained(None, NOW + 50), NOW)) == ["waited", "in far"]
@@ -150,7 +175,7 @@ def test_a_failed_task_that_wrote_nothing_has_a_page(tmp_path: Path, monkeypatch
         monkeypatch.setattr(here.daemon.services.tasks, "explain", lambda *_: explained())
         page = here.person("ann").see("/tasks/7")
         assert '<section id="failure"' in page
-        assert "its host was lost" in page
+        assert "Its host was lost" in page
         assert "the last lines of its errors" not in page
 
 

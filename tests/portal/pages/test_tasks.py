@@ -75,6 +75,15 @@ def test_the_list_is_downloaded_as_a_table_without_formulas(tmp_path: Path) -> N
         assert (second["name"], second["deadline"], second["slack (s)"]) == ("two, three", "", "")
 
 
+def test_the_head_says_whose_tasks_it_counts(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        here.person("ann").submit()
+        assert "<span>yours:</span>" in here.person("ann").see("/tasks?part=state")
+        everybodys = here.person("olga", Role.OPERATOR).see("/tasks?part=state")
+        assert "yours" not in everybodys
+        assert "<b>1</b> waiting" in everybodys
+
+
 def test_a_long_list_has_pages(tmp_path: Path) -> None:
     with portal(tmp_path) as here:
         ann = here.person("ann")

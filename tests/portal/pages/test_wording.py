@@ -7,11 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from cosched.portal.pages.wording import as_terminal, number, plain
+from cosched.portal.pages.wording import as_terminal, number, plain, sentence
 
 
 def test_numbers_are_brief() -> None:
     assert [number(value) for value in (0.001, 3.0, 1234.0, 1e6)] == ["0.001", "3", "1\u202f234", "1\u202f000\u202f000"]
+
+
+def test_a_sentence_begins_with_a_capital_and_keeps_names() -> None:
+    assert [sentence(text) for text in ("exit code 1", "its fft", "", "ßa")] == ["Exit code 1", "Its fft", "", "SSa"]
 
 
 @given(st.text(st.characters()))
