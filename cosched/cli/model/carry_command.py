@@ -10,13 +10,13 @@ import typer
 from cosched.cli.model.arguments import model_folders
 from cosched.cli.model.runs_argument import read_text
 from cosched.cli.output import JsonOption, print_answer, write_text
+from cosched.counts import plural
 from cosched.errors import UserError
 from cosched.evaluation import Hardware, load, load_hardware
 from cosched.language.vocabulary import BLOCK_ERROR
 from cosched.modelling.block_costs import overlay
 from cosched.modelling.carrying import CarriedCosts, carried
 from cosched.modelling.writing import TOOL as FIT
-from cosched.modelling.writing import plural
 
 __all__ = ["carry"]
 
