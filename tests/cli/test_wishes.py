@@ -177,7 +177,8 @@ PY""",
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     folder = tmp_path_factory.mktemp("command")
-    with quick_command(folder), QuickSite("local", scale=0.05, hosts=4) as site:
+    quick_command(folder)
+    with QuickSite("local", scale=0.05, hosts=4) as site:
         own = {"COSCHED_SERVER": site.server, "PATH": f"{folder}:{os.environ['PATH']}", "COLUMNS": "200"}
         yield {**os.environ, **own}
 

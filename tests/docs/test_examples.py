@@ -10,16 +10,14 @@ from tests.docs.examples import PAGES, ROOT, Example, Workplace, examples
 from tests.testbed.quick_command import quick_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = [pytest.mark.daemon, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with quick_command(tmp_path_factory.mktemp("command")) as command:
-        yield command
+def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return quick_command(tmp_path_factory.mktemp("command"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))

@@ -1,0 +1,290 @@
+"""A process that has read all of cosched, from which commands, daemons and their helpers are forked at once.
+
+Reading the modules is most of what a short command does, and most of a daemon's start: tests that start hundreds of
+them need not pay for it each time. What they do at their start is tested with real processes elsewhere.
+
+Start at `fork_server`, then `fork`. Who asks sends its input and outputs, then a line of JSON: what to be, arguments,
+folder, environment. The answer is the number of the new process and, when that has ended, its exit code.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import importlib
+import io
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+from contextlib import redirect_stderr, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from unittest import mock
+
+from cosched.scheduling import kernel_cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["HELPERS", "Forked", "fork_server"]
+
+HELPERS = (
+    "cosched.daemon.processes.planner",
+    "cosched.daemon.processes.predictors",
+    "cosched.daemon.processes.advising",
+    "cosched_condor.htcondor_worker",
+)
+"""Modules that the daemon runs as processes of their own."""
+
+_NOUNS = (
+    "account",
+    "audit",
+    "config",
+    "database",
+    "domain",
+    "host",
+    "library",
+    "model",
+    "peer",
+    "plan",
+    "portal",
+    "serve",
+    "task",
+    "token",
+)
+_MODULES = (
+    "cosched.client",
+    "cosched.daemon.config.loading",
+    "cosched.daemon.main",
+    "cosched.store.migrate",
+    "cosched_condor",
+    "cosched_local",
+    "cosched_simulated",
+    "cosched_slurm",
+    "httptools",
+    "tests.testbed.nursery",
+    "tests.testbed.trouble",
+    "uvicorn",
+    "uvloop",
+    *(f"cosched.cli.{noun}" for noun in _NOUNS),
+    *HELPERS,
+)
+
+
+@cache
+def fork_server() -> Path:
+    """Return the socket of the process that others are forked from; it is started by the first who asks.
+
+    The workers of one run of the tests share it. It keeps the environment of that moment for all to see, and ends with
+    the run, or with this process where it is no worker.
+    """
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if run is None:
+        folder = Path(tempfile.mkdtemp(prefix="cosched-forks-"))
+    else:
+        folder = Path(tempfile.gettempdir(), f"cosched-forks-{run}")
+        folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)  # programs of other users are there, too
+    path = folder / "socket"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not path.exists():
+            command = [sys.executable, "-m", "tests.testbed.fork_server", str(path)]
+            owner = os.getpid() if run is None else os.getppid()
+            server = subprocess.Popen([*command, str(owner)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            assert server.stdout is not None
+            with server.stdout:
+                assert server.stdout.readline() == b"ready\n"
+            server.returncode = 0  # it outlives whoever waits: nothing is to be said of it at the end
+    return path
+
+
+class Forked:
+    """A process that was forked, to be handled like `subprocess.Popen`; it ends with whoever asked for it.
+
+    Attributes:
+        pid: its number.
+    """
+
+    def __init__(
+        self, what: str, words: Sequence[str], environment: Mapping[str, str], streams: tuple[int, int, int]
+    ) -> None:
+        """Have a process forked.
+
+        Args:
+            what: "cosched", "python" (`-m` and a module of the helpers) or "daemon".
+            words: its arguments.
+            environment: all of it.
+            streams: descriptors that become its input and outputs.
+        """
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.connect(str(fork_server()))
+        socket.send_fds(self._server, [b" "], streams)
+        self._server.sendall(json.dumps([what, [*words], str(Path.cwd()), dict(environment)]).encode() + b"\n")
+        self.pid = _number(self._server.recv(4, socket.MSG_WAITALL))
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        """Return its exit code; None while it runs."""
+        return self._ended(0.0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end and return its exit code."""
+        code = self._ended(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired("cosched", timeout or 0.0)
+        return code
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, sig)
+
+    def _ended(self, timeout: float | None) -> int | None:
+        if self._code is None and select.select([self._server], [], [], timeout)[0]:
+            self._code = _number(self._server.recv(4, socket.MSG_WAITALL))
+            self._server.close()
+        return self._code
+
+
+def _number(said: bytes) -> int:
+    assert len(said) == 4, "what processes are forked from has ended"
+    return int.from_bytes(said, "little", signed=True)
+
+
+def _serve(path: str, owner: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever is interrupted ends, and we with him
+    _prepare()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen(64)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        over = os.pidfd_open(owner)
+        waiting = select.poll()
+        waiting.register(over, select.POLLIN)
+        waiting.register(listening, select.POLLIN)
+        pairs: dict[int, _Pair] = {}  # by the descriptors of both
+        while over not in (ready := dict(waiting.poll())):
+            for pair in {pairs[number] for number in ready if number in pairs}:
+                for number in (pair.caller.fileno(), pair.forked):
+                    waiting.unregister(number)
+                    del pairs[number]
+                pair.end()
+            if listening.fileno() not in ready:
+                continue
+            caller, _ = listening.accept()
+            pid = os.fork()
+            if pid == 0:
+                for each in (listening, *(pair.caller for pair in pairs.values())):
+                    each.close()  # else their other ends do not hear that they were closed
+                _be(caller)
+            pair = _Pair(caller, pid, os.pidfd_open(pid))
+            pairs[caller.fileno()] = pairs[pair.forked] = pair
+            waiting.register(pair.forked, select.POLLIN)
+            waiting.register(caller, 0)  # nothing but its end is of interest
+        for pair in set(pairs.values()):
+            pair.end()
+    shutil.rmtree(Path(path).parent, ignore_errors=True)
+
+
+class _Pair(NamedTuple):
+    """Whoever asked, by its socket, and the process that was forked for it, by its pidfd: with one ends the other."""
+
+    caller: socket.socket
+    pid: int
+    forked: int
+
+    def end(self) -> None:
+        signal.pidfd_send_signal(self.forked, signal.SIGKILL)
+        _, status = os.waitpid(self.pid, 0)
+        with suppress(OSError):  # whoever asked has ended
+            self.caller.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, "little", signed=True))
+        os.close(self.forked)
+        self.caller.close()
+
+
+def _prepare() -> None:
+    for module in _MODULES:
+        importlib.import_module(module)
+    # What commands read as they run (pydantic, HTTP) is most of what they would do.
+    unanswered = {"COSCHED_SERVER": "unix:/nonexistent"}
+    with mock.patch.dict(os.environ, unanswered), redirect_stderr(io.StringIO()) as said:
+        assert _run_command(["task", "list"]) == 2, said.getvalue()
+    if kernel_cache.ready():  # else each planner compiles, and answers meanwhile
+        from cosched.scheduling.search.genetic_search import warm_up
+
+        warm_up()
+
+
+def _be(caller: socket.socket) -> None:
+    code = 70
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.freeze()  # what was read before the fork lives to the end: to look through it would copy it
+    try:
+        _, given, _, _ = socket.recv_fds(caller, 1, 3)
+        for standard, number in enumerate(given):
+            os.dup2(number, standard)
+            os.close(number)
+        with caller.makefile("rb") as words:
+            what, arguments, folder, environment = json.loads(words.readline())
+        caller.sendall(os.getpid().to_bytes(4, "little"))
+        caller.close()
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        code = _KINDS[what](arguments)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _run_command(arguments: list[str]) -> int:
+    from cosched.cli.main import run
+
+    return run(arguments)
+
+
+def _run_module(arguments: list[str]) -> int:
+    _, module, *rest = arguments
+    sys.argv = [module, *rest]
+    importlib.import_module(module).main()
+    return 0
+
+
+def _run_daemon(arguments: list[str]) -> int:
+    """Be `cosched serve`: its helpers are forked, too."""
+    from tests.testbed import trouble
+    from tests.testbed.quick_command import quick_popen
+
+    config, python, troubles = arguments
+    if troubles:
+        trouble.begin(Path(troubles))
+    subprocess.Popen = quick_popen(python)  # type: ignore[misc,assignment]
+    return _run_command(["serve", "--config", config])
+
+
+_KINDS: Mapping[str, Callable[[list[str]], int]] = {
+    "cosched": _run_command,
+    "python": _run_module,
+    "daemon": _run_daemon,
+}
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1], int(sys.argv[2]))
