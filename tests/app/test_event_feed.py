@@ -31,7 +31,7 @@ def test_followers_hear_the_last_word_of_each() -> None:
             assert follower.take() == ([], False)
             feed.publish([task("1", "a"), task("2", "b")])
             feed.publish([task("1", "c")])
-            assert await follower.wait(5)
+            assert await follower.wait(60)
             found, lost = follower.take()
             assert (words(found), lost) == (["c", "b"], False)
             assert not await follower.wait(0.0)
@@ -78,7 +78,7 @@ def test_a_feed_has_an_end() -> None:
         with feed.follow("me") as follower:
             follower.take()
             feed.close()
-            assert await follower.wait(5)
+            assert await follower.wait(60)
             assert feed.closed
 
     asyncio.run(follow())

@@ -121,4 +121,4 @@ def test_one_whose_daemon_was_killed_ends_without_a_word(tmp_path: Path) -> None
         process.stdout.close()
         process.stdin.close()
         assert process.stderr.read() == b""
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0

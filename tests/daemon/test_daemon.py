@@ -47,7 +47,7 @@ pytestmark = [
 
 
 def until(holds: Callable[[], object]) -> None:
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < give_up, "it did not come about in time"
         time.sleep(0.02)

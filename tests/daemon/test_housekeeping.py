@@ -64,7 +64,7 @@ def test_sweeps_run_also_where_tasks_are_kept(tmp_path: Path) -> None:
 
     keeper = Housekeeping(store, 0, lambda: NOW, [fails, done.set])
     keeper.start()
-    assert done.wait(20)
+    assert done.wait(60)
     keeper.stop()
     assert len(store.tasks()) == 2
     store.close()

@@ -53,7 +53,7 @@ def a_site(connector: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     with QuickSite(connector, scale=SCALE, settings=SETTINGS) as site:
         folder = str(site.folder)
         yield site
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while (left := _processes(f"{MARK}={mark}", folder)) and time.monotonic() < until:
         time.sleep(0.05)
     assert not left

@@ -238,7 +238,7 @@ def test_a_history_is_of_one_moment_while_others_write(store: Store) -> None:
 
     writer = threading.Thread(target=write)
     writer.start()
-    running.wait(10.0)
+    running.wait(60)
     while writer.is_alive():
         history = store.history("1", 1)
         assert history is not None

@@ -19,7 +19,7 @@ def test_a_letter_arrives(server: PeerServer, a: Identity, b: Identity, box: Box
     sender.set_peers([b.entry(server.port)])
     letter = Letter("a", "b", 1, 0, 1, Inquiry())
     sender.send(letter)
-    assert box.came.wait(20)
+    assert box.came.wait(60)
     assert box.letters == [letter]
     assert sender.faults() == {}
     sender.stop()

@@ -109,7 +109,7 @@ def test_a_neighbour_whose_answer_drips_is_given_up(server: PeerServer, a: Ident
 def test_a_stranger_who_drips_is_shut_out(server: PeerServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cosched.agents.transport.tls.SILENCE_TIMEOUT", 0.5)
     with (
-        socket.create_connection(("127.0.0.1", server.port), timeout=20) as stranger,
+        socket.create_connection(("127.0.0.1", server.port), timeout=60) as stranger,
         pytest.raises(ConnectionError),
     ):
         drip_a_greeting(stranger)

@@ -69,7 +69,7 @@ def kill_when_asked(worker: CondorClient, process: int) -> None:
     """Kill a process that has been stopped, once a request waits in its pipe."""
     assert worker._process is not None
     assert worker._process.stdin is not None
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         waiting = fcntl.ioctl(worker._process.stdin, termios.FIONREAD, bytes(4))
         if int.from_bytes(waiting, sys.byteorder):

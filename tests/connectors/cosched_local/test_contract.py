@@ -25,7 +25,7 @@ def connect(spool: Path) -> Callable[[], LocalConnector]:
 
 
 class TestContract(ConnectorContract):
-    patience = 20.0
+    patience = 60.0
     quiet = 0.3
 
     @pytest.fixture
@@ -48,7 +48,7 @@ class TestContract(ConnectorContract):
 class TestSharedHosts(SharedHostsContract, SharedDevicesContract):
     """Two slots of eight cores, whatever the machine has."""
 
-    patience = 20.0
+    patience = 60.0
     quiet = 0.3
 
     @pytest.fixture

@@ -39,7 +39,7 @@ def launch(files: LocalSpool) -> Iterator[Launch]:
 
 
 def until(job: LocalJob, state: JobState) -> None:
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while job.report.state is not state:
         assert time.monotonic() < give_up, f"waited for {state}, but it says {job.report}"
         job.look()
@@ -126,7 +126,7 @@ def a_launch(*command: str) -> Launch:
 
 
 def until_gone(pid: int) -> None:
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < give_up, "the runner stayed"
         reap()

@@ -41,7 +41,7 @@ def connect(tmp_path: Path) -> Iterator[Connect]:
 
 def end(connector: SimulatedConnector, launch: Launch) -> JobReport:
     """Wait for an attempt's end."""
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while not (report := connector.status([launch.attempt])[launch.attempt]).state.final:
         assert time.monotonic() < give_up
         time.sleep(0.01)

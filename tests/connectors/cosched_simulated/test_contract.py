@@ -31,7 +31,7 @@ def play() -> Iterator[Callable[[Path | str], None]]:
             assert player.stdout.readline() == "\n"
 
         yield tell
-        player.communicate(timeout=20)
+        player.communicate(timeout=60)
     assert player.returncode == 0
 
 
@@ -43,7 +43,7 @@ def spool(tmp_path: Path, play: Callable[[Path | str], None]) -> Iterator[Path]:
 
 
 class TestContract(ConnectorContract):
-    patience = 20.0
+    patience = 60.0
     quiet = 0.3
 
     @pytest.fixture
@@ -64,7 +64,7 @@ class TestContract(ConnectorContract):
 
 
 class TestSharedHosts(SharedHostsContract):
-    patience = 20.0
+    patience = 60.0
     quiet = 0.3
 
     @pytest.fixture

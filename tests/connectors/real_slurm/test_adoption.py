@@ -54,7 +54,7 @@ class AdoptingSite(QuickSite):
 
     def task_of(self, job: str, so: Callable[[TaskView], object] = bool) -> TaskView:
         """Return the task of a job once it is so."""
-        until = time.monotonic() + 30.0
+        until = time.monotonic() + 60
         with self.client() as client:
             while True:
                 found = [task for task in client.tasks().tasks if client.task(task.id).adopted.split("#")[1:2] == [job]]

@@ -78,7 +78,7 @@ def test_a_job_whose_comment_ends_with_the_count_is_still_found_and_cancelled(
 
 def _comments(cluster: SlurmCluster, *jobs: str) -> list[str]:
     """Return the comments that squeue shows, one for each line of these jobs."""
-    until = time.monotonic() + 10.0
+    until = time.monotonic() + 60
     while True:
         lines = cluster.tool("squeue", f"--jobs={','.join(jobs)}", "--noheader", "--format=%k").splitlines()
         if lines or time.monotonic() > until:

@@ -51,7 +51,7 @@ def pid(running: SearchProcess) -> int:
 
 
 def until_true(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.01)
