@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cosched.connector.parallel import OPENMPI_HOST_FILE, launcher_environment
+from cosched.connector.parallel import LAUNCHER_DEFAULTS, OPENMPI_HOST_FILE, launcher_environment
 from cosched.connector.script_lines import export_lines, host_file_lines, prepared_command
 from cosched.connector.spool import FENCED, AttemptFolders, read_job_file, read_output
 from cosched_condor import group
@@ -210,7 +210,7 @@ class CondorAttemptFolders(AttemptFolders):
             ranks=launch.processes_per_host,
             command=shlex.quote(command),
         )
-        return lines, "".join(f"export {name}={shlex.quote(value)}\n" for name, value in given.items())
+        return lines, "".join(_export(name, value) for name, value in given.items())
 
     def _write_spooled(self, launch: Launch) -> Path:
         for rank in range(launch.count):  # where what each process leaves behind comes back to
@@ -252,3 +252,9 @@ def _placed_exports(launch: Launch, folder: str | None) -> str:
         most_looks=round((_WAIT_FOR_GROUP if launch.launch.once else _WAIT_FOR_HOSTS) / _PAUSE),
     )
     return f"{chosen}\n{lines}"
+
+
+def _export(name: str, value: str) -> str:
+    """Return the line of a shell that sets a variable; one of the task's own stays where it may."""
+    kept = f'"${{{name}-{value}}}"' if name in LAUNCHER_DEFAULTS else shlex.quote(value)
+    return f"export {name}={kept}\n"

@@ -18,10 +18,20 @@ from cosched.measurement.programs.watching import SHIM_VARIABLE, STARTED_LINE, w
 if TYPE_CHECKING:
     from cosched.connector.jobs import Launch
 
-__all__ = ["OPENMPI_HOST_FILE", "command_lines", "launcher_environment", "process_count"]
+__all__ = ["LAUNCHER_DEFAULTS", "OPENMPI_HOST_FILE", "command_lines", "launcher_environment", "process_count"]
 
 OPENMPI_HOST_FILE = "hosts.openmpi"
 """Name of the file with the hosts and their numbers of ranks, as Open MPI reads them."""
+
+LAUNCHER_DEFAULTS = {
+    # Open MPI takes hosts for machines. Of several slots of one machine it would bind the first ranks of all to the
+    # same core, and jobs of others there, too.
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+    # Its ranks do not agree that they are on several nodes, and wait in a broadcast for one another for ever (5.0).
+    "OMPI_MCA_coll": "^han",
+}
+"""What Open MPI needs where several hosts are slots of one machine, unless the task says otherwise."""
 
 # Debian keeps several kinds of MPI beside each other, each under its own name.
 _LAUNCHERS = {
@@ -71,12 +81,15 @@ def command_lines(launch: Launch) -> str:
 def launcher_environment(agent: str, host_file: str, openmpi_host_file: str) -> dict[str, str]:
     """Return the variables by which MPI's launchers find the hosts, and start their daemons there.
 
+    With `LAUNCHER_DEFAULTS`, in whose place a task may have its own.
+
     Args:
         agent: a program that is called as `agent HOST WORD…` and runs the words there in a shell, as `rsh` does.
         host_file: names of the hosts, one in each line.
         openmpi_host_file: the same with the number of ranks on each.
     """
     return {
+        **LAUNCHER_DEFAULTS,
         # Open MPI 4. Only the first host may start anything on others, and a name means the host of that very name.
         "OMPI_MCA_plm_rsh_agent": agent,
         "OMPI_MCA_plm_rsh_no_tree_spawn": "1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import time
@@ -14,7 +15,7 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 
 from cosched.connector import JobState, LaunchMode
-from tests.testbed import jupyter, mpi
+from tests.testbed import jupyter, mpi, mpi_compiler
 from tests.testbed.compiler import compiler
 
 if TYPE_CHECKING:
@@ -32,6 +33,27 @@ int main(void)
 #pragma omp parallel reduction(+:threads)
     threads = 1;
     printf("%d threads\\n", threads);
+    return 0;
+}
+"""
+
+
+_BROADCAST = """\
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <sched.h>
+#include <stdio.h>
+int main(int count, char **words)
+{
+    int rank, value;
+    cpu_set_t cores;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    value = rank ? 0 : 7;
+    MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    sched_getaffinity(0, sizeof cores, &cores);
+    printf("rank %d has %d and %d cores\\n", rank, value, CPU_COUNT(&cores));
+    MPI_Finalize();
     return 0;
 }
 """
@@ -185,6 +207,22 @@ class LauncherAgentTests:
         assert report.exit_code == 0, (bench.written(launch, "out", 0).data, bench.written(launch, "err", 0).data)
         places = bench.written(launch, "out", 0).data.decode().split()
         assert len(set(places)) == 3, places
+
+    def test_ranks_on_slots_of_one_machine_have_all_cores_and_broadcast(self, bench: Bench) -> None:
+        """Open MPI 5 bound both ranks to the first core, and a broadcast between them never ended."""
+        source = bench.workplace / "broadcast.c"
+        source.write_text(_BROADCAST, encoding="utf-8")
+        program = source.with_suffix("")
+        needs = mpi_compiler.environment(crowded=True)
+        subprocess.run(["mpicc", str(source), "-o", str(program)], env={**os.environ, **needs}, check=True)
+        launch = bench.launch(str(program), hosts=bench.up(2))
+        launch = replace(launch, launch=LaunchMode.OPENMPI, environment=needs, time_limit=bench.patience)
+        bench.submit(launch)
+        report = bench.until(launch, JobState.COMPLETED, JobState.FAILED, JobState.REMOVED)
+        assert report.exit_code == 0, (report, bench.written(launch, "err", 0).data.decode())
+        cores = len(os.sched_getaffinity(0))
+        written = bench.written(launch, "out", 0).data.decode().splitlines()
+        assert sorted(written) == [f"rank {rank} has 7 and {cores} cores" for rank in range(2)]
 
 
 _EXECUTE = "from nbclient.cli import main; main()"  # what the command `jupyter execute` does
