@@ -16,6 +16,7 @@ from cosched.coscheduler.events import (
     AttemptMissing,
     AttemptSubmitted,
     JobReported,
+    PredictionPassed,
     SubmitFailed,
 )
 from cosched.coscheduler.recording.snapshot import AttemptsSnapshot
@@ -199,7 +200,8 @@ class AttemptLifecycle:
         | AttemptMissing
         | AttemptAbsent
         | AttemptBegun
-        | AttemptDiagnosed,
+        | AttemptDiagnosed
+        | PredictionPassed,
     ) -> None:
         """Apply a report of the manager to its attempt; ignore it if that has ended."""
         uuid = event.report.attempt if isinstance(event, JobReported) else event.attempt
@@ -214,15 +216,20 @@ class AttemptLifecycle:
             case JobReported():
                 self._reported(_with_report(attempt, event.report), event.report, event.time)
             case AttemptMissing():
-                # Written down before the fence: after a crash the fence must not pass for a user's cancel.
-                if attempt.state is not AttemptState.CANCELLING:
-                    self._give_up(attempt, _UNKNOWN_ATTEMPT, event.time)
+                self._missing(attempt, event.time)
             case AttemptAbsent():
                 self._requeue_or_end(attempt, AttemptState.LOST, attempt.reason or _UNKNOWN_ATTEMPT, event.time)
             case AttemptBegun():
                 self._begun(attempt, event.time)
             case AttemptDiagnosed():
                 self._diagnosed(attempt, event)
+            case PredictionPassed(seconds=seconds):
+                self._state.put_attempt(replace(attempt, predicted=seconds))
+
+    def _missing(self, attempt: Attempt, time: float) -> None:
+        # Written down before the fence: after a crash the fence must not pass for a user's cancel.
+        if attempt.state is not AttemptState.CANCELLING:
+            self._give_up(attempt, _UNKNOWN_ATTEMPT, time)
 
     def _submitted(self, attempt: Attempt, event: AttemptSubmitted) -> None:
         self._failures = 0

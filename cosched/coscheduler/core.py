@@ -34,6 +34,7 @@ from cosched.coscheduler.events import (
     NeighboursChanged,
     OfferEnded,
     PeerReported,
+    PredictionPassed,
     ReleaseRequested,
     ReservationReleased,
     Restored,
@@ -433,10 +434,10 @@ class Coscheduler:
         """Return whether nothing can leave by this event; the plan is not decoded then.
 
         Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
-        for leaves no sooner by a look shortly after the last one.
+        for leaves no sooner by a look shortly after the last one. A job that goes on frees nothing.
         """
         if not isinstance(event, TaskSubmitted):
-            return isinstance(event, NeighboursChanged | Restored)
+            return isinstance(event, NeighboursChanged | PredictionPassed | Restored)
         if not self._policy.searched or event.time >= self._dispatched_at + _ARRIVAL_WINDOW:
             return False
         return event.task.id in self._queue.planned and not self._queue.staged(event.task, event.time)

@@ -39,6 +39,7 @@ __all__ = [
     "NeighboursChanged",
     "OfferEnded",
     "PeerReported",
+    "PredictionPassed",
     "ReleaseRequested",
     "ReservationReleased",
     "Restored",
@@ -250,6 +251,15 @@ class AttemptBegun:
 
 
 @dataclass(frozen=True, slots=True)
+class PredictionPassed:
+    """An attempt runs for longer than predicted; its hosts are reckoned with for so many seconds in all from now on."""
+
+    time: float
+    attempt: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptDiagnosed:
     """The manager said why an attempt in its queue has not begun."""
 
@@ -406,6 +416,7 @@ Event = (
     | AttemptAbsent
     | AttemptBegun
     | AttemptDiagnosed
+    | PredictionPassed
     | TaskForwarded
     | TaskReturned
     | PeerReported

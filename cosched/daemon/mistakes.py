@@ -22,6 +22,7 @@ from cosched.coscheduler.events import (
     HoldRequested,
     HostsObserved,
     JobReported,
+    PredictionPassed,
     ReleaseRequested,
     SubmitFailed,
 )
@@ -152,7 +153,7 @@ def source_of(item: InboxItem) -> EventSource:
             return EventSource("attempt", report.attempt)
         case AttemptSubmitted() | SubmitFailed() | AttemptDiagnosed() as event:
             return EventSource("attempt", event.attempt)
-        case AttemptMissing() | AttemptAbsent() | AttemptBegun() as event:
+        case AttemptMissing() | AttemptAbsent() | AttemptBegun() | PredictionPassed() as event:
             return EventSource("attempt", event.attempt)
         case LetterReceived(letter=letter) | LetterFailed(letter=letter):
             return EventSource("neighbour", letter.sender)

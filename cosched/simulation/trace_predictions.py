@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from cosched.prediction.coverage import Width
@@ -18,9 +18,10 @@ from cosched.prediction.learning import LearntRuns
 if TYPE_CHECKING:
     from cosched.scheduling.formats.swf import RecordedJob
 
-__all__ = ["AskedTimes", "Predictions", "TracePredictor", "trace_predictor"]
+__all__ = ["AskedTimes", "PassedPrediction", "Predictions", "TracePredictor", "trace_predictor"]
 
 _LEAST = 1.0  # second; nothing is foretold as shorter
+_INCREMENTS = (60.0, 300.0, 900.0, 1800.0, *(3600.0 * hours for hours in (1, 2, 5, 10, 20, 50, 100)))
 _UNKNOWN = 3600.0  # seconds; of a job of which nobody said anything, before the first has ended
 
 
@@ -36,6 +37,40 @@ class Predictions(StrEnum):
     REQUESTED = "requested"
     LAST_TWO = "last-two"
     RUNS = "runs"
+
+
+class PassedPrediction(IntEnum):
+    """What a running job is expected to take, once it has taken as long as foretold.
+
+    CORE: as the daemon expects it: a share of the prediction more, and more the longer it goes on. REQUESTED: what its
+    user asked for. INCREMENTAL: a minute more than foretold, then 5, 15 and 30 minutes, 1, 2, 5, 10, 20, 50 and 100
+    hours (Tsafrir, Etsion and Feitelson 2007, 4.2). DOUBLED: twice as much each time. None more than was asked for.
+    """
+
+    CORE = 0
+    REQUESTED = 1
+    INCREMENTAL = 2
+    DOUBLED = 3
+
+    def corrected(self, foretold: float, passed: float, asked: float) -> float | None:
+        """Return the seconds that it is expected to take in all; None where the core's own expectation counts.
+
+        Args:
+            foretold: seconds, when it began.
+            passed: seconds that were expected last, and have passed.
+            asked: seconds that its user asked for.
+        """
+        match self:
+            case PassedPrediction.CORE:
+                found = 0.0
+            case PassedPrediction.REQUESTED:
+                found = asked
+            case PassedPrediction.INCREMENTAL:
+                found = next((foretold + more for more in _INCREMENTS if foretold + more > passed), asked)
+            case PassedPrediction.DOUBLED:
+                found = 2 * max(passed, _LEAST)
+        found = min(found, asked)
+        return found if found > passed else None
 
 
 class TracePredictor(Protocol):

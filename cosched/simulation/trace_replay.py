@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import TaskSubmitted
+from cosched.coscheduler.events import PredictionPassed, TaskSubmitted
 from cosched.coscheduler.task import Task, TaskSpec
 from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
@@ -27,11 +27,12 @@ from cosched.scheduling.policies import POLICIES, PolicyName
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 from cosched.simulation.kernel_batch import SIMULATED_INSTANCE, run_time_factors
 from cosched.simulation.simulated_domain import SimulatedDomain, SimulatedPlanner
-from cosched.simulation.trace_predictions import AskedTimes, Predictions, trace_predictor
+from cosched.simulation.trace_predictions import AskedTimes, PassedPrediction, Predictions, trace_predictor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cosched.coscheduler.task import Attempt
     from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace
     from cosched.simulation.simulated_domain import SimulatedRun
 
@@ -138,6 +139,7 @@ class ReplayConditions:
         most_slack: …to here.
         as_asked: whether a job has the processors that were asked for and ends at the time asked for, as in other
             simulators (pyss), where it was recorded to have others and to go on.
+        passed: what a job is expected to take once it has taken as long as foretold.
         generations: generations of the search at each change.
         objective: what the search minimises.
         quantile: share of runs that stays below the times to plan with, where a prediction has a range.
@@ -150,6 +152,7 @@ class ReplayConditions:
     least_slack: float = 2.0
     most_slack: float = 20.0
     as_asked: bool = False
+    passed: PassedPrediction = PassedPrediction.CORE
     generations: int = 10
     objective: ObjectiveName = ObjectiveName.BALANCED
     quantile: float = 0.5
@@ -230,6 +233,7 @@ class _ReplayedDomain(SimulatedDomain):
         self._processors = processors
         self._conditions = conditions
         self._asked = AskedTimes()
+        self._asked_times: list[float] = []
         self._predictor = trace_predictor(conditions.predictions, self._asked)
         self._factor = run_time_factors(conditions.noise, conditions.seed)
         for place, record in enumerate(records, start=1):
@@ -242,9 +246,29 @@ class _ReplayedDomain(SimulatedDomain):
         self._asked.learn(self._records[place])
         self._predictor.learn(self._records[place], self.foretold[place])
 
+    def _start(self, attempt: Attempt, task: Task) -> None:
+        super()._start(attempt, task)
+        if attempt.predicted is not None and self._conditions.passed is not PassedPrediction.CORE:
+            self._expect(attempt, self.time, attempt.predicted)
+
+    def _expect(self, attempt: Attempt, started: float, seconds: float) -> None:
+        """Look again when a job has taken so many seconds."""
+        self.calendar.at(started + seconds, partial(self._pass, attempt, started, seconds))
+
+    def _pass(self, attempt: Attempt, started: float, seconds: float) -> None:
+        """Correct the prediction of a job that goes on."""
+        if attempt.uuid not in self.core.attempts or attempt.predicted is None:
+            return
+        asked = self._asked_times[int(attempt.task) - 1]
+        found = self._conditions.passed.corrected(attempt.predicted, seconds, asked)
+        if found is not None:
+            self.carry_out(self.handle(PredictionPassed(self.time, attempt.uuid, found)))
+            self._expect(attempt, started, found)
+
     def _arrive(self, place: int, record: RecordedJob) -> None:
-        foretold = self._predictor.predict(record)
-        task = _task(place, record, foretold, self._asked.of(record), self._processors, self._conditions)
+        foretold, asked = self._predictor.predict(record), self._asked.of(record)
+        task = _task(place, record, foretold, asked, self._processors, self._conditions)
+        self._asked_times.append(asked)
         self.foretold.append(foretold)
         self.tasks.append(task)
         self.carry_out(self.handle(TaskSubmitted(record.submitted, task)))
@@ -424,6 +448,7 @@ def trace_experiment(
             options["least_slack"],
             options["most_slack"],
             bool(options["as_asked"]),
+            PassedPrediction(int(options["passed"])),
             int(options["generations"]),
             objective,
             options["quantile"],
@@ -452,6 +477,9 @@ def trace_experiment(
             "noise": ExperimentOption(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
             "least_slack": ExperimentOption(2.0, "deadline = submission + slack · request, slack from here", 0, 1e6),
             "most_slack": ExperimentOption(20.0, "to here", 0, 1e6),
+            "passed": ExperimentOption(
+                0, "a job outlives its prediction: 1 as asked for, 2 increments, 3 doubled; 0: as the daemon", 0, 3
+            ),
             "as_asked": ExperimentOption(0, "1: processors and longest run time are those asked for", 0, 1),
             "generations": ExperimentOption(10, "of the search at each change", 0, 100000),
             "quantile": ExperimentOption(0.5, "plan with times that so many of the runs stay below", 0.01, 0.99),

@@ -3,7 +3,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cosched.connector.jobs import JobState
-from cosched.coscheduler.events import AttemptMissing, HostsObserved, Restored, SavedState, SubmitFailed
+from cosched.coscheduler.events import (
+    AttemptMissing,
+    HostsObserved,
+    PredictionPassed,
+    Restored,
+    SavedState,
+    SubmitFailed,
+)
 from cosched.coscheduler.task import AttemptState, TaskState
 from tests.coscheduler.makers import a_core, a_task, cancelled, dispatched, hosts, located, report, start, submit
 
@@ -88,3 +95,18 @@ def test_a_number_that_comes_again_names_no_former_attempt() -> None:
     )
     assert first != again
     assert restored == first  # the same task finds what it ran before
+
+
+def test_a_passed_prediction_moves_the_end_that_plans_reckon_with() -> None:
+    core = a_core(1)
+    (attempt,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, attempt, 0.5)
+    submit(core, a_task(2, [5.0]), 1.0)
+    outcome = core.handle(PredictionPassed(10.5, attempt.uuid, 70.0))
+    assert [(item.predicted, item.state) for item in outcome.changes.attempts.values()] == [
+        (70.0, AttemptState.RUNNING)
+    ]
+    assert core.planning_view.expected_end("1", 11.0) == 70.5
+    assert core.tasks["1"].status.predicted == 10.0  # what was foretold is what its accuracy is judged by
+    report(core, attempt, JobState.COMPLETED, 20.0)
+    assert not core.handle(PredictionPassed(21.0, attempt.uuid, 370.0)).changes.attempts  # too late

@@ -6,7 +6,13 @@ import random
 import pytest
 
 from cosched.scheduling.formats.swf import RecordedJob
-from cosched.simulation.trace_predictions import AskedTimes, Predictions, TracePredictor, trace_predictor
+from cosched.simulation.trace_predictions import (
+    AskedTimes,
+    PassedPrediction,
+    Predictions,
+    TracePredictor,
+    trace_predictor,
+)
 
 
 def _job(number: int, seconds: float, user: int = 1, requested: float | None = 1000.0) -> RecordedJob:
@@ -67,3 +73,24 @@ def test_how_long_a_job_without_a_request_will_take_is_told_by_those_before_it(p
     assert predictor.predict(_job(7, 30.0, requested=None))[1] == pytest.approx(5000.5, rel=0.02)
     if predictions is not Predictions.RUNS:
         assert predictor.predict(_job(8, 30.0, user=2, requested=None))[1] == 5000.5
+
+
+@pytest.mark.parametrize(
+    ("rule", "course"),
+    [
+        (PassedPrediction.CORE, []),
+        (PassedPrediction.REQUESTED, [5000.0]),
+        (PassedPrediction.INCREMENTAL, [160.0, 400.0, 1000.0, 1900.0, 3700.0, 5000.0]),
+        (PassedPrediction.DOUBLED, [200.0, 400.0, 800.0, 1600.0, 3200.0, 5000.0]),
+    ],
+)
+def test_a_passed_prediction_grows_up_to_what_was_asked_for(rule: PassedPrediction, course: list[float]) -> None:
+    found, passed = [], 100.0
+    while (more := rule.corrected(100.0, passed, 5000.0)) is not None:
+        found.append(more)
+        passed = more
+    assert found == course
+
+
+def test_a_prediction_of_hardly_a_moment_is_doubled_from_a_second() -> None:
+    assert PassedPrediction.DOUBLED.corrected(0.0, 0.0, 100.0) == 2.0

@@ -12,7 +12,7 @@ from cosched.errors import UserError
 from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace, parse_swf
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import POLICIES, PolicyName
-from cosched.simulation.trace_predictions import Predictions
+from cosched.simulation.trace_predictions import PassedPrediction, Predictions
 from cosched.simulation.trace_replay import (
     Moldability,
     ReplayConditions,
@@ -56,6 +56,40 @@ def test_a_job_shorter_than_its_user_said_gives_its_processors_back_early() -> N
     found = replay_trace(trace, PolicyName.EASY, ReplayConditions(predictions=Predictions.REQUESTED))
     assert found.waits == (0.0, 90.0)
     assert (found.row["error"], found.row["off_by_two"], found.row["within"]) == (455.0, 0.5, None)
+
+
+@pytest.mark.parametrize(
+    ("passed", "wait"),
+    [
+        (PassedPrediction.CORE, 500.0),  # 3 is expected until 165, 225 and 390 as others arrive, and 5 fits in nowhere
+        (PassedPrediction.REQUESTED, 0.0),  # 3 is expected until 1100, and 5 ends before
+        (PassedPrediction.INCREMENTAL, 40.0),  # at 190, when 3 is expected until 420
+        (PassedPrediction.DOUBLED, 150.0),  # at 300, likewise; at 190 it was expected until 260
+    ],
+)
+def test_what_a_job_that_outlives_its_prediction_is_expected_to_take(passed: PassedPrediction, wait: float) -> None:
+    """Two processors. 3 is foretold 20 s, like its user's jobs before, and takes 500 s; 4 needs both; 5 takes 100 s.
+
+    6 and 7 need both, too: as they arrive, the others are looked at.
+    """
+    jobs = [
+        (0, 20, 1, 1000, 1),
+        (30, 20, 1, 1000, 1),
+        (100, 500, 1, 1000, 1),
+        (110, 50, 2, 50, 2),
+        (150, 100, 1, 100, 3),
+        (190, 10, 2, 10, 4),
+        (300, 10, 2, 10, 4),
+    ]
+    trace = parse_swf(
+        "\n".join(
+            f"{number} {begin} 0 {seconds} {width} -1 -1 {width} {asked} -1 1 {user} 1 -1 -1 -1 -1 -1"
+            for number, (begin, seconds, width, asked, user) in enumerate(jobs, 1)
+        )
+    )
+    found = replay_trace(trace, PolicyName.EASY, ReplayConditions(predictions=Predictions.LAST_TWO, passed=passed))
+    assert found.waits[:4] == (0.0, 0.0, 0.0, 490.0)
+    assert found.waits[4] == wait
 
 
 def test_jobs_may_have_what_was_asked_for_and_end_when_it_is_over() -> None:

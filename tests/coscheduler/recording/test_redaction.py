@@ -98,8 +98,16 @@ PLAIN = {
     *(("AttemptsSnapshot", name) for name in ("lost", "cancel_requests", "distrusted")),
     *(
         (kind, "attempt")
-        for kind in ("AttemptSubmitted", "AttemptMissing", "AttemptAbsent", "AttemptBegun", "SubmitFailed")
+        for kind in (
+            "AttemptSubmitted",
+            "AttemptMissing",
+            "AttemptAbsent",
+            "AttemptBegun",
+            "SubmitFailed",
+            "PredictionPassed",
+        )
     ),
+    ("PredictionPassed", "attempt"),
     *(("UnstartedSnapshot", name) for name in ("waiting", "tries", "retry", "tried", "accusers", "aside")),
     *((kind, "task") for kind in ("CancelRequested", "OfferEnded", "PeerReported", "StartPermitted")),
     *((kind, "task") for kind in ("TaskForwarded", "TaskReturned", "AdoptedJobGone", "AdoptedJobStarted")),
