@@ -33,6 +33,7 @@ from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.progress import doubtful_hosts, overrun
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.scheduling.bounds import proved_optimal
 from cosched.store import tables
 from cosched.store.rows import row_of
 
@@ -300,6 +301,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
         makespan=max((spot.end - time for spot in places), default=0.0),
         bound=None if improved is None else max(improved.since + improved.bound - time, 0.0),
         gap=None if improved is None or improved.bound <= 0 else improved.makespan / improved.bound - 1,
+        optimal=improved is not None and proved_optimal(improved.makespan, improved.bound),
         evaluations=0 if improved is None else improved.evaluations,
         called_back=core.unstarted.calls,
         rate=None if improved is None or not improved.searched else improved.generations / improved.searched,

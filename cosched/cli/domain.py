@@ -90,11 +90,11 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
         for place in sorted(plan.placements, key=lambda place: (place.start, place.task))
     ]
     print_table(("TASK", "NAME", "OWNER", "APPLICATION", "IS", "HOSTS", "START", "END", "DEADLINE", "IN HAND"), rows)
-    gap = (
-        ""
-        if plan.gap is None or plan.bound is None
-        else (f", {plan.gap:.2%} above the bound of {format_duration(plan.bound)}, {plan.evaluations} plans tried")
-    )
+    gap = ""
+    if plan.gap is not None and plan.bound is not None:
+        gap = f", {plan.gap:.2%} above the bound of {format_duration(plan.bound)}, {plan.evaluations} plans tried"
+    if plan.optimal:
+        gap = f", optimal: no plan of the waiting tasks is shorter, {plan.evaluations} plans tried"
     sys.stderr.write(f"cosched: makespan {format_duration(plan.makespan)}{gap}\n")
 
 

@@ -374,7 +374,7 @@ def _search_process(configuration: Configuration, parts: DomainParts, clock: Clo
     planning = configuration.planning
     if not find_policy(planning.policy).searched:
         return None
-    allowance = SearchAllowance(planning.nice, planning.share, planning.converged)
+    allowance = SearchAllowance(planning.nice, planning.share, planning.converged, planning.exact)
     return SearchProcess(parts.inbox.post, clock, parts.core.settings.weights, planning.seed, allowance)
 
 

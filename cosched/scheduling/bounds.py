@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.packing import Packing
     from cosched.scheduling.problem import Problem
 
-__all__ = ["fewest_missed", "lower_bound", "tight_bound"]
+__all__ = ["fewest_missed", "lower_bound", "proved_optimal", "tight_bound"]
 
 # Beyond these a task counts as in its cheapest way, whenever that ends: time grows with the square of the former.
 _MOST_CLASSES = 8
@@ -48,6 +48,11 @@ def lower_bound(problem: Problem) -> float:
             _late_area(problem, _areas(seconds).min(axis=1)),
         )
     )
+
+
+def proved_optimal(makespan: float, bound: float) -> bool:
+    """Return whether no schedule is shorter: the makespan is at its lower bound, but for rounding."""
+    return 0 < makespan <= bound * (1 + 1e-9)
 
 
 def _packed_bound(problem: Problem, packing: Packing) -> float:

@@ -28,9 +28,10 @@ from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, TaskSubmitted
+from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, ScheduleImproved, TaskSubmitted
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.handovers import Handover, HandoverState
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.task import Attempt, AttemptState, TaskState
 from cosched.prediction.calibration import Correction
 from cosched.prediction.profile import PredictionSource, Profile
@@ -191,7 +192,17 @@ def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
     assert (waiting.task, waiting.start, waiting.end, waiting.running) == ("2", NOW + 10, NOW + 20, False)
     assert waiting.deadline == NOW + 60
     assert plan.makespan == pytest.approx(16.0)
-    assert (plan.bound, plan.gap) == (None, None)
+    assert (plan.bound, plan.gap, plan.optimal) == (None, None, False)
+
+
+def test_a_plan_at_its_bound_is_optimal(core: Coscheduler) -> None:
+    for bound, optimal in ((15.0, False), (16.0, True)):
+        plan = plan_view(ME, core, NOW + 4).placements[1]
+        proved = TaskPlan((plan.task,), (1,))
+        core.handle(ScheduleImproved(NOW + 4, proved, since=NOW + 4, bound=bound, makespan=16.0))
+        shown = plan_view(ME, core, NOW + 4)
+        assert (shown.bound, shown.optimal) == (bound, optimal)
+        assert shown.gap == pytest.approx(16.0 / bound - 1)
 
 
 def test_the_plan_says_when_one_run_in_twenty_ends_later() -> None:

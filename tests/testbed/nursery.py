@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["QuickSite", "forked_command", "forked_daemon"]
 
 # What these daemons are tested for is not how good their plans are: they search no longer than that for a better one.
-_PLANNING = {"converged": "0.5s"}
+_PLANNING = {"converged": "0.5s", "exact": "0s"}
 
 
 class QuickSite(Site):

@@ -242,6 +242,7 @@ class PlanView:
         makespan: seconds from `time` to the end of the last task that runs or waits.
         bound: no schedule of the waiting tasks is shorter, seconds from `time`; null before the search has said it.
         gap: (planned makespan of the waiting tasks - bound) / bound; null likewise.
+        optimal: it is proved that no schedule of the waiting tasks is shorter than the planned one: it is at the bound.
         called_back: jobs that were called back since the start, because they had not begun on free hosts.
         evaluations: schedules the search has looked at for this queue.
         rate: generations of the search in each second that it worked on this queue; null before it has begun.
@@ -259,6 +260,7 @@ class PlanView:
     changed: float | None = None
     why: str = ""
     called_back: int = 0
+    optimal: bool = False
     forwarded: tuple[ForwardedPlacement, ...] = ()
 
     def expected_ends(self) -> dict[str, float]:

@@ -19,8 +19,11 @@ from cosched.drawing.gantt import GanttBar
 from cosched.drawing.gantt import gantt as draw
 from cosched.errors import SystemFault, UserError
 from cosched.scheduling import kernel_cache
+from cosched.scheduling.bounds import proved_optimal
 from cosched.scheduling.elastic.pieces import check_pieces
 from cosched.scheduling.elastic.promising import promise_hosts
+from cosched.scheduling.exact.partner import solver_installed
+from cosched.scheduling.exact.whole_problem import uncovered
 from cosched.scheduling.formats.etc_file import parse_etc
 from cosched.scheduling.formats.input_file import read_file, read_json
 from cosched.scheduling.formats.problem_file import problem_from_document
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
+_EXACT_BUDGET = 3.0  # seconds of search from which on the exact partner is of use: it takes one of them to start
 _STAND_IN = 0.3  # seconds that heuristics go on for where a search was asked for: an answer is wanted within a second
 
 
@@ -79,6 +83,14 @@ def command(
     quantile: Annotated[
         float, typer.Option(help="Plan with times that this share of runs stays below, where they are uncertain.")
     ] = 0.5,
+    exact: Annotated[
+        bool | None,
+        typer.Option(
+            "--exact/--no-exact",
+            help="Prove how short the plan can be, with OR-Tools; unless given, where it is installed and "
+            f"--budget is {_EXACT_BUDGET:g} or more.",
+        ),
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Tell of each better plan as it is found, on standard error.")
     ] = False,
@@ -106,7 +118,9 @@ def command(
     seconds = budget if budget is not None else 1.0 if generations is None else math.inf
     if policy is not wanted.name:
         seconds = min(seconds, _STAND_IN)
-    schedule, statistics = make_plan(queue, policy, Limit(seconds, generations), seed, objective.weights, on_progress)
+    limit = Limit(seconds, generations)
+    together = _exact(exact, queue, policy, limit)
+    schedule, statistics = make_plan(queue, policy, limit, seed, objective.weights, on_progress, exact=together)
     pieces: Sequence[TaskPiece] = ()
     if queue.elastic:
         chosen = promise_hosts(queue, schedule)
@@ -129,6 +143,23 @@ def command(
             rows, held = lanes(queue, queue.packing, schedule)
         bars = _piece_bars(queue, pieces) if pieces else _bars(queue, schedule, rows, held)
         _write(gantt, draw(bars, rows, title, origin=0.0))
+
+
+def _exact(wanted: bool | None, queue: Problem, policy: PolicyName, limit: Limit) -> bool:
+    """Return whether the exact partner takes part: as asked, or where it can help."""
+    if wanted is False:
+        return False
+    if limit.generations is not None:
+        obstacle: str | None = "--generations asks for the same plan anywhere, and it takes as long as it takes"
+    elif policy != PolicyName.GENETIC:
+        obstacle = f"it works beside the genetic search, and here {policy} plans"
+    else:
+        obstacle = uncovered(queue)
+    if wanted and obstacle is not None:
+        raise UserError(f"--exact: the exact solver cannot help here, {obstacle}: leave --exact out")
+    if wanted and not solver_installed():
+        raise UserError("--exact needs OR-Tools: pip install 'cosched[exact]'")
+    return wanted or (obstacle is None and limit.seconds >= _EXACT_BUDGET and solver_installed())
 
 
 def _answerable(policy: Policy) -> PolicyName:
@@ -192,6 +223,8 @@ def _document(
         "makespan": metrics.makespan,
         "lower_bound": statistics.bound,
         "gap": metrics.makespan / statistics.bound - 1,
+        # Loans may end elastic tasks sooner than the plan that the bound is for.
+        "optimal": not problem.elastic and proved_optimal(metrics.makespan, statistics.bound),
         "on_time": metrics.on_time_share,
         "idle": metrics.idle,
         "average_delay": metrics.average_delay,

@@ -14,10 +14,11 @@ __all__ = ["summarise"]
 
 def summarise(document: Mapping[str, Any]) -> None:
     """Print the figures of the document that `--json` prints."""
+    proved = " (optimal)" if document.get("optimal") else ""
     console.print()
     console.print(
         f"makespan {figure(document['makespan'], 6)} s, lower bound {figure(document['lower_bound'], 6)} s, "
-        f"gap {document['gap']:.2%}, idle {document['idle']:.1%}"
+        f"gap {document['gap']:.2%}{proved}, idle {document['idle']:.1%}"
     )
     if document["on_time"] is not None:
         console.print(f"on time {document['on_time']:.1%}{_delay(document['average_delay'])}")

@@ -238,6 +238,7 @@ class PlanningSection(_Section):
     share: Annotated[float, Field(gt=0, le=1)] = 0.5
     nice: Annotated[int, Field(ge=0, le=19)] = 10
     converged: Duration = 3.0
+    exact: Duration = 30.0
 
     @model_validator(mode="after")
     def _check_sharing(self) -> PlanningSection:

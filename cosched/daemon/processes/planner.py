@@ -2,7 +2,8 @@
 
 Snapshots come in on standard input, better plans go out on standard output, both as pickles between one user's own
 processes. A good neighbour: niced, a bounded share of one processor, asleep once it has converged until something
-changes. It ends when its input does, so it never outlives the daemon.
+changes. Where OR-Tools is installed, an exact partner works beside it on short queues that stay the same for a while,
+in a process that is niced as far as can be. It ends when its input does, so it never outlives the daemon.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from cosched.coscheduler.events import ScheduleImproved
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode, spans
+from cosched.scheduling.exact.accompanied import AccompaniedSearch
+from cosched.scheduling.exact.partner import ExactPartner, solver_installed
 from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, two_phase
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.objective.objective import measure, objective
@@ -42,6 +45,8 @@ _SETTLED_SECONDS, _SETTLED_GENERATIONS = 0.2, 100
 _QUIET, _QUIET_A_TASK = 0.2, 0.0004
 _PACKED_PLANS = 4  # plain plans of tasks that share hosts, each decoded in plain Python
 _REMIND = 1.0  # seconds after which the plan is sent again with the evaluations so far
+_HEAD_START = 1.0  # seconds for which a queue must stay the same before the exact partner looks at it
+_IDLEST = 19  # nice value of the partner
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,13 @@ class SearchAllowance:
         nice: added to the process's nice value.
         share: share of one processor, above 0 to 1.
         converged: seconds of search without an improvement after which it sleeps until something changes.
+        exact: seconds for which the exact partner works on a queue at most; 0 for no partner.
     """
 
     nice: int = 10
     share: float = 0.5
     converged: float = 3.0
+    exact: float = 0.0
 
 
 class _SnapshotReader(threading.Thread):
@@ -109,6 +116,7 @@ class _Planner:
         self._snapshots = snapshots
         self._out = out
         self._courtesy = courtesy
+        self._partner = ExactPartner(_IDLEST) if courtesy.exact > 0 and solver_installed() else None
         self._compiled = threading.Event()
 
     def run(self) -> None:
@@ -135,7 +143,13 @@ class _Planner:
                     return newer
         from cosched.scheduling.search.genetic_search import GeneticSearch
 
-        return self._improve(snapshot, GeneticSearch(snapshot.problem, snapshot.weights, snapshot.seed, snapshot.plan))
+        problem = snapshot.problem
+        search = GeneticSearch(problem, snapshot.weights, snapshot.seed, snapshot.plan)
+        if self._partner is None:
+            return self._improve(snapshot, search, _Progress(search, len(problem.tasks)))
+        beside = AccompaniedSearch(problem, search, self._partner, _HEAD_START, self._courtesy.exact)
+        pace = _Progress(beside, len(problem.tasks))
+        return self._improve(snapshot, beside, pace) or self._hear(snapshot, beside, pace.work)
 
     def _heuristic(self, snapshot: PlanningSnapshot) -> None:
         problem, bound = snapshot.problem, lower_bound(snapshot.problem)
@@ -143,8 +157,10 @@ class _Planner:
         plan = min(plans, key=lambda plan: objective(measure(problem, decode(problem, plan)), snapshot.weights, bound))
         self._send(snapshot, plan, bound, _SearchEffort(len(plans)), settled=False)
 
-    def _improve(self, snapshot: PlanningSnapshot, search: GeneticSearch) -> PlanningSnapshot | None:
-        pace = _Progress(search, len(snapshot.problem.tasks))
+    def _improve(
+        self, snapshot: PlanningSnapshot, search: GeneticSearch | AccompaniedSearch, pace: _Progress
+    ) -> PlanningSnapshot | None:
+        """Search until a newer snapshot arrives (returned) or nothing better was found for long (None)."""
         while True:
             pace.step()
             if not pace.settled:
@@ -158,6 +174,20 @@ class _Planner:
                 self._send(snapshot, search.best, search.bound, pace.work, settled=True)
                 return None
             time.sleep(_SLICE * (1 / self._courtesy.share - 1))
+
+    def _hear(
+        self, snapshot: PlanningSnapshot, search: AccompaniedSearch, work: _SearchEffort
+    ) -> PlanningSnapshot | None:
+        """Send what the exact partner still finds, until a newer snapshot arrives (returned) or it ends (None)."""
+        search.hear()  # where the search has finished, its partner rests
+        while search.expects:
+            known = search.bound
+            if search.hear(_SLICE) or search.bound > known:
+                self._send(snapshot, search.best, search.bound, work, settled=True)
+            newer = self._snapshots.take(wait=False)
+            if newer is not None:
+                return newer
+        return None
 
     def _send(
         self, snapshot: PlanningSnapshot, plan: Plan, bound: float, work: _SearchEffort, *, settled: bool
@@ -196,7 +226,7 @@ class _SearchEffort:
 class _Progress:
     """Progress of one search, and the plan that was sent last."""
 
-    def __init__(self, search: GeneticSearch, tasks: int) -> None:
+    def __init__(self, search: GeneticSearch | AccompaniedSearch, tasks: int) -> None:
         self._search = search
         self._quiet = max(_QUIET, _QUIET_A_TASK * tasks)
         self._seconds = 0.0
@@ -246,8 +276,8 @@ class _Progress:
 def main() -> None:
     """Run until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the daemon, which closes our input
-    nice, share, converged = sys.argv[1:]
-    courtesy = SearchAllowance(int(nice), float(share), float(converged))
+    nice, *seconds = sys.argv[1:]
+    courtesy = SearchAllowance(int(nice), *map(float, seconds))
     os.nice(courtesy.nice)
     # Output of a library must not end up between the pickles.
     out = os.fdopen(os.dup(1), "wb")

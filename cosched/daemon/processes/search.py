@@ -103,7 +103,8 @@ class SearchProcess:
         Raises:
             OSError: it cannot be started, or died while it was written to.
         """
-        courtesy = [str(self._courtesy.nice), str(self._courtesy.share), str(self._courtesy.converged)]
+        allowed = self._courtesy
+        courtesy = [str(each) for each in (allowed.nice, allowed.share, allowed.converged, allowed.exact)]
         command = [sys.executable, "-m", "cosched.daemon.processes.planner", *courtesy]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             with self._changed:

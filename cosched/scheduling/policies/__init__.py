@@ -103,6 +103,8 @@ def plan(
     seed: int = 0,
     weights: Weights = _BALANCED,
     on_progress: Callable[[SearchProgress], None] | None = None,
+    *,
+    exact: bool = False,
 ) -> Planned:
     """Make a schedule by one of the policies.
 
@@ -113,6 +115,7 @@ def plan(
         seed: seed of the searches and of arbitrary host counts.
         weights: weights of the genetic searches' objective; the dual-price search minimises the makespan.
         on_progress: is given each better plan's figures as a search finds it.
+        exact: let the exact partner work beside the genetic search; OR-Tools must be installed.
 
     Returns:
         The schedule, and what it took.
@@ -123,4 +126,4 @@ def plan(
     problem = with_waits(problem, weights)
     chosen = find_policy(find_policy(policy).delegate(problem))
     refuse_misfit(problem, chosen)
-    return chosen.plan(problem, PlanOptions(limit, seed, weights, on_progress))
+    return chosen.plan(problem, PlanOptions(limit, seed, weights, on_progress, exact))

@@ -14,6 +14,7 @@ from cosched.scheduling import kernel_cache
 from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.search.run import Limit, SearchStatistics
+from cosched.scheduling.time_grid import rounded_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,12 +60,14 @@ class PlanOptions:
         seed: seed of all random numbers.
         weights: weights of the genetic searches' objective; the dual-price search minimises the makespan.
         on_progress: is given the figures of each better plan as a search finds it.
+        exact: let the exact partner work beside the genetic search; OR-Tools must be installed.
     """
 
     limit: Limit
     seed: int
     weights: Weights
     on_progress: Callable[[SearchProgress], None] | None = None
+    exact: bool = False
 
 
 class Planned(NamedTuple):
@@ -144,4 +147,4 @@ def planned_at_once(problem: Problem, limit: Limit, make: Callable[[], tuple[Sch
     schedule, compared = make()
     elapsed = limit.clock() - began
     bound = tight_bound(problem) if kernel_cache.ready() else lower_bound(problem)  # the best without compiling
-    return Planned(schedule, SearchStatistics(bound, compared, 0, elapsed))
+    return Planned(schedule, SearchStatistics(rounded_bound(problem, bound), compared, 0, elapsed))

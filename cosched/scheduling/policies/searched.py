@@ -9,6 +9,8 @@ import numpy as np
 
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.decoding.decoder import decode
+from cosched.scheduling.exact.accompanied import AccompaniedSearch
+from cosched.scheduling.exact.partner import ExactPartner
 from cosched.scheduling.mapping import etc_mapping
 from cosched.scheduling.policies.policy import Planned, Policy, PolicyName
 from cosched.scheduling.search.run import run_search
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["DualPrice", "Genetic", "TitanClassic"]
 
 _GENERATIONS = 10  # between two looks at the clock
+_HEAD_START = 0.1  # seconds of search before its exact partner begins: most easy problems are solved by then
 
 
 class Genetic(Policy):
@@ -38,12 +41,30 @@ class Genetic(Policy):
         from cosched.scheduling.search.genetic_search import GeneticSearch, warm_up  # loads numba and DEAP
 
         warm_up()
+        if options.exact:
+            return self._plan_exactly(problem, options)
         search, statistics = run_search(
             lambda: GeneticSearch(problem, options.weights, options.seed),
             options.limit,
             options.on_progress,
             _GENERATIONS,
         )
+        return Planned(decode(problem, search.best), statistics)
+
+    def _plan_exactly(self, problem: Problem, options: PlanOptions) -> Planned:
+        """Search with the exact partner at work beside."""
+        from cosched.scheduling.search.genetic_search import GeneticSearch  # loads numba and DEAP
+
+        partner = ExactPartner()
+
+        def begin() -> AccompaniedSearch:
+            search = GeneticSearch(problem, options.weights, options.seed)
+            return AccompaniedSearch(problem, search, partner, _HEAD_START, options.limit.seconds)
+
+        try:
+            search, statistics = run_search(begin, options.limit, options.on_progress, _GENERATIONS)
+        finally:
+            partner.close()
         return Planned(decode(problem, search.best), statistics)
 
 

@@ -30,6 +30,7 @@ from cosched.scheduling.search.class_assignment import assign_classes
 from cosched.scheduling.search.initial_population import Population, initial_plans
 from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies
 from cosched.scheduling.shapes import shape_choices
+from cosched.scheduling.time_grid import rounded_bound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,8 +74,9 @@ class GeneticSearch:
     """Searches the best plan of a problem; seed and number of generations decide the result.
 
     Attributes:
-        bound: lower bound of the makespan in seconds, the `tight_bound`. The objective's unit is the `lower_bound`, so
-            that it is the same number where plans are judged without machine code.
+        bound: lower bound of the makespan in seconds: the `tight_bound`, rounded up to where schedules can end, or what
+            `raise_bound` has told. The objective's unit is the `lower_bound`, so that it is the same number where plans
+            are judged without machine code.
         generations: done so far.
         evaluations: plans decoded so far.
         logbook: DEAP's record: generation, evaluations, and of the population's objectives mean, standard deviation
@@ -99,7 +101,7 @@ class GeneticSearch:
         """
         self._problem = problem
         scale = lower_bound(problem)
-        self.bound = tight_bound(problem, scale)
+        self.bound = rounded_bound(problem, tight_bound(problem, scale))
         self.generations = 0
         self.evaluations = 0
         self.logbook = tools.Logbook()
@@ -111,7 +113,8 @@ class GeneticSearch:
         self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
         checked = _checked(weights or Weights())
         total = checked.makespan + checked.idle + checked.lateness + checked.slowdown
-        self._least = (checked.makespan * self.bound / scale + checked.slowdown) / total
+        # The least that slowdown costs, and what a second of makespan does.
+        self._least = checked.slowdown / total, checked.makespan / (total * scale)
         tables = _judge(problem).tabulate(problem, checked, scale)
         self._toolbox = _toolbox(problem, tables, self._state)
         self._seeds = self._sorted(_seeds(problem, warm))
@@ -145,12 +148,33 @@ class GeneticSearch:
 
         Makespan and slowdown are at their bounds then, nothing is idle and nothing is late.
         """
-        return self.objective <= self._least * (1 + 1e-12)
+        slowdown, second = self._least
+        return self.objective <= (slowdown + second * self.bound) * (1 + 1e-12)
 
     def figures(self) -> PlanFigures:
         """Return what the best plan is judged by."""
         makespan, late, *others = self._toolbox.figures(self._best.order, self._best.counts)
         return PlanFigures(makespan, int(late), *others)
+
+    def raise_bound(self, bound: float) -> None:
+        """Take over a lower bound of the makespan, in seconds, that was proved elsewhere."""
+        self.bound = max(self.bound, bound)
+
+    def join(self, plan: Plan) -> bool:
+        """Take a plan from elsewhere into the population, for the worst one there; return whether it is the best."""
+        newcomer = self._sorted([with_encoded_classes(self._problem, plan)])
+        worst = int(np.argmax(self._people.costs))
+        if newcomer.costs[0] < self._people.costs[worst]:
+            for rows, row in (
+                (self._people.orders, newcomer.orders),
+                (self._people.counts, newcomer.counts),
+                (self._people.costs, newcomer.costs),
+            ):
+                rows[worst] = row[0]
+        if newcomer.costs[0] >= self.objective:
+            return False
+        self._remember(newcomer, 0)
+        return True
 
     def step(self, generations: int = 1) -> bool:
         """Go on for some generations; return whether a better plan was found."""

@@ -70,6 +70,7 @@ def test_json_has_the_keys_of_the_contract(problem: Path, policy: str) -> None:
         "makespan",
         "lower_bound",
         "gap",
+        "optimal",
         "on_time",
         "idle",
         "average_delay",
@@ -84,6 +85,58 @@ def test_json_has_the_keys_of_the_contract(problem: Path, policy: str) -> None:
     assert all(set(item) == {"task", "hosts", "start", "end"} for item in document["assignments"])
     assert document["makespan"] == max(item["end"] for item in document["assignments"])
     assert document["gap"] == pytest.approx(document["makespan"] / document["lower_bound"] - 1)
+
+
+@pytest.fixture
+def three_tasks(tmp_path: Path) -> Path:
+    """Two hosts need 11 s, though what there is to do would take them 8.5 s, and plans end at whole seconds."""
+    path = tmp_path / "three.json"
+    path.write_text(
+        json.dumps(
+            {"hosts": 2, "tasks": [{"id": name, "profile": [time]} for name, time in (("a", 6), ("b", 6), ("c", 5))]}
+        )
+    )
+    return path
+
+
+def test_a_plan_is_optimal_once_that_is_proved(three_tasks: Path) -> None:
+    pytest.importorskip("ortools", reason="the extra exact is not installed")
+    options = ("--objective", "makespan", "--budget", "60")
+    document = json.loads(run(three_tasks, "--json", "--exact", *options).stdout)
+    assert (document["makespan"], document["lower_bound"], document["gap"]) == (11.0, 11.0, 0.0)
+    assert document["optimal"]
+    assert "gap 0.00% (optimal), idle" in run(three_tasks, *options).stdout  # where it is installed
+
+
+def test_without_the_exact_partner_nothing_is_claimed(three_tasks: Path) -> None:
+    for options in (("--no-exact", "--budget", "0.1"), ("--generations", "10")):
+        document = json.loads(run(three_tasks, "--json", *options).stdout)
+        assert (document["makespan"], document["lower_bound"], document["optimal"]) == (11.0, 9.0, False)
+    assert "(optimal)" not in run(three_tasks, "--policy", "edf").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--exact", "--generations", "10"), "--generations asks for the same plan anywhere"),
+        (("--exact", "--policy", "edf"), "here edf plans"),
+    ],
+)
+def test_the_exact_partner_is_refused_where_it_cannot_help(
+    three_tasks: Path, options: tuple[str, ...], why: str
+) -> None:
+    result = run(three_tasks, *options)
+    assert isinstance(result.exception, UserError)
+    assert why in str(result.exception)
+    assert "leave --exact out" in str(result.exception)
+
+
+def test_the_exact_partner_says_which_package_it_needs(three_tasks: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosched.cli.plan.solver_installed", lambda: False)
+    result = run(three_tasks, "--exact")
+    assert isinstance(result.exception, UserError)
+    assert "pip install 'cosched[exact]'" in str(result.exception)
+    assert run(three_tasks, "--budget", "0.1").exit_code == 0
 
 
 def test_the_figures_are_those_of_the_schedule(problem: Path) -> None:

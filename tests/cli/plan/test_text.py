@@ -9,6 +9,7 @@ FIGURES = {
     "makespan": 60.0,
     "lower_bound": 50.0,
     "gap": 0.2,
+    "optimal": False,
     "idle": 0.1,
     "on_time": None,
     "average_delay": None,
@@ -23,6 +24,11 @@ def test_the_bound_the_gap_and_the_work_are_always_told(capsys: pytest.CaptureFi
     assert capsys.readouterr().out == (
         "\nmakespan 60 s, lower bound 50 s, gap 20.00%, idle 10.0%\nedf: 1 plan compared in 0.5 s\n"
     )
+
+
+def test_what_is_proved_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    summarise({**FIGURES, "makespan": 50.0, "gap": 0.0, "optimal": True})
+    assert "gap 0.00% (optimal), idle" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

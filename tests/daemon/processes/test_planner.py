@@ -15,6 +15,7 @@ from cosched.daemon.processes.planner import PlanningSnapshot
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan
+from tests.scheduling.problems import a_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +31,9 @@ def snapshot(tasks: int = 6, time: float = 100.0) -> PlanningSnapshot:
 
 
 @contextmanager
-def planner(converged: float = 0.2) -> Iterator[subprocess.Popen[bytes]]:
-    command = [sys.executable, "-m", "cosched.daemon.processes.planner", "0", "1.0", str(converged)]
+def planner(converged: float = 0.2, exact: float = 0.0) -> Iterator[subprocess.Popen[bytes]]:
+    numbers = ["0", "1.0", str(converged), str(exact)]
+    command = [sys.executable, "-m", "cosched.daemon.processes.planner", *numbers]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
     try:
@@ -89,6 +91,37 @@ def test_without_machine_code_on_disk_a_heuristic_answers_before_it_is_compiled(
         assert not answer.settled
         assert answer.evaluations == 3
         assert answer.makespan == pytest.approx(makespan(asked.problem, answer))
+
+
+def three_tasks() -> PlanningSnapshot:
+    """Return tasks of 6, 6 and 5 s on two hosts: 11 s are the shortest, the hosts' time says 9 s."""
+    problem = a_problem([[6.0], [6.0], [5.0]])
+    return PlanningSnapshot(100.0, problem, Plan(np.arange(3), np.ones(3, dtype=np.int64)), Weights(), 0)
+
+
+def test_the_exact_partner_raises_the_bound_after_the_search_has_converged() -> None:
+    pytest.importorskip("ortools", reason="the extra exact is not installed")
+    with planner(exact=60.0) as process:
+        give(process, pickle.dumps(three_tasks()))
+        said = process.stdout
+        assert said is not None
+        answers: list[Any] = [pickle.load(said)]
+        while answers[-1].bound < 11.0:
+            answers.append(pickle.load(said))
+        assert answers[0].bound < 11.0
+        assert answers[-1].makespan == answers[-1].bound == 11.0
+        asked = snapshot(tasks=4, time=200.0)  # and what comes next is planned as ever
+        give(process, pickle.dumps(asked))
+        while answers[-1].since != asked.time:
+            answers.append(pickle.load(said))
+
+
+def test_without_the_partner_the_bound_stays() -> None:
+    with planner(exact=0.0) as process:
+        give(process, pickle.dumps(three_tasks()) + pickle.dumps(three_tasks()))
+        assert process.stdout is not None
+        answer: Any = pickle.load(process.stdout)
+        assert answer.makespan == 11.0 > answer.bound
 
 
 @pytest.mark.parametrize("part", [0.0, 0.5, 1.0], ids=["before", "in-mid-word", "at-work"])

@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING
 
 from cosched.access import Principal, Role
 from cosched.api.documents import ReservationRequest
+from cosched.coscheduler.events import ScheduleImproved
 from tests.portal.pages.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from cosched.coscheduler.core import Coscheduler
 
 
 def test_other_users_tasks_are_shown_without_their_names(tmp_path: Path) -> None:
@@ -51,3 +54,17 @@ def test_a_reservation_is_a_band_on_the_schedule_and_named_on_the_domains_page(t
         assert '<text class="label kept"' in text
         assert "<course>" not in text
         assert "reserved: <bdi>&lt;course&gt;</bdi>" in ann.see("/domain")
+
+
+def test_a_plan_that_is_proved_to_be_shortest_is_called_optimal(tmp_path: Path) -> None:
+    with portal(tmp_path, hosts=1) as here:
+        ann = here.person("ann")
+        for _ in range(2):  # one of them waits for the other
+            ann.submit(key="")
+        assert "optimal" not in ann.see("/schedule")
+
+        def prove(core: Coscheduler, time: float) -> None:
+            core.handle(ScheduleImproved(time, core.plan, since=time, bound=9.0, makespan=9.0))
+
+        here.daemon.inbox.ask(prove).result(10)
+        assert "optimal: no plan is shorter" in ann.see("/schedule")

@@ -230,3 +230,23 @@ def test_of_two_deadlines_that_cannot_both_be_met_the_heavier_is() -> None:
         search = GeneticSearch(replace(problem, weight=np.array(weight)), Weights(deadlines_first=True), seed=2)
         search.step(20)
         assert search.best.order[0] == kept
+
+
+def test_a_plan_from_elsewhere_joins_as_any_other() -> None:
+    search, long = GeneticSearch(a_queue(3), MAKESPAN, seed=1), GeneticSearch(a_queue(3), MAKESPAN, seed=2)
+    long.step(300)
+    before = search.objective
+    assert search.join(long.best) == (long.objective < before)
+    assert search.objective == min(before, long.objective)
+    assert not search.join(long.best)
+    search.step(50)
+    assert search.objective <= long.objective
+
+
+def test_a_bound_from_elsewhere_can_end_the_search() -> None:
+    search = GeneticSearch(a_problem([[6.0, 5.9]] * 3), MAKESPAN)
+    finished = [search.finished]
+    for bound in (search.figures().makespan, 1.0):  # the second is lower than what is known
+        search.raise_bound(bound)
+        finished.append(search.finished)
+    assert finished == [False, True, True]

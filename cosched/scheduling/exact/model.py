@@ -1,0 +1,135 @@
+"""CP-SAT's model of a whole problem: an optional interval for each useful host count, and one cumulative constraint.
+
+Hosts are alike, and intervals that overlap on no more than N hosts can always be given hosts. Loading this module
+loads OR-Tools.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from cosched.scheduling.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.scheduling.exact.whole_problem import WholeProblem
+
+__all__ = [
+    "TaskVariables",
+    "add_hint",
+    "add_task",
+    "chosen_plan",
+    "host_time",
+    "model_within",
+    "offered",
+    "share_hosts",
+]
+
+
+class TaskVariables(NamedTuple):
+    """Variables of one task.
+
+    Attributes:
+        start: when it starts.
+        end: when it ends.
+        counts: a literal for each host count on which it can be in time; at most one holds.
+    """
+
+    start: cp_model.IntVar
+    end: cp_model.LinearExpr
+    counts: dict[int, cp_model.IntVar]
+
+
+def model_within(whole: WholeProblem, latest: int) -> tuple[cp_model.CpModel, list[TaskVariables]] | None:
+    """Return the model of all schedules that end by `latest`; None where a task cannot.
+
+    Beside what a schedule is, it says that no more host-time is used than there is, and prescribes the order of tasks
+    that could take each other's place.
+    """
+    model = cp_model.CpModel()
+    tasks = []
+    for task in range(len(whole.choices)):
+        variables = add_task(model, whole, task, latest)
+        if not variables.counts:
+            return None
+        model.add_exactly_one(variables.counts.values())
+        tasks.append(variables)
+    for variables, before in zip(tasks, whole.depends_on, strict=True):
+        for other in before:
+            model.add(variables.start >= tasks[other].end)
+    share_hosts(model, whole, tasks, latest)
+    model.add(sum(host_time(whole, enumerate(tasks))) <= offered(whole, latest))
+    for group in whole.alike():
+        for earlier, later in pairwise(group):
+            model.add(tasks[earlier].start <= tasks[later].start)
+    return model, tasks
+
+
+def add_task(model: cp_model.CpModel, whole: WholeProblem, task: int, latest: int) -> TaskVariables:
+    """Return the variables of a task that shall end by `latest`, with the counts on which it can."""
+    release = whole.release[task]
+    lengths = {count: length for count, length in whole.choices[task] if release + length <= latest}
+    shortest = min(lengths.values(), default=0)
+    start = model.new_int_var(release, max(latest - shortest, release), f"start {task}")
+    counts = {count: model.new_bool_var(f"{task} on {count}") for count in lengths}
+    for count, taken in counts.items():
+        if lengths[count] > shortest:
+            model.add(start <= latest - lengths[count]).only_enforce_if(taken)
+    return TaskVariables(start, start + sum(lengths[count] * taken for count, taken in counts.items()), counts)
+
+
+def share_hosts(model: cp_model.CpModel, whole: WholeProblem, tasks: Iterable[TaskVariables], latest: int) -> None:
+    """Let tasks overlap on no more hosts than there are, up to `latest`."""
+    intervals, demands = [], []
+    for task, variables in enumerate(tasks):
+        lengths = dict(whole.choices[task])
+        for count, taken in variables.counts.items():
+            name = f"{task} runs on {count}"
+            intervals.append(model.new_optional_fixed_size_interval_var(variables.start, lengths[count], taken, name))
+            demands.append(count)
+    for begin, length, hosts in _away(whole, latest):
+        intervals.append(model.new_fixed_size_interval_var(begin, length, f"away from {begin}"))
+        demands.append(hosts)
+    model.add_cumulative(intervals, demands, whole.hosts)
+
+
+def host_time(whole: WholeProblem, tasks: Iterable[tuple[int, TaskVariables]]) -> list[cp_model.LinearExpr]:
+    """Return the host-time that tasks use, in terms."""
+    return [
+        count * length * variables.counts[count]
+        for task, variables in tasks
+        for count, length in whole.choices[task]
+        if count in variables.counts
+    ]
+
+
+def offered(whole: WholeProblem, latest: int) -> int:
+    """Return the host-time that there is up to `latest`."""
+    return whole.hosts * latest - sum(length * hosts for _, length, hosts in _away(whole, latest))
+
+
+def add_hint(model: cp_model.CpModel, task: TaskVariables, place: tuple[int, int] | None) -> None:
+    """Propose a start and a host count for a task; None proposes to leave it out."""
+    if place is not None:
+        model.add_hint(task.start, place[0])
+    for count, taken in task.counts.items():
+        model.add_hint(taken, place is not None and count == place[1])
+
+
+def chosen_plan(solver: cp_model.CpSolver, tasks: list[TaskVariables]) -> Plan:
+    """Return the plan of a solution: by starts, on the counts chosen."""
+    starts = np.array([solver.value(task.start) for task in tasks])
+    counts = [next(count for count, taken in task.counts.items() if solver.boolean_value(taken)) for task in tasks]
+    return Plan(np.argsort(starts, kind="stable").astype(np.int64), np.array(counts, dtype=np.int64))
+
+
+def _away(whole: WholeProblem, latest: int) -> list[tuple[int, int, int]]:
+    """Return when hosts are away before `latest`: begin, length, hosts."""
+    before = [(begin, min(end, latest), hosts) for begin, end, hosts in whole.away if begin < latest]
+    return [(begin, math.floor(end) - begin, hosts) for begin, end, hosts in before if begin < end]
