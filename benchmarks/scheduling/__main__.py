@@ -12,7 +12,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from benchmarks.scheduling import independent, peers, queues, references, speed
+from benchmarks.scheduling import gap, independent, peers, queues, references, speed
 from benchmarks.scheduling.figures import Figures
 from benchmarks.scheduling.largest_queue import largest_queue
 from cosched.scheduling.mapping.dual_price import warm_up as warm_up_prices
@@ -25,6 +25,7 @@ _SECTIONS = {
     "drawn": independent.drawn,
     "peers": peers.against_references,
     "deadlines": peers.deadlines,
+    "gap": gap.shown_gaps,
     "highs": independent.mixed_integer_program,
     "largest": largest_queue,
     "generations": speed.generations,

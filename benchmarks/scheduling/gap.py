@@ -1,0 +1,132 @@
+"""The gap that is shown after a while: plan ÷ best bound proved, without and with the exact partner.
+
+Seconds are processor time, of the search on one core and of its partner on the other, whoever else uses them. The
+partner begins with the plan that the search has when its head start is over.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from importlib.util import find_spec
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from benchmarks.kernels import queue
+from benchmarks.scheduling import references
+from benchmarks.scheduling.queues import MAKESPAN
+from cosched.scheduling.bounds import lower_bound, proved_optimal
+from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.search.genetic_search import GeneticSearch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from benchmarks.scheduling.figures import Figures
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["Trace", "shown_gaps"]
+
+_SIZES = ((30, 16), (200, 16))
+_SEEDS = {"tuned on": references.TUNED_ON, "held out": references.HELD_OUT}
+_SHOWN, _PROVED = 10.0, 20.0  # seconds after which the gap is read, and within which proofs count
+_HEAD_START = 0.1  # seconds of search before the partner begins, as `cosched plan` has it
+
+
+class Trace(NamedTuple):
+    """What was known of one queue, and when.
+
+    Attributes:
+        makespans: seconds, and the makespan of a plan found then.
+        bounds: seconds, and a bound proved then.
+    """
+
+    makespans: list[tuple[float, float]]
+    bounds: list[tuple[float, float]]
+
+    def gap(self, seconds: float) -> float:
+        """Return the gap that is shown after so many seconds."""
+        shortest = min(makespan for found, makespan in self.makespans if found <= seconds)
+        return shortest / max(bound for found, bound in self.bounds if found <= seconds) - 1
+
+    def proved(self) -> float:
+        """Return after how many seconds a plan was known to be optimal; infinite for never."""
+        times = sorted({found for found, _ in self.makespans + self.bounds})
+        return next((found for found in times if found >= self.first and proved_optimal(1 + self.gap(found), 1.0)), inf)
+
+    @property
+    def first(self) -> float:
+        """When both a plan and a bound were known."""
+        return max(self.makespans[0][0], self.bounds[0][0])
+
+
+def shown_gaps(figures: Figures) -> None:
+    """Print the mean and the worst gap, and how many plans were proved to be optimal."""
+    for tasks, hosts in _SIZES:
+        for name, seeds in _SEEDS.items():
+            about = f"{tasks} tasks on {hosts} hosts, seeds {seeds[0]} to {seeds[-1]}, {name}"
+            figures.section(
+                f"gap {tasks} {name}",
+                f"{about:60} gap after {_SHOWN:.0f} s: mean   worst   optimal in {_PROVED:.0f} s",
+            )
+            for row, traced in _rows(tasks).items():
+                traces = [traced(queue(tasks, hosts, seed)) for seed in seeds]
+                gaps = [trace.gap(_SHOWN) for trace in traces]
+                proved = sum(trace.proved() <= _PROVED for trace in traces)
+                line = f"{row:60} {np.mean(gaps):21.2%} {max(gaps):7.2%} {proved:9} of {len(seeds)}"
+                figures.row(row, line, mean=float(np.mean(gaps)), worst=max(gaps), proved=proved, queues=len(seeds))
+
+
+def _rows(tasks: int) -> dict[str, Callable[[Problem], Trace]]:
+    rows: dict[str, Callable[[Problem], Trace]] = {
+        "area bound": lambda problem: Trace(searched(problem, _SHOWN)[0].makespans, [(0.0, lower_bound(problem))]),
+        "the search's own bound": lambda problem: searched(problem, _SHOWN)[0],
+    }
+    from cosched.scheduling.exact.whole_problem import MOST_TASKS
+
+    if tasks <= MOST_TASKS and find_spec("ortools") is not None:
+        rows["with the exact partner"] = accompanied
+    return rows
+
+
+def searched(problem: Problem, seconds: float) -> tuple[Trace, Plan]:
+    """Return what the search alone finds, and the plan that it has after the head start."""
+    began = time.thread_time()
+    search = GeneticSearch(problem, MAKESPAN, seed=1)
+    trace = Trace([(0.0, search.figures().makespan)], [(0.0, search.bound)])
+    early = search.best
+    while not search.finished and time.thread_time() - began < seconds:
+        if search.step(10):
+            trace.makespans.append((time.thread_time() - began, search.figures().makespan))
+        if time.thread_time() - began <= _HEAD_START:
+            early = search.best
+    return trace, early
+
+
+def accompanied(problem: Problem) -> Trace:
+    """Return what search and partner find, each on a core of its own."""
+    from cosched.scheduling.exact.proof import Proof  # loads OR-Tools
+
+    trace, plan = searched(problem, _SHOWN)
+    if proved_optimal(1 + trace.gap(_SHOWN), 1.0):
+        return trace
+    began = time.process_time()
+    proof = Proof(problem, plan, trace.bounds[0][1])
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            if time.process_time() - began > _PROVED:
+                proof.stop()
+
+    threading.Thread(target=watch, daemon=True).start()
+    for finding in proof.findings(inf):
+        took = _HEAD_START + time.process_time() - began
+        trace.bounds.append((took, finding.bound))
+        if finding.plan is not None:
+            trace.makespans.append((took, max(spans(problem, finding.plan)[1])))
+    over.set()
+    return trace
