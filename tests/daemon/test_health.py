@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -150,3 +151,21 @@ def test_a_process_of_ones_own_is_found_with_its_purpose_until_it_ends() -> None
         assert process.stdin is not None
         process.stdin.write(b"\n")
     assert process.pid not in [each.pid for each in own_processes()]
+
+
+def test_what_the_search_has_started_is_found_too() -> None:
+    """Its exact partner may take gigabytes: an administrator looks for them here."""
+    name = "'cosched.scheduling.' + 'exact.worker'"  # in parts: this process's own command line has it, too
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', 'input()', {name}])"
+    command = [sys.executable, "-c", code, "cosched.daemon.processes.planner"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            found = [each for each in own_processes() if each.purpose == "proves how short plans can be"]
+            if found:
+                break
+            time.sleep(0.1)
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+    assert len(found) == 1
+    assert found[0].pid != process.pid

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["own_processes"]
 
+_PARTNER = "cosched.scheduling.exact.worker"  # the search starts it
 _PURPOSES = {  # what stands in its command line
     "cosched.daemon.processes.planner": "search for better plans",
+    _PARTNER: "proves how short plans can be",
     "cosched.daemon.processes.predictors": "predictions from models",
     "cosched.daemon.processes.advising": "adviser of the agent",
     "cosched_condor.htcondor_worker": "talks to HTCondor",
@@ -30,18 +32,22 @@ _PARENT, _USER, _SYSTEM, _STARTED, _PAGES = 1, 11, 12, 19, 21  # fields of /proc
 
 
 def own_processes(proc: Path = _PROC) -> Iterator[ProcessView]:
-    """Yield this process, then those that it has started, the oldest first."""
+    """Yield this process, then those that it and its search have started, the oldest first."""
     mine = os.getpid()
-    found = []
+    found, others = [], []
     for folder in proc.glob("[0-9]*"):
         try:
             stat = (folder / "stat").read_text().rpartition(")")[2].split()
-            if int(folder.name) == mine:
+            pid, parent = int(folder.name), int(stat[_PARENT])
+            command = (folder / "cmdline").read_bytes()
+            if pid == mine:
                 found.append(_view(mine, "the daemon itself", stat))
-            elif int(stat[_PARENT]) == mine:
-                found.append(_view(int(folder.name), _purpose((folder / "cmdline").read_bytes()), stat))
+            elif parent == mine or _PARTNER.encode() in command:
+                others.append((parent, _view(pid, _purpose(command), stat)))
         except (OSError, ValueError, IndexError):  # it has ended meanwhile
             continue
+    parents = {mine} | {view.pid for parent, view in others if parent == mine}
+    found += [view for parent, view in others if parent in parents]
     yield from sorted(found, key=lambda each: (each.pid != mine, each.started, each.pid))
 
 
