@@ -24,6 +24,7 @@ from cosched.portal.middleware.metering import MeterMiddleware, RequestMetrics
 from cosched.portal.pages import (
     account,
     api_docs,
+    bulk_actions,
     cancel,
     models,
     output,
@@ -124,6 +125,7 @@ _ROUTERS = (
     static_files.router,
     submit.router,
     tasks_page.router,
+    bulk_actions.router,
     task.router,
     output.router,
     cancel.router,

@@ -50,6 +50,7 @@ class TaskSelection:
         array: the task is of this array; empty for any.
         ids: the task is one of these; None for any.
         application: the task is of this application; None for any.
+        since: the task was submitted then or later, seconds since the epoch; None for any time.
     """
 
     states: tuple[TaskState, ...] = ()
@@ -60,6 +61,7 @@ class TaskSelection:
     array: str = ""
     ids: tuple[str, ...] | None = None
     application: str | None = None
+    since: float | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """Return the conditions on rows of the table `tasks`; all must hold."""
@@ -80,6 +82,8 @@ class TaskSelection:
             )
         if self.application is not None:
             found.append(columns.application == self.application)
+        if self.since is not None:
+            found.append(columns.submitted >= self.since)
         if self.name:
             found.append(columns.name.op("GLOB")(self.name))
         if self.array:

@@ -60,6 +60,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         (TaskSelection((TaskState.FAILED,), "ann"), {"9"}),
         (TaskSelection(application="fft"), {"7"}),
         (TaskSelection(ids=("8", "11")), {"8"}),
+        (TaskSelection(since=1e9 + 3), {"10"}),
+        (TaskSelection(owner="ann", since=1e9 + 3), set()),
         (TaskSelection(text="NIGHT"), {"7"}),
         (TaskSelection(text="fft"), {"7", "8"}),
         (TaskSelection(text="9"), {"9"}),

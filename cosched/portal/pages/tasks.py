@@ -1,34 +1,28 @@
-"""The task list page shows tasks, and cancels or resubmits several at once (bulk actions)."""
+"""The task list page; what is done with several tasks at once is in `bulk_actions.py`."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Annotated
-from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal
-from cosched.api.problems import ConflictError
-from cosched.app.services import DomainServices
-from cosched.app.submission.resubmission import resubmit
 from cosched.coscheduler.task import TaskState
-from cosched.errors import UserError
-from cosched.portal.dependencies import Reader, Services, Submitter
+from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
-from cosched.portal.pages.cancel import MOST_SELECTED, underway
 from cosched.portal.pages.figures.deadlines import Deadlines, deadlines
 from cosched.portal.pages.rendering import render_page
 from cosched.portal.pages.tasks_table import tasks_table
 from cosched.store.selection import TaskOrder, TaskSelection
 
-__all__ = ["router"]
+__all__ = ["SINCE", "Filters", "router"]
 
 
+SINCE = {"1h": 3600.0, "1d": 86400.0, "7d": 7 * 86400.0, "30d": 30 * 86400.0}
+"""Seconds of the times to which the list can be held."""
 _PAGE = 50
 _MOST_ROWS = 10_000  # of a table that is downloaded
 _GROUPS: dict[str, tuple[TaskState, ...]] = {
@@ -61,6 +55,7 @@ class Filters:
         owner: the user whose tasks they are; empty for everybody's.
         application: their application; empty for any.
         mine: only the tasks of whoever asks.
+        since: a word of `SINCE`: only those submitted in that time; empty for all.
         sort: the column, with `-` before it the highest first.
     """
 
@@ -69,15 +64,18 @@ class Filters:
     owner: Annotated[str, Query(max_length=255)] = ""
     application: Annotated[str, Query(max_length=255)] = ""
     mine: bool = False
+    since: Annotated[str, Query(max_length=32)] = ""
     sort: Annotated[str, Query(max_length=32)] = ""
 
     def selection(self, principal: Principal, expected: Deadlines) -> TaskSelection:
+        """Return the conditions for whoever asks; `expected` says which tasks are late or at risk."""
         return TaskSelection(
             _GROUPS.get(self.state, ()),
             principal.name if self.mine else self.owner.strip() or None,
             self.search.strip(),
             ids={"late": expected.late, "at risk": expected.at_risk}.get(self.state),
             application=self.application.strip() or None,
+            since=time.time() - SINCE[self.since] if self.since in SINCE else None,
         )
 
     def order(self, ends: Mapping[str, float]) -> TaskOrder | None:
@@ -85,7 +83,7 @@ class Filters:
         return replace(TaskOrder.read(self.sort), expected=tuple(ends.items())) if self.sort else None
 
     def __bool__(self) -> bool:
-        return bool(self.state or self.search or self.owner or self.application or self.mine)
+        return bool(self.state or self.search or self.owner or self.application or self.mine or self.since in SINCE)
 
 
 @router.get("/tasks")
@@ -116,6 +114,7 @@ def tasks(
         expected=expected,
         groups=groups,
         filters=filters,
+        since=SINCE,
         page=page,
         pages=pages,
     )
@@ -130,68 +129,3 @@ def table(services: Services, principal: Reader, filters: Annotated[Filters, Dep
     return Response(
         text, media_type="text/csv; charset=utf-8", headers={"Content-Disposition": 'attachment; filename="tasks.csv"'}
     )
-
-
-def _cancel(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
-    for task in tasks:
-        services.tasks.cancel(principal, task)
-
-
-def _hold(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
-    for task in _waiting(services, principal, tasks):
-        services.tasks.hold(principal, task)
-
-
-def _release(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> None:
-    for task in _waiting(services, principal, tasks):
-        services.tasks.release(principal, task)
-
-
-def _waiting(services: DomainServices, principal: Principal, tasks: Sequence[str]) -> list[str]:
-    """Return the tasks that still wait.
-
-    Raises:
-        ConflictError: none does.
-    """
-    found = [task for task in tasks if services.tasks.task(principal, task).state == TaskState.QUEUED]
-    if not found:
-        raise ConflictError("none of these tasks waits any more: only waiting tasks are held and released")
-    return found
-
-
-_ACTIONS: dict[str, Callable[[DomainServices, Principal, Sequence[str]], object]] = {
-    "cancel": _cancel,
-    "again": resubmit,
-    "hold": _hold,
-    "release": _release,
-}
-
-
-@router.post("/tasks/chosen")
-async def chosen(
-    request: Request, services: Services, principal: Submitter, filters: Annotated[Filters, Depends()]
-) -> Response:
-    async with request.form() as form:
-        tasks = [str(value) for value in form.getlist("task")]
-        wanted, confirmed, matching = str(form.get("do", "")), bool(form.get("confirmed")), bool(form.get("matching"))
-    if matching:
-        tasks = await run_in_threadpool(_matching, services, principal, filters)
-    action = _ACTIONS.get(wanted)
-    if action is None or not 0 < len(tasks) <= MOST_SELECTED:
-        raise UserError("choose tasks and an action")
-    asks = wanted == "cancel" and not confirmed
-    if asks and (matching or len(await run_in_threadpool(underway, services, principal, tasks))):
-        return RedirectResponse(f"/cancel?{urlencode({'task': tasks}, doseq=True)}", HTTPStatus.SEE_OTHER)
-    await run_in_threadpool(action, services, principal, tasks)
-    return RedirectResponse(f"/tasks?{request.url.query}".rstrip("?"), HTTPStatus.SEE_OTHER)
-
-
-def _matching(services: DomainServices, principal: Principal, filters: Filters) -> list[str]:
-    """Return the tasks of a whole list, not of its page alone."""
-    selection = filters.selection(principal, deadlines(services.domain.plan(principal)))
-    found = services.tasks.tasks(principal, selection, MOST_SELECTED, 0)
-    if found.total > MOST_SELECTED:
-        raise UserError(
-            f"these are {found.total} tasks, and {MOST_SELECTED} at most are changed at once: filter the list"
-        )
-    return [task.id for task in found.tasks]

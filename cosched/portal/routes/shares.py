@@ -15,7 +15,7 @@ from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
 from cosched.portal.state import PortalState
 
-__all__ = ["router"]
+__all__ = ["router", "set_share"]
 
 _CHANGE = RequestBody(ShareChange, "a share")
 _SHARES = DocumentResponder[list[ShareView]](list[ShareView])
@@ -38,12 +38,13 @@ async def change_share(
 ) -> ShareView:
     """Set the share of a user or group; it wins over the configuration. For administrators."""
     wanted = _CHANGE.read(await request.body())
-    return await run_in_threadpool(_change, portal, principal, (kind, name), wanted, sender(request))
+    return await run_in_threadpool(set_share, portal, principal, (kind, name), wanted, sender(request))
 
 
-def _change(
+def set_share(
     portal: PortalState, principal: Principal, key: tuple[str, str], wanted: ShareChange, address: str
 ) -> ShareView:
+    """Set the share of a user or group (`key`: kind and name), and write down who did and from where."""
     kind, name = key
     made = portal.services.shares.change(principal, kind, name, wanted)
     values = {"weight": wanted.weight, "budget": wanted.budget, "hosts": wanted.hosts, "waiting": wanted.waiting}

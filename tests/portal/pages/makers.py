@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fastapi.testclient import TestClient
@@ -13,7 +13,11 @@ from cosched.access.authentication import COOKIE
 from cosched.access.principals import Role, RoleSource
 from cosched.access.sessions import Login
 from cosched.api.documents import ExplanationView, Forecast, HostView, ProfileView, TaskDetail
+from cosched.app.core_access import CoreClient
+from cosched.app.share_service import ShareService
+from cosched.coscheduler.events import SharesChanged
 from cosched.portal.application import build_application
+from cosched.store.shares import ShareTable
 from tests.daemon.makers import Daemon, access_to, daemon
 
 if TYPE_CHECKING:
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from httpx2 import Response
 
     from cosched.access.authentication import Authenticator
+    from cosched.coscheduler.sharing.shares import Shares
 
 NOW = 1_750_000_000.0  # 15 June 2025, 15:06:40 UTC
 
@@ -154,8 +159,12 @@ class Person:
 
 
 @contextmanager
-def portal(tmp_path: Path, hosts: int = 8, patience: float = 20.0) -> Iterator[Portal]:
+def portal(tmp_path: Path, hosts: int = 8, patience: float = 20.0, shares: Shares | None = None) -> Iterator[Portal]:
     """Run the pages of a domain in which no task leaves by itself."""
     with daemon(tmp_path, hosts, patience=patience) as running:
+        if shares is not None:
+            running.inbox.apply(SharesChanged(running.clock.now(), shares)).result(10)
+            service = ShareService(CoreClient(running.inbox), ShareTable(running.store), shares)
+            running.services = replace(running.services, shares=service)
         access = access_to(running.store)
         yield Portal(running, access, build_application(running.services, access))

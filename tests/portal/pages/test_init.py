@@ -649,6 +649,22 @@ def test_a_whole_page_of_tasks_is_ticked_held_and_released(visitor: Visitor, bus
             client.cancel(task)
 
 
+def test_enter_in_a_field_changes_the_ticked_tasks_and_cancels_none(visitor: Visitor, busy: Site) -> None:
+    with busy.client() as client:
+        mine = [TaskRequest(application="jacobi", parameters={"Scale": 99}, name=f"bulk {n}") for n in range(2)]
+        made = [task.id for task in client.submit_all(mine)]
+        page = visitor.go("/tasks?search=bulk")
+        page.check("[data-tick-every]")
+        page.click("#change summary")
+        page.fill("#change [name=priority]", "5")
+        assert visitor.faults() == []
+        with page.expect_navigation():
+            page.keyboard.press("Enter")
+        assert [(client.task(task).priority, client.task(task).state) for task in made] == [(5, "queued")] * 2
+        for task in made:
+            client.cancel(task)
+
+
 def test_a_tick_moves_nothing_and_is_counted(browser: Browser, busy: Site) -> None:
     """The first tick shifted the table by 42 px (a phone's by 95), so that the second click went astray."""
     phone: dict[str, Any] = {"viewport": PHONE, "has_touch": True, "is_mobile": True}

@@ -70,6 +70,8 @@ def test_a_preview_says_what_would_come_of_it_and_stores_nothing(here: Portal) -
     assert verdict(ask()) == ""
     assert verdict(ask(deadline="2030-01-31T18:00")) == "good"
     assert "No other task has to wait" in ask()
+    assert "As things stand. Better plans may bring it forward;" in ask()
+    assert "As things stand." not in ask(application="plain")
     assert verdict(ask(**{"p.work": "1e6", "deadline": "2001-01-01T00:00"})) == "bad"
     assert verdict(ask(application="plain")) == ""
     assert verdict(ask(application="broken")) == "bad"

@@ -202,6 +202,38 @@ def test_several_are_held_and_released(here: Portal) -> None:
     assert (refused.status_code, "none of these tasks waits any more" in refused.text) == (409, True)
 
 
+def test_several_are_changed_and_who_did_it_is_written_down(here: Portal) -> None:
+    ann, store = here.person("ann"), here.daemon.store
+    ann.send("/tasks/chosen?state=waiting", do="edit", priority="7", deadline="2030-01-31T18:00", task=["1", "2"])
+    found = [store.task(number) for number in ("1", "2", "3")]
+    assert [task.spec.priority for task in found if task is not None] == [7, 7, 0]
+    assert [task.spec.deadline is not None for task in found if task is not None] == [True, True, False]
+    assert [entry.action for entry in here.access.audit_log(9)].count("task edited") == 2
+
+
+def test_of_several_those_that_cannot_be_changed_are_named(here: Portal) -> None:
+    olga = here.person("olga", Role.OPERATOR)
+    answer = olga.send("/tasks/chosen", do="edit", hosts="99", task=["1", "2", "3"])
+    assert (answer.status_code, "0 of 3 tasks were changed; task 1: " in answer.text) == (422, True)
+    assert "nothing is to be changed" in olga.send("/tasks/chosen", do="edit", task=["1"]).text
+    olga.send("/tasks/1/cancel")
+    olga.send("/tasks/chosen", do="edit", priority="3", task=["1", "2"])  # what has ended is left alone
+    changed = here.daemon.store.task("2")
+    assert changed is not None
+    assert changed.spec.priority == 3
+
+
+def test_the_list_is_held_to_what_was_submitted_lately(here: Portal, monkeypatch: pytest.MonkeyPatch) -> None:
+    ann = here.person("ann")
+    assert listed(ann.see("/tasks?since=1h")) == ["2", "1"]
+    assert '<option value="1h" selected>last hour</option>' in ann.see("/tasks?since=1h")
+    later = time.time() + 7200
+    monkeypatch.setattr("cosched.portal.pages.tasks.time.time", lambda: later)
+    assert listed(ann.see("/tasks?since=1h")) == []
+    assert listed(ann.see("/tasks?since=1d")) == ["2", "1"]
+    assert listed(ann.see("/tasks?since=nonsense")) == ["2", "1"]
+
+
 def test_a_whole_list_is_held_whatever_is_ticked(here: Portal) -> None:
     here.person("olga", Role.OPERATOR).send("/tasks/chosen?owner=ann", do="hold", matching="1", task=["3"])
     assert held(here) == ["1", "2"]

@@ -3,27 +3,31 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import Form, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from cosched.access.principals import Principal, Role, require_administrator
 from cosched.api.deadlines import parse_deadline_field
-from cosched.api.documents import HostView, ReservationRequest
+from cosched.api.documents import HostView, ReservationRequest, ShareChange
 from cosched.api.problems import NotFoundError
 from cosched.errors import UserError
 from cosched.portal.dependencies import Manager, Portal, sender
 from cosched.portal.pages import page_router
 from cosched.portal.pages.administration.span import LENGTHS, end_of_span
+from cosched.portal.pages.figures.utilisation import shares_in_force
 from cosched.portal.pages.rendering import render_page, zone_of
 from cosched.portal.routes.reservations import release_hosts, reserve_hosts
+from cosched.portal.routes.shares import set_share
 
 __all__ = ["router"]
 
 _PAGE = "/administration"
+_N = TypeVar("_N", int, float)
 _ROLES = [role.word for role in Role]
 
 
@@ -45,6 +49,7 @@ def administration(request: Request, portal: Portal, principal: Manager, host: s
         accounts=portal.credentials.accounts(principal),
         roles=_ROLES,
         tokens=portal.credentials.tokens(principal, everybody=True),
+        shares=shares_in_force(services, principal),
     )
 
 
@@ -79,6 +84,32 @@ def reserve(
 def release(request: Request, portal: Portal, principal: Manager, reservation_id: str) -> Response:
     release_hosts(portal, principal, reservation_id, sender(request))
     return _back()
+
+
+@router.post(f"{_PAGE}/shares")
+async def change_share(request: Request, portal: Portal, principal: Manager) -> Response:
+    """Set what is given of a user's or group's share; what is left empty stays as it is."""
+    async with request.form() as form:
+        fields = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
+    key = (fields.get("kind", ""), fields.get("name", ""))
+    wanted = ShareChange(
+        weight=_number(fields, "weight", float),
+        budget=_number(fields, "budget", float),
+        hosts=_number(fields, "hosts", int),
+        waiting=_number(fields, "waiting", int),
+        group=fields.get("group") or None,
+        reset=bool(fields.get("reset")),
+    )
+    await run_in_threadpool(set_share, portal, principal, key, wanted, sender(request))
+    return _back()
+
+
+def _number(fields: Mapping[str, str], name: str, read: Callable[[str], _N]) -> _N | None:
+    text = fields.get(name, "")
+    try:
+        return read(text) if text else None
+    except ValueError:
+        raise UserError(f"{name} is a number, not {text[:40]!r}") from None
 
 
 @router.post(f"{_PAGE}/accounts")

@@ -11,14 +11,26 @@ from typing import Annotated, NamedTuple
 
 from fastapi import Query, Request, Response
 
-from cosched.api.documents import HostView, PlanView
+from cosched.access.principals import Principal
+from cosched.api.documents import HostView, PlanView, ShareView
+from cosched.api.problems import ConflictError
 from cosched.app.history import MOST_USES, HostUse
+from cosched.app.services import DomainServices
 from cosched.drawing.axes import Axis, AxisKind
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
 from cosched.portal.pages.rendering import render_page, zone_of
 
-__all__ = ["UseChart", "UsedSpan", "grouped_spans", "hosts_in_use", "router", "use_chart", "use_groups"]
+__all__ = [
+    "UseChart",
+    "UsedSpan",
+    "grouped_spans",
+    "hosts_in_use",
+    "router",
+    "shares_in_force",
+    "use_chart",
+    "use_groups",
+]
 
 _SPANS = {"1h": 3600.0, "6h": 6 * 3600.0, "1d": 86400.0, "7d": 7 * 86400.0}
 _PARTS = 120  # of the past
@@ -203,8 +215,17 @@ def utilisation(
         by=by,
         groupings=list(UseGrouping),
         hosts=hosts,
+        shares=shares_in_force(services, principal),
         cut=len(past) >= MOST_USES,
     )
+
+
+def shares_in_force(services: DomainServices, principal: Principal) -> list[ShareView]:
+    """Return what groups and users are entitled to and have had; none where no shares are in force."""
+    try:
+        return services.shares.shares(principal)
+    except ConflictError:
+        return []
 
 
 def _planned(plan: PlanView) -> list[HostUse]:

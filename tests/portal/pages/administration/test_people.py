@@ -6,6 +6,7 @@ import pytest
 
 from cosched.access.principals import Role, Scope
 from cosched.access.tokens import TokenGrant
+from cosched.coscheduler.sharing.shares import Share, Shares
 from tests.portal.pages.makers import portal
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def test_the_page_and_its_forms_are_for_administrators(tmp_path: Path, role: Rol
         person = here.person("ann", role)
         assert person.client.get(PAGE).status_code == 403
         assert PAGE not in person.see("/domain")
-        forms = ("reservations", "reservations/x/release", "accounts", "accounts/bob", "accounts/bob/remove")
+        forms = ("reservations", "reservations/x/release", "accounts", "accounts/bob", "accounts/bob/remove", "shares")
         for form in (*forms, "tokens/x/revoke"):
             sent = {"host": "host-0", "lasting": "1 h", "name": "bob", "password": PASSWORD}
             assert person.send(f"{PAGE}/{form}", **sent).status_code == 403, form
@@ -93,3 +94,26 @@ def test_tokens_of_everybody_are_revoked(tmp_path: Path) -> None:
         assert chief.send(f"{PAGE}/tokens/{token.id}/revoke").status_code == 303
         assert "laptop" not in chief.see(PAGE)
         assert chief.send(f"{PAGE}/tokens/{token.id}/revoke").status_code == 404
+
+
+def test_shares_are_shown_where_they_are_in_force_and_set(tmp_path: Path) -> None:
+    shares = Shares(groups={"physics": Share(3.0)}, users={"bob": Share(2.0)}, members={"ada": "physics"})
+    with portal(tmp_path, shares=shares) as here:
+        chief, ada = here.person("chief", Role.ADMINISTRATOR), here.person("ada")
+        sent = {"kind": "group", "name": "physics", "weight": "1", "hosts": "4", "waiting": "", "budget": ""}
+        assert chief.send(f"{PAGE}/shares", **sent).headers["Location"] == PAGE
+        text = chief.see(PAGE)
+        assert '<bdi>physics</bdi> <span class="soft">group</span>' in text
+        assert "<bdi>chief</bdi>, <time" in text
+        assert "0 of 4" in text
+        assert "<bdi>bob</bdi>" in chief.see("/utilisation?part=shares")
+        assert "<bdi>bob</bdi>" not in ada.see("/utilisation?part=shares")
+        assert "<bdi>physics</bdi>" in ada.see("/utilisation?part=shares")
+        for wrong, why in (({"weight": "much"}, "weight is a number"), ({"kind": "host"}, "not of a")):
+            answer = chief.send(f"{PAGE}/shares", **{**sent, **wrong})
+            assert (400 <= answer.status_code < 500, why in answer.text) == (True, True)
+
+
+def test_without_shares_none_are_shown(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        assert "Set the share" not in here.person("chief", Role.ADMINISTRATOR).see(PAGE)
