@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from heapq import heappush, heappushpop
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,14 @@ import numpy as np
 
 from cosched.scheduling.availability import normalised_availability, time_to_offer
 from cosched.scheduling.decoding.decoder import dependency_order
+from cosched.scheduling.elastic_bounds import WorkMixture
 from cosched.scheduling.host_counts import best_seconds, narrowed, single_class
 from cosched.scheduling.packed_bounds import resource_areas
 from cosched.scheduling.shapes import best_shape_seconds, by_task
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from cosched.scheduling.packing import Packing
@@ -32,12 +36,15 @@ def lower_bound(problem: Problem) -> float:
     It is the larger of
     - the task bound: each task on its best count, after its release and its predecessors, on the hosts free first;
     - the area bound: the hosts' time from when they are free must hold every task at its cheapest, where only the
-      counts that can end by the bound itself are of use; also for the tasks released late, on their own.
+      counts that can end by the bound itself are of use; also for the tasks released late, on their own. An elastic
+      task may mix its counts.
     """
     if not problem.tasks:
         return 0.0
     if problem.packing is not None:
         return _packed_bound(problem, problem.packing)
+    if problem.elastic:
+        return _elastic_bound(problem, list(problem.elastic))
     seconds = best_seconds(narrowed(problem))
     earliest_end = _earliest_end(problem, _ready(problem, seconds), seconds)
     shortest = earliest_end.min(axis=1)
@@ -53,6 +60,34 @@ def lower_bound(problem: Problem) -> float:
 def proved_optimal(makespan: float, bound: float) -> bool:
     """Return whether no schedule is shorter: the makespan is at its lower bound, but for rounding."""
     return 0 < makespan <= bound * (1 + 1e-9)
+
+
+def _elastic_bound(problem: Problem, elastic: Sequence[int]) -> float:
+    """Return `lower_bound` with elastic tasks, which may grow as hosts become free and mix their counts."""
+    seconds = best_seconds(narrowed(problem))
+    soonest = float(problem.free.min())
+    ready = _ready(replace(problem, free=np.full(len(problem.free), soonest)), seconds)
+    earliest_end = _earliest_end(problem, ready, seconds)
+    began = np.maximum(ready[elastic], soonest)
+    earliest_end[elastic] = began[:, None] + seconds[elastic]
+    mixtures = [WorkMixture(seconds[task].tolist()) for task in elastic]
+    rigid = np.delete(np.arange(len(seconds)), elastic)
+    areas, ends = _areas(seconds), earliest_end[rigid]
+
+    def fill(time: float) -> float:
+        """Return when the hosts have offered what is to be done at least, if all has ended by a time."""
+        work = float(np.where(ends <= time, areas[rigid], np.inf).min(axis=1).sum())
+        work += sum(each.least(time - begin) for each, begin in zip(mixtures, began.tolist(), strict=True))
+        return time_to_offer(problem.free, problem.unavailability, work)
+
+    low = float(max(earliest_end.min(axis=1).max(), _late_area(problem, areas.min(axis=1))))
+    high = fill(low * (1 + 1e-12))
+    if high <= low:
+        return low
+    while high - low > 1e-9 * high:  # what is to be done falls with the time, and what is offered grows
+        middle = (low + high) / 2
+        low, high = (middle, high) if fill(middle) > middle else (low, middle)
+    return low
 
 
 def _packed_bound(problem: Problem, packing: Packing) -> float:

@@ -123,7 +123,7 @@ def command(
     schedule, statistics = make_plan(queue, policy, limit, seed, objective.weights, on_progress, exact=together)
     pieces: Sequence[TaskPiece] = ()
     if queue.elastic:
-        chosen = promise_hosts(queue, schedule)
+        chosen = promise_hosts(queue, schedule, objective.weights)
         schedule, pieces = chosen.promised, chosen.pieces
         _refuse_infeasible(policy, check_pieces(queue, schedule, pieces))
     _refuse_infeasible(policy, check_schedule(queue, schedule))

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
@@ -44,7 +44,7 @@ def check_pieces(problem: Problem, promised: Schedule, pieces: Sequence[TaskPiec
 
     Checked: every task does all of itself and no more than its pieces allow, without a gap, on as many hosts as it may
     have and at least those promised, not before its release or its predecessors' ends, and ends when promised at the
-    latest; no host has two tasks at a time.
+    latest; no host has two tasks at a time, and none that a task gives up before its end is used until it has drained.
     """
     of_task, on_host = defaultdict(list), defaultdict(list)
     for piece in pieces:
@@ -53,12 +53,7 @@ def check_pieces(problem: Problem, promised: Schedule, pieces: Sequence[TaskPiec
             on_host[host].append(piece)
     ends = {name: found[-1].end for name, found in of_task.items()}
     limits = {item.task: item for item in promised.assignments}
-    faults = [
-        f"{first.task} and {second.task} are on {host} at the same time"
-        for host, found in on_host.items()
-        for first, second in pairwise(sorted(found, key=lambda piece: piece.start))
-        if second.start < first.end
-    ]
+    faults = [fault for host, found in on_host.items() for fault in _host_faults(problem, host, found, ends)]
     for index, name in enumerate(problem.tasks):
         if name not in of_task:
             faults.append(f"{name} does not run")
@@ -74,6 +69,19 @@ def check_pieces(problem: Problem, promised: Schedule, pieces: Sequence[TaskPiec
         if found[-1].end > promise.end * (1 + _RELATIVE):
             faults.append(f"{name} ends at {found[-1].end} s, promised are {promise.end} s")
         faults += _work_faults(problem, index, found, len(promise.hosts))
+    return faults
+
+
+def _host_faults(problem: Problem, host: str, pieces: Sequence[TaskPiece], ends: Mapping[str, float]) -> list[str]:
+    """Check the pieces on a host: no two at a time, and a pause in which it drains where a task gives it up."""
+    drains = {problem.tasks[index]: task.drain for index, task in (problem.elastic or {}).items()}
+    faults = []
+    for first, second in pairwise(sorted(pieces, key=lambda piece: piece.start)):
+        given_up = first.end < ends[first.task]
+        if second.start < first.end:
+            faults.append(f"{first.task} and {second.task} are on {host} at the same time")
+        elif given_up and first.task != second.task and second.start < first.end + drains[first.task]:
+            faults.append(f"{second.task} is on {host} before it has drained from {first.task}")
     return faults
 
 
@@ -100,6 +108,8 @@ def _work_faults(problem: Problem, index: int, pieces: Sequence[TaskPiece], kept
         paused = min(pause, piece.end - piece.start)
         pause -= paused
         done += (piece.end - piece.start - paused) / seconds
-    if not math.isclose(done, 1.0, rel_tol=1e-6):
+    took, planned = pieces[-1].end - pieces[0].start, float(problem.seconds[only, index, before - 1])
+    kept_all = len(pieces) == 1 and math.isclose(took, planned, rel_tol=1e-6)  # as planned, on useless hosts, too
+    if not kept_all and not math.isclose(done, 1.0, rel_tol=1e-6):
         faults.append(f"{name} does {done:.6f} of itself")
     return faults

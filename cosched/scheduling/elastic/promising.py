@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.elastic.expected import expected_schedule
+from cosched.scheduling.objective.objective import measure_pieces, objective
+from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
@@ -32,15 +35,16 @@ class PromisedPlan:
     pieces: Sequence[TaskPiece]
 
 
-def promise_hosts(problem: Problem, planned: Schedule) -> PromisedPlan:
+def promise_hosts(problem: Problem, planned: Schedule, weights: Weights | None = None) -> PromisedPlan:
     """Return the best of three promises: the planned counts, the preferred ones, and the least, in the planned order.
 
     A promise that makes more tasks late, or tasks later, than the planned one is not taken. Of the others the one with
-    the earliest expected end of all is, then the one whose tasks end earliest on average.
+    the least objective is, see `measure_pieces`.
 
     Args:
         problem: with elastic tasks.
         planned: its schedule by any policy.
+        weights: weights of the objective's terms.
     """
     elastic = problem.elastic or {}
     index = {name: task for task, name in enumerate(problem.tasks)}
@@ -61,7 +65,8 @@ def promise_hosts(problem: Problem, planned: Schedule) -> PromisedPlan:
         for schedule, late in zip(schedules, lateness, strict=True)
         if late[0] <= lateness[0][0] and late[1] <= lateness[0][1]
     ]
-    return min(found, key=_expected_ends)
+    chosen, bound = weights or Weights(), lower_bound(problem)
+    return min(found, key=lambda plan: objective(measure_pieces(problem, plan.promised, plan.pieces), chosen, bound))
 
 
 def _lateness(problem: Problem, schedule: Schedule) -> tuple[int, float]:
@@ -69,8 +74,3 @@ def _lateness(problem: Problem, schedule: Schedule) -> tuple[int, float]:
     due = dict(zip(problem.tasks, problem.deadline.tolist(), strict=True))
     late = [item.end - due[item.task] for item in schedule.assignments if item.end > due[item.task]]
     return len(late), sum(late)
-
-
-def _expected_ends(plan: PromisedPlan) -> tuple[float, float]:
-    ends = {piece.task: piece.end for piece in plan.pieces}  # by start: the last piece stays
-    return max(ends.values()), sum(ends.values())

@@ -16,6 +16,7 @@ from cosched.scheduling.kernels.problem_tables import ProblemTables
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cosched.scheduling.kernels.elastic_tables import ElasticTables
     from cosched.scheduling.kernels.packing_tables import PackingTables
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
@@ -87,7 +88,7 @@ def plan_figures(
 
 
 @compiled
-def repair_orders(problem: ProblemTables | PackingTables, orders: NDArray[np.int64]) -> None:
+def repair_orders(problem: ProblemTables | PackingTables | ElasticTables, orders: NDArray[np.int64]) -> None:
     """Draw every task's predecessors ahead of it in each order, as `decoder.dependency_order` does."""
     if problem.before.shape[0] == 0:
         return

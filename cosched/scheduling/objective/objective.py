@@ -7,7 +7,7 @@ number; here each term is made a number of order one first, so that weights mean
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,15 +16,27 @@ from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.objective.slowdown import Slowdowns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from cosched.scheduling.elastic.pieces import TaskPiece
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.packing import Packing
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment, Schedule
 
-__all__ = ["MISSED", "Metrics", "measure", "measure_plan", "measure_times", "objective", "packed_offer"]
+__all__ = [
+    "MISSED",
+    "Metrics",
+    "measure",
+    "measure_pieces",
+    "measure_plan",
+    "measure_times",
+    "objective",
+    "packed_offer",
+]
 
 MISSED = 1e6
 """What a missed deadline costs where deadlines come first: far above the other terms, far below the end of a float."""
@@ -78,6 +90,22 @@ def measure(problem: Problem, schedule: Schedule) -> Metrics:
         np.array([item.end for item in items], dtype=np.float64),
         _parts(problem, items),
     )
+
+
+def measure_pieces(problem: Problem, promised: Schedule, pieces: Sequence[TaskPiece]) -> Metrics:
+    """Measure a schedule with elastic tasks: deadlines by the promise, makespan and idle time by what is expected.
+
+    Args:
+        problem: hosts that are not shared.
+        promised: the schedule.
+        pieces: the pieces in which its tasks are expected to run.
+    """
+    starts, ends = np.array([(piece.start, piece.end) for piece in pieces]).reshape(-1, 2).T
+    hosts = np.array([len(piece.hosts) for piece in pieces], dtype=np.float64)
+    makespan = float(ends.max(initial=0.0))
+    idle, available, front = _idle(problem, makespan, starts, ends, hosts)
+    share = idle / available if available > 0 else 0.0
+    return replace(measure(problem, promised), makespan=makespan, idle=share, front_idle=front)
 
 
 def _parts(problem: Problem, items: tuple[Assignment, ...]) -> NDArray[np.float64]:

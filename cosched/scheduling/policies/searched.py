@@ -40,7 +40,7 @@ class Genetic(Policy):
         """Search for the plan with the least objective."""
         from cosched.scheduling.search.genetic_search import GeneticSearch, warm_up  # loads numba and DEAP
 
-        warm_up()
+        warm_up(elastic=bool(problem.elastic))
         if options.exact:
             return self._plan_exactly(problem, options)
         search, statistics = run_search(

@@ -2,8 +2,9 @@
 
 A chromosome is an order of the tasks and a choice for each: a host count and, on several classes, whose hosts. It
 starts from the heuristics' plans and the last best one, so that it is never worse than any of them, and goes on for as
-long as it is given generations. Loading this module loads numba and DEAP; the first search in a process compiles, or
-reads compiled code from the disk.
+long as it is given generations. The count of an elastic task is its promise: deadlines are judged by promised ends,
+makespan and idle time by those that are expected with loans. Loading this module loads numba and DEAP; the first search
+in a process compiles, or reads compiled code from the disk.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from deap import base, tools
 from cosched.errors import UserError
 from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
 from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.elastic.tasks import ElasticTask
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.host_counts import encoded_choices, with_decoded_classes, with_encoded_classes
-from cosched.scheduling.kernels import genetic_operators, objective_kernel, packing_kernel
+from cosched.scheduling.kernels import elastic_kernel, genetic_operators, objective_kernel, packing_kernel
 from cosched.scheduling.mapping import dual_price
 from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.objective import MISSED
@@ -27,6 +29,7 @@ from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.packing import Packing
 from cosched.scheduling.problem import Problem, Turns
 from cosched.scheduling.search.class_assignment import assign_classes
+from cosched.scheduling.search.elastic_promises import promised_variants
 from cosched.scheduling.search.initial_population import Population, initial_plans
 from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies
 from cosched.scheduling.shapes import shape_choices
@@ -38,11 +41,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cosched.scheduling.kernels.elastic_tables import ElasticTables
     from cosched.scheduling.kernels.packing_tables import PackingTables
     from cosched.scheduling.kernels.problem_tables import ProblemTables
     from cosched.scheduling.plan import Plan
 
-    _Tables = ProblemTables | PackingTables
+    _Tables = ProblemTables | PackingTables | ElasticTables
     _Operator = Callable[..., Any]
 
 __all__ = ["GeneticSearch", "warm_up"]
@@ -123,7 +127,8 @@ class GeneticSearch:
         self._children = self._people.copy()
         self._late_jobs, self._unavoidable = None, 0
         if checked.deadlines_first and late_job_search_applies(problem):
-            self._late_jobs = LateJobSearch(problem, tables, scale, self._state, self._best.order)
+            promised = tables.plain if problem.elastic else tables
+            self._late_jobs = LateJobSearch(problem, promised, scale, self._state, self._best.order)
             self._unavoidable = fewest_missed(problem)
         self._log()
 
@@ -195,7 +200,10 @@ class GeneticSearch:
         self._toolbox.mutate(children.orders, children.counts)
         if self._late_jobs is not None and self._missed > 0:
             self._late_jobs.rescue(children)
-        children.costs = self._toolbox.evaluate(children.orders, children.counts)
+        if self._problem.elastic:  # with the costs of children that are better than their parents alone
+            children.costs = self._toolbox.compare(children.orders, children.counts, people.costs)
+        else:
+            children.costs = self._toolbox.evaluate(children.orders, children.counts)
         best = self._toolbox.select(
             people.orders, people.counts, people.costs, children.orders, children.counts, children.costs
         )
@@ -268,8 +276,8 @@ class GeneticSearch:
         return Population(self._seeds.orders[chosen], self._seeds.counts[chosen], self._seeds.costs[chosen])
 
 
-def warm_up() -> None:
-    """Compile all operators, or load them, before the first search."""
+def warm_up(*, elastic: bool = True) -> None:
+    """Compile all operators, or load them, before the first search; those of elastic tasks where they are wanted."""
     # One of the two is late, though there would be time for both: the late-job search has its turn.
     seconds, due = np.array([[[np.inf, 2.0], [3.0, np.inf]]]), np.array([2.0, 4.0])
     both = Problem(
@@ -291,7 +299,9 @@ def warm_up() -> None:
         demand=np.array([[1, 999], [2, 0]]),
         seconds=np.array([[3.0], [2.0]]),
     )
-    for each in (both, replace(both, turns=None, packing=packing)):
+    shares = ElasticTask("long", (3.0, 2.0), least=1, most=2, preferred=1)
+    mixed = replace(both, turns=None, seconds=np.array([[[np.inf, 2.0], [3.0, 2.0]]]), elastic={1: shares})
+    for each in (both, replace(both, turns=None, packing=packing), *((mixed,) if elastic else ())):
         search = GeneticSearch(each, Weights(deadlines_first=True))
         search.step(_SHARED)
         search.figures()
@@ -307,6 +317,8 @@ def _statistics() -> tools.Statistics:
 
 def _judge(problem: Problem) -> ModuleType:
     """Return the module that lays the problem out for compiled code, decodes plans and judges them."""
+    if problem.elastic:
+        return elastic_kernel
     return objective_kernel if problem.packing is None else packing_kernel
 
 
@@ -315,6 +327,8 @@ def _toolbox(problem: Problem, tables: _Tables, state: NDArray[np.uint64]) -> ba
     toolbox = base.Toolbox()
     toolbox.register("repair", objective_kernel.repair_orders, tables)
     toolbox.register("evaluate", _judge(problem).evaluate_population, tables)
+    if problem.elastic:
+        toolbox.register("compare", elastic_kernel.compare_children, tables)
     toolbox.register("figures", _judge(problem).plan_figures, tables)
     toolbox.register("mate", genetic_operators.crossover, state, _CROSSED, _POPULATION)
     packing = problem.packing
@@ -322,7 +336,8 @@ def _toolbox(problem: Problem, tables: _Tables, state: NDArray[np.uint64]) -> ba
     toolbox.register("mutate", genetic_operators.mutate, state, *choices)
     toolbox.register("select", genetic_operators.replace_parents)
     if problem.turns is not None:
-        toolbox.decorate("evaluate", _taking_turns(problem.turns, tables))
+        for operator in ("evaluate", "compare") if problem.elastic else ("evaluate",):
+            toolbox.decorate(operator, _taking_turns(problem.turns, tables))
     if any(problem.depends_on):
         toolbox.decorate("mutate", _then_repair(tables))
     return toolbox
@@ -346,8 +361,8 @@ def _taking_turns(turns: Turns, tables: _Tables) -> Callable[[_Operator], _Opera
 
     def decorate(operator: _Operator) -> _Operator:
         def taking_turns(*arguments: Any) -> Any:
-            objective_kernel.take_turns(turns.user, turns.sequence, arguments[-2])
-            objective_kernel.repair_orders(tables, arguments[-2])
+            objective_kernel.take_turns(turns.user, turns.sequence, arguments[1])
+            objective_kernel.repair_orders(tables, arguments[1])
             return operator(*arguments)
 
         return taking_turns
@@ -362,6 +377,7 @@ def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
         plans = initial_plans(problem, _THRESHOLDS)
         apart = assign_classes(problem, _THRESHOLDS)
         plans += [] if apart is None else [apart]
+        plans += promised_variants(problem, plans)
     if warm is None:
         return [with_encoded_classes(problem, plan) for plan in plans]
     spans(problem, warm)  # machine code does not look before it leaps: counts must be possible

@@ -31,6 +31,7 @@ EXPERIMENT_NAMES = (
     "harvest-figures-7-9",
     "satin-figure-2",
     "malleable-replay",
+    "mixed-plan",
 )
 
 

@@ -9,63 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.elastic.expected import expected_schedule
 from cosched.scheduling.elastic.pieces import TaskPiece, check_pieces
 from cosched.scheduling.elastic.promising import promise_hosts
-from cosched.scheduling.elastic.tasks import ElasticTask
+from cosched.scheduling.objective.objective import measure, measure_pieces, objective
+from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.schedule import check_schedule
-from tests.scheduling.problems import a_plan, a_problem
+from tests.scheduling.elastic.queues import drawn_problems, mixed
+from tests.scheduling.problems import a_plan
 
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
-
-SHARED = (80.0, 40.0, 80 / 3, 20.0, 16.0, 80 / 6, 80 / 7, 10.0)  # on 1 to 8 hosts
-WIDE = (math.inf,) * 5 + (15.0,)
-
-
-def mixed(
-    *elastic: int,
-    release: tuple[float, ...] = (),
-    deadline: tuple[float, ...] = (),
-    cost: float = 0.0,
-    drain: float = 0.0,
-) -> Problem:
-    """Return tasks a (elastic if named), b (six hosts) on eight hosts."""
-    problem = a_problem([SHARED, WIDE], hosts=8, release=release or None, deadline=deadline or None)
-    tasks = {
-        task: ElasticTask(problem.tasks[task], tuple(problem.seconds[0, task].tolist()), 1, 8, 1, cost, cost, drain)
-        for task in elastic
-    }
-    return replace(problem, elastic=tasks)
-
-
-@st.composite
-def drawn_problems(draw: st.DrawFn) -> tuple[Problem, list[int], list[int]]:
-    """Draw a problem with some elastic tasks, an order and counts that each task can have."""
-    hosts, tasks = draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    profiles = [draw(st.lists(st.floats(1.0, 1e3), min_size=hosts, max_size=hosts)) for _ in range(tasks)]
-    release = draw(st.none() | st.lists(st.sampled_from([0.0, 0.0, 5.0, 300.0]), min_size=tasks, max_size=tasks))
-    depends_on: tuple[tuple[int, ...], ...] = ()
-    if draw(st.booleans()):
-        depends_on = tuple(
-            tuple(sorted(draw(st.sets(st.integers(0, task - 1), max_size=2)))) if task else () for task in range(tasks)
-        )
-    problem = a_problem(profiles, hosts, release=release, depends_on=depends_on)
-    elastic, counts, seconds = {}, [], problem.seconds.copy()
-    for task in range(tasks):
-        if draw(st.booleans()):
-            least, preferred, most = sorted(draw(st.lists(st.integers(1, hosts), min_size=3, max_size=3)))
-            cost, drain = draw(st.sampled_from([0.0, 0.0, 2.0, 50.0])), draw(st.sampled_from([0.0, 0.0, 3.0]))
-            elastic[task] = ElasticTask(
-                problem.tasks[task], tuple(profiles[task]), least, most, preferred, cost, cost, drain
-            )
-            seconds[:, task, : least - 1] = seconds[:, task, most:] = math.inf
-            counts.append(draw(st.integers(least, most)))
-        else:
-            counts.append(draw(st.integers(1, hosts)))
-    order = draw(st.permutations(range(tasks)))
-    return replace(problem, seconds=seconds, elastic=elastic), list(order), counts
 
 
 @given(drawn=drawn_problems(), payback=st.sampled_from([0.0, 2.0]))
@@ -96,7 +52,9 @@ def test_the_chosen_promise_is_a_schedule_and_its_pieces_can_be(drawn: tuple[Pro
     chosen = promise_hosts(problem, planned)
     assert check_schedule(problem, chosen.promised) == []
     assert check_pieces(problem, chosen.promised, chosen.pieces) == []
-    assert max(piece.end for piece in chosen.pieces) <= planned.makespan * (1 + 1e-9)
+    bound, weights = lower_bound(problem), Weights()
+    found = objective(measure_pieces(problem, chosen.promised, chosen.pieces), weights, bound)
+    assert found <= objective(measure(problem, planned), weights, bound) * (1 + 1e-9)
 
 
 def widths(pieces: list[TaskPiece], task: str) -> list[tuple[float, int]]:
@@ -151,6 +109,15 @@ def test_the_check_finds_what_cannot_be() -> None:
         ((TaskPiece("a", hosts[:2], 2.0, 42.0), whole[1]), "a ends at 42.0 s, promised are 40.0 s"),
     ):
         assert any(line.startswith(fault) for line in check_pieces(problem, promised, pieces))
+    draining = mixed(0, drain=1.0)
+    given_up = (
+        TaskPiece("a", hosts, 0.0, 5.0),
+        TaskPiece("a", hosts[:2], 5.0, 20.0),
+        TaskPiece("a", hosts, 20.0, 21.25),
+        TaskPiece("b", hosts[2:], 5.0, 20.0),
+    )
+    assert "b is on h2 before it has drained from a" in check_pieces(draining, promised, given_up)
+    assert not any("drained" in line for line in check_pieces(problem, promised, given_up))
     later = replace(problem, release=np.array([1.0, 0.0]), depends_on=((1,), ()))
     faults = check_pieces(later, promised, whole)
     assert "a starts before its release" in faults

@@ -1,0 +1,141 @@
+"""Objectives of whole populations of plans with elastic tasks: the same values as `objective.measure_pieces` leads to.
+
+Deadlines are judged by the promised ends; makespan and idle time by the expected ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.bounds import lower_bound
+from cosched.scheduling.elastic.tasks import ElasticParameters
+from cosched.scheduling.kernels import objective_kernel
+from cosched.scheduling.kernels.decode_kernel import population_spans
+from cosched.scheduling.kernels.elastic_tables import STEP, ElasticTables
+from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.loan_kernel import expected_spans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.objective.weights import Weights
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["compare_children", "evaluate_population", "plan_figures", "tabulate"]
+
+_ROUNDED = 1 + 1e-12  # what rounding could make of a limit
+
+
+def tabulate(problem: Problem, weights: Weights, bound: float) -> ElasticTables:
+    """Lay a problem with `elastic` tasks out for the compiled code; `bound` as in `objective.objective`."""
+    assert problem.elastic, "some task is elastic"
+    plain = objective_kernel.tabulate(problem, weights, bound)
+    hosts, tasks = len(problem.hosts), list(problem.elastic.values())
+    elastic = np.full(len(problem.tasks), -1, dtype=np.int64)
+    elastic[list(problem.elastic)] = np.arange(len(tasks))
+    return ElasticTables(
+        plain,
+        plain.before,
+        plain.first,
+        bound=lower_bound(problem),
+        elastic=elastic,
+        steps=np.array(
+            [
+                [(task.on(count), task.wider(count) or 0, task.narrower(count) or 0) for count in range(hosts + 1)]
+                for task in tasks
+            ],
+            dtype=STEP,
+        ),
+        costs=np.array([(task.grow_cost, task.shrink_cost, task.drain) for task in tasks], dtype=np.float64),
+        drain=max(float(task.drain) for task in tasks),
+        costly=any(task.grow_cost + task.shrink_cost > 0 for task in tasks),
+        moments=np.unique(plain.release),
+        payback=float(ElasticParameters().payback),
+    )
+
+
+@compiled
+def evaluate_population(
+    problem: ElasticTables, orders: NDArray[np.int64], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the objective of each plan of a population.
+
+    Args:
+        problem: see `tabulate`.
+        orders: (P, m) permutations in which every task is behind its predecessors.
+        counts: (P, m) promised hosts by task, each usable.
+    """
+    return compare_children(problem, orders, counts, np.full(orders.shape[0], np.inf))
+
+
+@compiled
+def compare_children(
+    problem: ElasticTables, orders: NDArray[np.int64], counts: NDArray[np.int64], limits: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the objective of each plan, or of one that is worse than its limit, a lower bound that is, too.
+
+    Most plans are worse than their parents by their promised ends alone, without a look at loans.
+
+    Args:
+        problem: see `tabulate`.
+        orders: (P, m) as in `evaluate_population`.
+        counts: (P, m) likewise.
+        limits: (P,) objectives.
+    """
+    plans, weights = orders.shape[0], problem.plain.weights
+    starts, ends, costs = np.empty(orders.shape), np.empty(orders.shape), np.empty(plans)
+    begun, ended, used = np.empty(orders.shape), np.empty(orders.shape), np.empty((plans, 3))
+    population_spans(problem.plain, orders, counts, starts, ends)
+    for plan in range(plans):
+        missed, late = _delay(problem.plain.deadline, problem.plain.weight, ends[plan])
+        costs[plan] = weights[3] * missed + weights[2] * late
+    wanted = costs + weights[0] * problem.bound <= limits * _ROUNDED
+    expected_spans(problem, orders, counts, starts, ends, wanted, begun, ended, used)
+    for plan in range(plans):
+        makespan, idle = problem.bound, 0.0
+        if wanted[plan]:
+            makespan = ended[plan].max()
+            idle = _front_idle(problem.plain.free, used[plan], makespan)
+        costs[plan] += weights[0] * makespan + weights[1] * idle
+    return costs
+
+
+@compiled
+def plan_figures(
+    problem: ElasticTables, order: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[float, float, float, float]:
+    """Return makespan, number of missed deadlines, lateness and front-weighted idle share of one plan."""
+    starts, ends, used = np.empty((1, order.shape[0])), np.empty((1, order.shape[0])), np.empty((1, 3))
+    begun, ended, wanted = np.empty((1, order.shape[0])), np.empty((1, order.shape[0])), np.ones(1, dtype=np.bool_)
+    one, promises = order.reshape(1, -1), counts.reshape(1, -1)
+    population_spans(problem.plain, one, promises, starts, ends)
+    expected_spans(problem, one, promises, starts, ends, wanted, begun, ended, used)
+    missed, late = _delay(problem.plain.deadline, np.ones(order.shape[0]), ends[0])
+    makespan = ended[0].max()
+    return makespan, missed, late, _front_idle(problem.plain.free, used[0], makespan) / problem.plain.free.shape[0]
+
+
+@compiled
+def _delay(
+    deadline: NDArray[np.float64], weight: NDArray[np.float64], ends: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return weighted missed deadlines and lateness."""
+    missed, late = 0.0, 0.0
+    for task in range(ends.shape[0]):
+        if ends[task] > deadline[task]:
+            missed += weight[task]
+            late += weight[task] * (ends[task] - deadline[task])
+    return missed, late
+
+
+@compiled
+def _front_idle(free: NDArray[np.float64], used: NDArray[np.float64], makespan: float) -> float:
+    """Return Titan's φ; `objective.objective` explains it. (w − a)² − (w − b)² is 2 w (b − a) − (b² − a²)."""
+    available = 0.0
+    for host in range(free.shape[0]):
+        left = makespan - min(float(free[host]), makespan)
+        available += left * left
+    busy = 2 * makespan * used[0] - used[1]
+    return float(max(0.0, available - busy) / (makespan * makespan))
