@@ -1,0 +1,65 @@
+"""Lend hosts that are idle now, each until the plan needs it, where that pays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.scheduling.elastic.tasks import ElasticProgress
+
+__all__ = ["lend_idle_hosts"]
+
+
+class _Growth(NamedTuple):
+    """A task's next step, by what it gains for each host."""
+
+    gain: float
+    task: str
+    hosts: int
+
+
+def lend_idle_hosts(
+    running: Sequence[ElasticProgress], idle: Mapping[str, float], payback: float
+) -> dict[str, tuple[str, ...]]:
+    """Choose who is lent which hosts.
+
+    Again and again the task that gains most for each host takes a useful step, on the hosts that stay idle longest. A
+    step must save `payback` times the seconds of its beginning and its end, within the time that its hosts stay.
+
+    Args:
+        running: the tasks that may grow, with the hosts that they have.
+        idle: for how many seconds each idle host will not be needed; infinite for one that nobody waits for.
+        payback: how many times what it costs a step must save.
+
+    Returns:
+        The hosts that each task is lent; tasks that are lent none are left out.
+    """
+    left = sorted(idle, key=lambda host: (-idle[host], host))
+    held = {each.task.id: each for each in running}
+    lent: dict[str, tuple[str, ...]] = {}
+    while left:
+        steps = [step for each in held.values() if (step := _step(each, left, idle, payback)) is not None]
+        if not steps:
+            break
+        best = max(steps, key=lambda step: (step.gain, step.task))
+        chosen, left = left[: best.hosts], left[best.hosts :]
+        lent[best.task] = (*lent.get(best.task, ()), *chosen)
+        held[best.task] = replace(held[best.task], hosts=held[best.task].hosts + best.hosts)
+    return lent
+
+
+def _step(progress: ElasticProgress, left: Sequence[str], idle: Mapping[str, float], payback: float) -> _Growth | None:
+    """Return the first useful step of a task that pays; None where there is none."""
+    task, cost = progress.task, progress.task.grow_cost + progress.task.shrink_cost
+    wider = task.wider(progress.hosts)
+    while wider is not None and wider - progress.hosts <= len(left):
+        count = wider - progress.hosts
+        slow, quick = progress.remaining_on(progress.hosts), progress.remaining_on(wider)
+        within = min(idle[left[count - 1]], slow)
+        if within * (1 - quick / slow) >= payback * cost:
+            return _Growth((1 / quick - 1 / slow) / count, task.id, count)
+        wider = task.wider(wider)
+    return None
