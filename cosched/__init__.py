@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TaskView,
     )
     from cosched.client import Client, NotRunningError
+    from cosched.elastic_lead import Lead
     from cosched.evaluation import load, predict
     from cosched.language import check_files as check
     from cosched.scheduling.policies import plan
@@ -38,6 +39,7 @@ __all__ = [
     "ExplanationView",
     "Forecast",
     "HostView",
+    "Lead",
     "NotRunningError",
     "PlacementView",
     "PlanView",
@@ -76,6 +78,7 @@ _MODULES = {
         "TaskView",
     ),
     "cosched.client": ("Client", "NotRunningError"),
+    "cosched.elastic_lead": ("Lead",),
     "cosched.evaluation": ("load", "predict"),
     "cosched.language": ("check",),
     "cosched.scheduling.policies": ("plan",),

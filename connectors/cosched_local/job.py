@@ -21,6 +21,7 @@ from cosched.connector.parallel import OPENMPI_HOST_FILE, launcher_environment, 
 from cosched.connector.script_lines import prepared_command
 from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched_local import runner
+from cosched_local.mail import ANSWERS, MAILBOX
 from cosched_local.processes import has_ended, kill_all
 
 if TYPE_CHECKING:
@@ -94,7 +95,12 @@ def _places(launch: Launch, folder: Path) -> dict[str, str]:
     """Write the host file, and return the variables that tell of the hosts."""
     hosts = _hosts(launch)
     (folder / _HOST_FILE).write_text("".join(f"{host}\n" for host in hosts))
-    return {"COSCHED_HOSTS": ",".join(hosts), "COSCHED_HOST_FILE": str(folder / _HOST_FILE)}
+    places = {"COSCHED_HOSTS": ",".join(hosts), "COSCHED_HOST_FILE": str(folder / _HOST_FILE)}
+    if launch.mailbox:
+        for each in (folder / MAILBOX, folder / MAILBOX / ANSWERS):
+            each.mkdir(mode=0o700, exist_ok=True)
+        places["COSCHED_MAILBOX"] = str(folder / MAILBOX)
+    return places
 
 
 def _hosts(launch: Launch) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.access.accounts import Accounts, LoginError
+from cosched.access.lead_tokens import LeadTokens
 from cosched.access.principals import (
     ALL_SCOPES,
     Principal,
@@ -49,6 +50,7 @@ class AccessSettings:
         longest_token: the longest time for which a token may be valid.
         requests: requests a second that one user may make, or one address before a login.
         waiting: number of tasks of one user that may wait or run.
+        lead_key: key of the tokens of elastic tasks' leads; empty: there are none.
     """
 
     administrators: frozenset[str] = frozenset()
@@ -59,6 +61,7 @@ class AccessSettings:
     longest_token: float = 366 * 86400.0
     requests: float = 100.0
     waiting: int = 10_000
+    lead_key: str = ""
 
     def role(self, user: str) -> Role:
         """Return the role that the configuration gives a user."""
@@ -109,6 +112,7 @@ class Authenticator:
         self.accounts = Accounts(credentials)
         self.sessions = Sessions(credentials, settings.session)
         self.now = now
+        self._leads = LeadTokens(settings.lead_key or new_secret())
         self._users = SystemUsers(now)
         self._credentials = credentials
         self._key = new_secret()
@@ -133,6 +137,10 @@ class Authenticator:
         return replace(found, address=hops[-1].strip()[:64] or "proxy", secure=secure)
 
     def _find(self, evidence: RequestEvidence, *, proxied: bool) -> Identity:
+        if evidence.bearer and (attempt := self._leads.attempt(evidence.bearer)):
+            return Identity(
+                Principal(f"lead:{attempt}", Role.USER, frozenset(), ProofOfIdentity.LEAD, attempt, RoleSource.GRANTED)
+            )
         if evidence.bearer:
             found = self._with_role_now(self.tokens.principal(evidence.bearer, self.now()))
             return Identity(found, reason="" if found else "the token is unknown, expired or revoked")

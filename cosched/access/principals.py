@@ -80,6 +80,7 @@ class ProofOfIdentity(StrEnum):
     PASSWORD = "password"  # noqa: S105  a word: a login with name and password
     LINK = "link"  # a login with a link
     PROXY = "proxy"  # named by the trusted reverse proxy
+    LEAD = "lead"  # a token for one attempt of an elastic task
 
 
 class RoleSource(StrEnum):

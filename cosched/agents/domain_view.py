@@ -77,7 +77,8 @@ class DomainView:
 
     def ends(self, time: float) -> dict[str, float]:
         """Return the expected ends of live tasks here, epoch seconds, as far as known."""
-        found = {attempt.task: expected_end(attempt, time) for attempt in self._core.attempts.values()}
+        live = self._core.attempts.values()
+        found = {attempt.task: expected_end(attempt, time) for attempt in live if not attempt.worker}
         forecast = self._core.planning_view.forecast(time)
         if forecast is not None:
             found |= {spot.task: time + spot.end for spot in forecast[1].assignments}

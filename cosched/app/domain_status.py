@@ -271,4 +271,12 @@ def _domain_state(core: Coscheduler, time: float) -> DomainState:
     classes = {host.host_class for host in core.domain.hosts.values()}
     known = tuple(sorted(classes)) if "" not in classes else ()
     sizes = tuple(core.domain.hosts.values())
-    return DomainState(time, len(core.domain.hosts), known, core.corrections(), sizes=sizes)
+    return DomainState(
+        time,
+        len(core.domain.hosts),
+        known,
+        core.corrections(),
+        sizes=sizes,
+        shares_hosts=core.domain.shared,
+        elastic=core.settings.elastic,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from cosched.agents.transport.remote_output import MAX_OUTPUT_BYTES, OutputQuery
@@ -10,10 +11,11 @@ from cosched.coscheduler.handovers import HandoverState
 from cosched.store.handovers import HandoverTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from cosched.connector.jobs import Output
     from cosched.coscheduler.handovers import Handover
+    from cosched.coscheduler.task import Attempt
     from cosched.store.store import Store
 
     Local = Callable[[str, str, int, int, int], Output | None]
@@ -46,7 +48,7 @@ class TaskOutputs:
         Args:
             task: its identifier here.
             stream: "out" or "err".
-            rank: rank of the process.
+            rank: rank of the process; of an elastic task 0 for its lead, or a worker's number.
             attempt: which try, from 1; 0 for the last.
             offset: first byte; negative counts from the end.
             limit: most bytes.
@@ -55,7 +57,8 @@ class TaskOutputs:
             NotFoundError: there is no such try.
             SystemFault: the domain that has the output does not give it.
         """
-        tries = self._store.attempts(task)
+        every = self._store.attempts(task)
+        tries = [each for each in every if not each.worker]
         handed = self._handed(task)
         if handed is not None and self._distant is not None and not 0 < attempt <= len(tries):
             there = max(attempt - len(tries), 0)
@@ -64,7 +67,12 @@ class TaskOutputs:
             )
         if attempt > len(tries):
             raise NotFoundError(f"task {task} has no attempt {attempt}: it has had {len(tries)}")
-        return self._local(tries[attempt - 1].uuid, stream, rank, offset, limit) if tries else None
+        if not tries:
+            return None
+        chosen = tries[attempt - 1]
+        if rank and chosen.lead is not None:
+            chosen, rank = _worker(every, tries, chosen, rank), 0
+        return self._local(chosen.uuid, stream, rank, offset, limit)
 
     def for_peer(self, peer: str, query: OutputQuery) -> Output | None:
         """Return what a task wrote that this neighbour gave us; see `read`."""
@@ -77,3 +85,16 @@ class TaskOutputs:
         """Return the hand-over by which a task has been started elsewhere."""
         last = self._exchange.handovers(task)[-1:]
         return last[0] if last and last[0].state in (HandoverState.GRANTED, HandoverState.ENDED) else None
+
+
+def _worker(every: Sequence[Attempt], tries: Sequence[Attempt], lead: Attempt, number: int) -> Attempt:
+    """Return a worker of a try by its number.
+
+    Raises:
+        NotFoundError: the try has had none of this number.
+    """
+    until = min((each.created for each in tries if each.created > lead.created), default=math.inf)
+    for each in every:
+        if each.worker == number and lead.created <= each.created < until:
+            return each
+    raise NotFoundError(f"this try of task {lead.task} has had no worker {number}")

@@ -143,8 +143,8 @@ def _reservation_view(
     principal: Principal, core: Coscheduler, reservation: Reservation, time: float
 ) -> ReservationView:
     hosts, begin = set(reservation.hosts), reservation.begin
-    live = core.attempts.values()
-    into = [each.task for each in live if hosts & set(each.hosts) and expected_end(each, time) > begin]
+    live = [each for each in core.attempts.values() if not each.worker]
+    into = [each.task for each in live if hosts & set(each.reckoned_hosts) and expected_end(each, time) > begin]
     shown_tasks = (task for task in into if task in core.tasks and principal.may_see(core.tasks[task].owner))
     return ReservationView(
         id=reservation.id,

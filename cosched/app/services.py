@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from cosched.app.administration import AdministrationService
     from cosched.app.domain_notices import NoticeService
     from cosched.app.domain_status import DomainStatus
+    from cosched.app.elastic.service import ElasticService
     from cosched.app.event_feed import EventFeed
     from cosched.app.history import DomainHistory
     from cosched.app.model_queries import ModelQueries
@@ -47,6 +48,7 @@ class DomainServices:
         forms: submit forms that users keep.
         administration: the daemon's configuration and health.
         recordings: recordings of the core's events.
+        elastic: workers of elastic tasks, and the word of their leads.
     """
 
     submissions: SubmissionService
@@ -61,4 +63,5 @@ class DomainServices:
     notices: NoticeService
     forms: FormService
     administration: AdministrationService
+    elastic: ElasticService
     recordings: RecordingService = field(default_factory=RecordingService)

@@ -115,7 +115,8 @@ class TaskService:
 
     def _expected_ends(self, core: Coscheduler, time: float) -> dict[str, float]:
         """Return when tasks are expected to end, here or in another domain, epoch seconds."""
-        ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values()}
+        live = (attempt for attempt in core.attempts.values() if not attempt.worker)
+        ends = {attempt.task: expected_end(attempt, time) for attempt in live}
         forecast = core.planning_view.forecast(time)
         if forecast is not None:
             ends |= {spot.task: time + spot.end for spot in forecast[1].assignments}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.api.documents import (
     AlternativeView,
     AttemptView,
+    ElasticRequest,
     ExplanationView,
     ForwardedPlacement,
     FreeView,
@@ -132,10 +133,16 @@ def task_detail(
     task: Task, attempts: Iterable[Attempt], log: Iterable[LogEntry], handovers: Iterable[Handover] = ()
 ) -> TaskDetail:
     """Return a task with all that is known of it."""
+    elastic = task.spec.elastic
     shown: dict[str, Any] = {
         "profile": None if task.profile is None else profile_view(task.profile),
         "alternatives": tuple(map(_alternative_view, task.alternatives)),
-        "tries": tuple(AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT}) for attempt in attempts),
+        "elastic": None if elastic is None else ElasticRequest(worker=elastic.worker, grace=elastic.grace),
+        "tries": tuple(
+            AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT})
+            for attempt in attempts
+            if not attempt.worker
+        ),
         "log": tuple(RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in log),
         "handovers": handover_views(handovers),
     }
@@ -197,7 +204,7 @@ def _visible_task(principal: Principal, core: Coscheduler, task: str) -> tuple[s
 def _attempts_by_host(core: Coscheduler) -> dict[str, list[Attempt]]:
     found: dict[str, list[Attempt]] = {}
     for attempt in core.attempts.values():
-        for host in attempt.hosts if attempt.takes_hosts else ():
+        for host in attempt.reckoned_hosts if attempt.takes_hosts else ():
             found.setdefault(host, []).append(attempt)
     return found
 
@@ -258,9 +265,9 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
                 principal,
                 core,
                 attempt.task,
-                attempt.hosts,
+                attempt.reckoned_hosts,
                 attempt.started or attempt.created,
-                expected_end(attempt, time),
+                expected_end((core.attempt_of(attempt.task) or attempt) if attempt.loan else attempt, time),
                 ranges,
             ),
             running=True,
@@ -269,8 +276,8 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
             certain=doubtful.isdisjoint(attempt.hosts) and attempt.state is not AttemptState.HELD,
             cores=attempt.cores,
         )
-        for attempt in core.attempts.values()
-        if attempt.hosts
+        for attempt in sorted(core.attempts.values(), key=lambda each: not each.loan)  # the last one is the task's own
+        if attempt.hosts and not (attempt.worker and not attempt.loan)
     ]
     forecast = core.planning_view.forecast(time)
     planned = () if forecast is None else forecast[1].assignments

@@ -51,6 +51,7 @@ from cosched.api.documents import (
     TokenRequest,
     TokenView,
     UsageView,
+    WorkersView,
 )
 from cosched.api.documents.tasks import FINAL_STATES
 from cosched.client.http_caller import ApiCaller, LostAnswerError, decode_document, segment
@@ -165,6 +166,10 @@ class TaskCalls(ApiCaller):
     def plans(self, task_id: str) -> list[PlanPoint]:
         """Return where a task was planned as the plan changed, the oldest first."""
         return [decode_document(PlanPoint, item) for item in self._call("GET", f"/tasks/{segment(task_id)}/plans")]
+
+    def workers(self, task_id: str) -> WorkersView:
+        """Return the lead and the workers of an elastic task's last try, and both of its ends."""
+        return decode_document(WorkersView, self._call("GET", f"/tasks/{segment(task_id)}/workers"))
 
     def cancel(self, task_id: str) -> TaskView:
         """Cancel a task; its job is ended if there is one."""

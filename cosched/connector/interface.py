@@ -24,6 +24,7 @@ __all__ = [
     "AdoptableJob",
     "AdoptsJobs",
     "CallsBack",
+    "CarriesMail",
     "Connector",
     "ConnectorError",
     "DiagnosesStarts",
@@ -163,6 +164,35 @@ class CallsBack(Protocol):
         Raises:
             ConnectorError: the manager does not answer: the attempt may be cancelled or not.
         """
+        ...
+
+
+@runtime_checkable
+class CarriesMail(Protocol):
+    """Connector that carries small files between cosched and the process of an attempt with a mailbox.
+
+    The mailbox is a folder, readable by the job's user alone. In it are the files of `put_mail`, each whole or absent,
+    and a folder `answers`, in which the process puts `*.json` files, each renamed into its place when it is whole.
+    """
+
+    def put_mail(self, attempt: str, name: str, text: str) -> None:
+        """Put a file into the mailbox, over an earlier one of this name.
+
+        Raises:
+            ConnectorError: it cannot be written, or the attempt has no mailbox (yet).
+        """
+        ...
+
+    def answers(self, attempt: str) -> Mapping[str, str]:
+        """Return the process's answers by their files' names, in their order; an empty text for what cannot be one.
+
+        Raises:
+            ConnectorError: they cannot be read.
+        """
+        ...
+
+    def drop_answers(self, attempt: str, names: Sequence[str]) -> None:
+        """Delete answers that were taken; one that is gone is fine."""
         ...
 
 

@@ -75,6 +75,7 @@ class Launch:
         shared: False: the job has its hosts for itself. True: it takes only `cores`, `memory` and `gpus` of each, which
             say all that it may use, and other jobs run beside it. Cores are at least 1.
         adopted: key of the job to let go, which a user submitted to the manager (`AdoptsJobs`); empty for others.
+        mailbox: whether a connector that `CarriesMail` makes a mailbox for it, which COSCHED_MAILBOX names.
     """
 
     attempt: str
@@ -102,6 +103,7 @@ class Launch:
     gpus: int = 0
     shared: bool = False
     adopted: str = ""
+    mailbox: bool = False
 
 
 class JobState(StrEnum):

@@ -9,6 +9,8 @@ from uuid import UUID, uuid5
 from cosched.connector.hosts import HostShare
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
+from cosched.coscheduler.elastic.values import LeadStatus
+from cosched.coscheduler.elastic.workers import WorkerReports
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptBegun,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.events import ManagerEvent
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
 
@@ -55,6 +58,7 @@ class AttemptLifecycle:
         paused_until: no attempt is submitted before this epoch time, because the manager did not answer; 0 for none.
         limits: how many attempts of an owner the manager takes.
         unstarted: attempts that the manager has and has not started.
+        workers: follows the workers of elastic tasks.
     """
 
     def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue) -> None:
@@ -69,6 +73,7 @@ class AttemptLifecycle:
         self._lost: dict[str, int] = {}  # task → attempts whose hosts were lost
         self._cancel_requests: dict[str, float] = {}  # attempt being cancelled → when the manager was asked last
         self._failures = 0  # submits in a row that the manager did not answer
+        self.workers = WorkerReports(state, self.limits, self.give_up, self._pause)
         self._distrusted: set[str] = set()  # tasks whose attempts may have been cancelled in changes that are forgotten
 
     def room(self, owner: str, time: float) -> float:
@@ -90,6 +95,7 @@ class AttemptLifecycle:
             self.limits.snapshot(),
             tuple(sorted(self._distrusted)),
             self.unstarted.snapshot(),
+            self.workers.snapshot(),
         )
 
     def load(self, snapshot: AttemptsSnapshot) -> None:
@@ -99,6 +105,7 @@ class AttemptLifecycle:
         self.limits.load(snapshot.limits)
         self._distrusted = set(snapshot.distrusted)
         self.unstarted.load(snapshot.unstarted)
+        self.workers.load(snapshot.ended_leads)
 
     def distrust(self, tasks: Iterable[str]) -> None:
         """Know of tasks that a restored database may have forgotten cancels of their attempts.
@@ -117,6 +124,8 @@ class AttemptLifecycle:
         # The submission's time is in it: numbers come again where an old backup of the database is restored.
         uuid = str(uuid5(self._instance, f"{task.id}/{task.submitted!r}/{number}"))
         attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.spec.count, seconds, created=time)
+        if task.spec.elastic is not None and hosts:
+            attempt = replace(attempt, hosts=hosts[:1], count=1, lead=LeadStatus(promised=hosts[1:]))
         if (share := self._state.hosts.share_of(task.spec)) is not None:
             attempt = replace(attempt, **asdict(share), part=self._state.hosts.part(share, hosts))
         predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts) or 1)
@@ -143,7 +152,7 @@ class AttemptLifecycle:
             self.end(task.with_status(state=TaskState.CANCELLED, reason=reason, finished=time))
         elif task.status.state is not TaskState.CANCELLING:
             self._state.put(task.with_status(state=TaskState.CANCELLING, reason=reason))
-            self._give_up(attempt, reason, time)
+            self.give_up(attempt, reason, time)
 
     def recall(self, time: float) -> None:
         """Cancel attempts that have not begun and whose hosts are now down or taken.
@@ -155,7 +164,7 @@ class AttemptLifecycle:
         for attempt in list(self._state.attempts.values()):
             gone = [host for host in attempt.hosts if host not in known]
             if gone and attempt.state in _NOT_BEGUN:
-                self._give_up(attempt, f"host {gone[0]} went down, or to others, before it began there", time)
+                self.give_up(attempt, f"host {gone[0]} went down, or to others, before it began there", time)
         if self._state.hosts.shared:
             self._recall_overfull(time)
 
@@ -166,7 +175,7 @@ class AttemptLifecycle:
         for attempt in reversed(staying):
             gone = [host for host in attempt.hosts if host in left and not _NOTHING.within(left[host])]
             if gone and attempt.state in _NOT_BEGUN:
-                self._give_up(attempt, f"host {gone[0]} went to others before it began there", time)
+                self.give_up(attempt, f"host {gone[0]} went to others before it began there", time)
                 for host in attempt.hosts:
                     left[host] += attempt.share or domain.size(host)
 
@@ -180,7 +189,7 @@ class AttemptLifecycle:
                 self._ask(attempt, time)
                 continue
             self._state.decide(LocateAttempt(attempt.uuid))
-            if attempt.state is AttemptState.SUBMITTED:
+            if attempt.state is AttemptState.SUBMITTED and not attempt.worker:
                 self.unstarted.wait(attempt.uuid, time)
 
     def ask_again(self, time: float) -> None:
@@ -192,22 +201,25 @@ class AttemptLifecycle:
             ):
                 self._ask(attempt, time)
 
-    def handle(
-        self,
-        event: AttemptSubmitted
-        | SubmitFailed
-        | JobReported
-        | AttemptMissing
-        | AttemptAbsent
-        | AttemptBegun
-        | AttemptDiagnosed
-        | PredictionPassed,
-    ) -> None:
+    def handle(self, event: ManagerEvent) -> None:
         """Apply a report of the manager to its attempt; ignore it if that has ended."""
         uuid = event.report.attempt if isinstance(event, JobReported) else event.attempt
         attempt = self._state.attempts.get(uuid)
         if attempt is None:
             return
+        if attempt.worker:
+            self._hear_of_worker(attempt, event)
+        elif attempt.lead is None or not self.workers.holds_back(attempt, event):
+            self._hear(attempt, event)
+
+    def _hear_of_worker(self, worker: Attempt, event: ManagerEvent) -> None:
+        self.workers.handle(worker, event)
+        if worker.uuid not in self._state.attempts:
+            self._cancel_requests.pop(worker.uuid, None)
+        if (end := self.workers.released(worker.task, event.time)) is not None:
+            self.handle(end)
+
+    def _hear(self, attempt: Attempt, event: ManagerEvent) -> None:
         match event:
             case AttemptSubmitted():
                 self._submitted(attempt, event)
@@ -229,7 +241,7 @@ class AttemptLifecycle:
     def _missing(self, attempt: Attempt, time: float) -> None:
         # Written down before the fence: after a crash the fence must not pass for a user's cancel.
         if attempt.state is not AttemptState.CANCELLING:
-            self._give_up(attempt, _UNKNOWN_ATTEMPT, time)
+            self.give_up(attempt, _UNKNOWN_ATTEMPT, time)
 
     def _submitted(self, attempt: Attempt, event: AttemptSubmitted) -> None:
         self._failures = 0
@@ -257,10 +269,7 @@ class AttemptLifecycle:
             self.limits.note_refusal(owner, self._taken(owner), event.message, event.time)
             self._requeue_or_end(attempt, AttemptState.LOST, event.message, event.time)
         elif event.transient:
-            if event.time >= self.paused_until:  # those that left together count once
-                self._failures += 1
-            pause = self._settings.retry * 2.0 ** min(self._failures - 1, 20)
-            self.paused_until = event.time + min(pause, self._settings.retry_longest)
+            self._pause(event.time)
             self._state.decide(LocateAttempt(attempt.uuid))
         elif attempt.state is AttemptState.CANCELLING:
             # Its own cancel made the submit fail: that is no fault of the task's.
@@ -269,6 +278,13 @@ class AttemptLifecycle:
             self._forgotten(attempt, event.message, event.time)
         else:
             self._ended(replace(attempt, state=AttemptState.FAILED, reason=event.message), event.message, event.time)
+
+    def _pause(self, time: float) -> None:
+        """Submit nothing for a while, longer each time that the manager did not answer."""
+        if time >= self.paused_until:  # those that left together count once
+            self._failures += 1
+        pause = self._settings.retry * 2.0 ** min(self._failures - 1, 20)
+        self.paused_until = time + min(pause, self._settings.retry_longest)
 
     def _reported(self, attempt: Attempt, report: JobReport, time: float) -> None:
         cancelling = attempt.state is AttemptState.CANCELLING
@@ -279,7 +295,7 @@ class AttemptLifecycle:
                 self._alive(attempt, report, time)
             case JobState.EVICTED if not cancelling:
                 self._lost[attempt.task] = self._lost.get(attempt.task, 0) + 1
-                self._give_up(attempt, report.reason or "its host was lost", time)
+                self.give_up(attempt, report.reason or "its host was lost", time)
             case JobState.COMPLETED:
                 self._ended(replace(attempt, state=AttemptState.COMPLETED), "", time)
             case JobState.FAILED if not cancelling:
@@ -355,7 +371,7 @@ class AttemptLifecycle:
         if why := self.unstarted.answered(attempt, event.diagnosis, event.time):
             tries = self.unstarted.tries(attempt.task)
             self._state.put(self._state.tasks[attempt.task].with_status(unstarted=tries))
-            self._give_up(attempt, why, event.time)
+            self.give_up(attempt, why, event.time)
         elif reason and not attempt.hosts:
             self._state.put_attempt(replace(attempt, reason=reason))
             self._state.put(self._state.tasks[attempt.task].with_status(reason=f"not started yet: {reason}"))
@@ -431,7 +447,7 @@ class AttemptLifecycle:
             return
         self._queue_again(task, reason, max(self.unstarted.retry_at(task.id), self._pause_until(lost, time)), time)
 
-    def _give_up(self, attempt: Attempt, reason: str, time: float) -> None:
+    def give_up(self, attempt: Attempt, reason: str, time: float) -> None:
         """Have an attempt cancelled; it stays live until the manager confirms or a fence stands.
 
         One that was not seen to begin is called back: reports come late, and a program that runs already runs on.
@@ -454,10 +470,10 @@ class AttemptLifecycle:
         """Return whether an attempt is cancelled only because it was not seen to begin; the manager knows better."""
         task = self._state.tasks[attempt.task]
         wanted = task.status.state is not TaskState.CANCELLING and not task.spec.adopted
-        return wanted and attempt.state is AttemptState.CANCELLING and attempt.started is None
+        return wanted and not attempt.worker and attempt.state is AttemptState.CANCELLING and attempt.started is None
 
     def _close(self, attempt: Attempt) -> None:
-        task, count = self._state.tasks[attempt.task], len(attempt.hosts) or attempt.count
+        task, count = self._state.tasks[attempt.task], len(attempt.reckoned_hosts) or attempt.count
         self._state.close_attempt(attempt, self._corrections.ends(task, count))
         self.unstarted.forget(attempt.uuid)
         self._cancel_requests.pop(attempt.uuid, None)

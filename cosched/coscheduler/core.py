@@ -22,6 +22,7 @@ import numpy as np
 
 from cosched.coscheduler.attempts import AttemptLifecycle
 from cosched.coscheduler.edits import edited, why_unchangeable
+from cosched.coscheduler.elastic.elastic_tasks import ElasticTasks
 from cosched.coscheduler.events import (
     AdoptedJobGone,
     AdoptedJobStarted,
@@ -31,6 +32,7 @@ from cosched.coscheduler.events import (
     HoldRequested,
     HostsObserved,
     HostsReserved,
+    LeadAnnounced,
     NeighboursChanged,
     OfferEnded,
     PeerReported,
@@ -45,6 +47,9 @@ from cosched.coscheduler.events import (
     TaskReturned,
     TaskSubmitted,
     Tick,
+    WorkerDrained,
+    WorkerRefused,
+    WorkReported,
 )
 from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.places.departures import starts_on_shared_hosts
@@ -75,10 +80,11 @@ from cosched.scheduling.objective.objective import measure_plan, objective
 from cosched.scheduling.policies import ImmediatePolicy, PolicyName, UserCountPolicy, find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.events import LeadEvent, ManagerEvent
     from cosched.coscheduler.sharing.fair_shares import FairShares
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
@@ -86,6 +92,7 @@ if TYPE_CHECKING:
     from cosched.prediction.calibration import Correction
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
+    from cosched.scheduling.schedule import Assignment
 
 __all__ = ["Coscheduler"]
 
@@ -134,6 +141,7 @@ class Coscheduler:
         self._lifecycle = AttemptLifecycle(settings, self._state, self._queue)
         self._forwarding = Forwarding(settings, self._state, self._queue, self._lifecycle)
         self.planning_view = PlanningView(settings, self._state, self._queue, self._lifecycle)
+        self.elastic = ElasticTasks(settings, self._state, self._queue, self._lifecycle, self.planning_view)
 
     def handle(self, event: Event) -> Outcome:
         """Take one event and return what to write down and what to do.
@@ -143,6 +151,8 @@ class Coscheduler:
         self._state.begin(event.time)
         self.planning_view.forget()
         self._take(event)
+        if self._state.elastic:
+            self.elastic.tend(event.time)
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)
             self._dispatched_at = event.time
@@ -173,6 +183,7 @@ class Coscheduler:
             last_improvement=self.last_improvement,
             last_number=self._last_number,
             shares=self._state.shares.snapshot(),
+            elastic=self.elastic.snapshot(),
         )
 
     @property
@@ -255,6 +266,15 @@ class Coscheduler:
         """Return the live attempt of a task, if there is one."""
         return self._state.attempt_of(task)
 
+    def workers_of(self, task: str) -> tuple[Attempt, ...]:
+        """Return the live workers of an elastic task."""
+        return self._state.workers_of(task)
+
+    def leads(self) -> list[Attempt]:
+        """Return the live leads of elastic tasks."""
+        found = (self._state.attempt_of(name) for name in self._state.elastic)
+        return [lead for lead in found if lead is not None and lead.lead is not None]
+
     def predecessors(self, task: str) -> tuple[str, ...]:
         """Return the predecessors of a live task that have not completed; it waits for them."""
         return self._state.predecessors(self.tasks[task])
@@ -310,7 +330,14 @@ class Coscheduler:
             case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted() | OfferEnded():
                 self._forwarding.handle(event)
             case _:
-                self._lifecycle.handle(event)
+                self._hear(event)
+
+    def _hear(self, event: ManagerEvent | LeadEvent) -> None:
+        """Take the word of the manager about an attempt, or that of a lead."""
+        if isinstance(event, LeadAnnounced | WorkerDrained | WorkerRefused | WorkReported):
+            self.elastic.handle(event)
+        else:
+            self._lifecycle.handle(event)
 
     def _load(self, snapshot: CoreSnapshot) -> None:
         self._state.load(snapshot.tasks, snapshot.attempts)
@@ -324,6 +351,7 @@ class Coscheduler:
         self.last_search, self.last_improvement = snapshot.last_search, snapshot.last_improvement
         self._note_number(snapshot.last_number, *(task.number for task in snapshot.tasks))
         self._state.shares.load(snapshot.shares)
+        self.elastic.load(snapshot.elastic)
 
     def _restore(self, event: Restored) -> None:
         """Begin anew with the records, and find out what became of each attempt meanwhile."""
@@ -499,7 +527,8 @@ class Coscheduler:
                 task = self.tasks[name]
                 self._room.take(share_user(task), self._charged(task, task.spec.count))
                 self._lifecycle.start(self.tasks[name], (), None, time)
-        for departure in self._departures(time):
+        departures, planned = self._departures(time)
+        for departure in departures:
             hosts = [self.domain.hosts[host] for host in departure.hosts]
             task = self.tasks[departure.task].shaped(departure.cores, hosts)
             user, count = share_user(task), self._charged(task, len(hosts))
@@ -511,6 +540,9 @@ class Coscheduler:
                 task = task.on(host.host_class for host in hosts)
                 self._lifecycle.start(task, departure.hosts, seconds, time)
                 self._state.replan()
+        if self._state.elastic:
+            self.elastic.start_workers(time)
+            self.elastic.follow_plan(planned, partial(self._ready, time=time), time)
 
     def _lacks_room(self, name: str) -> bool:
         """Return whether a waiting task's user or group has too many hosts for it now."""
@@ -539,26 +571,28 @@ class Coscheduler:
         """Return how many more tasks without a profile may be submitted at the same time."""
         return max(_MOST_UNMODELLED - len(self._state.unmodelled_submitting), 0)
 
-    def _departures(self, time: float) -> list[ImmediateStart]:
+    def _departures(self, time: float) -> tuple[list[ImmediateStart], Sequence[Assignment] | None]:
+        """Return the tasks that leave now, and the plan's next ones; None where no hosts are to be lent beside it."""
         if not self._queue.planned:
-            return []
+            return [], ()
         taken = self.planning_view.taken(time)
         idle = [host for host in self.domain.up() if host not in taken]
         if self.domain.shared and idle:
             idle = list(set(idle) - self.domain.full(self.attempts.values()))
-        problem = self.planning_view.problem(time) if idle else None
+        lent = self.elastic.lent_hosts() if self._state.elastic else []
+        problem = self.planning_view.problem(time) if idle or lent else None
         if problem is None:
-            return []
+            return [], ()
         if problem.packing is not None:
             plan = self.planning_view.plan(problem, time)
-            return starts_on_shared_hosts(problem, problem.packing, plan, partial(self._ready, time=time))
+            return starts_on_shared_hosts(problem, problem.packing, plan, partial(self._ready, time=time)), None
         speeds, kept = RunTimeTable.of(problem), self.reservations.needed(time)
         if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)
-            return starts_in_order(self._arrivals(problem, self._policy, time), idle, may_leave, speeds, kept)
+            return starts_in_order(self._arrivals(problem, self._policy, time), idle, may_leave, speeds, kept), None
         plan = self.planning_view.plan(problem, time)
-        first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, idle)
-        return starts_now(first, idle, partial(self._ready, time=time), speeds, kept, behind)
+        first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, idle + lent)
+        return starts_now(first, idle, partial(self._ready, time=time), speeds, kept, behind), first
 
     def _ready(self, task: str, time: float) -> bool:
         searched = not self._policy.searched or self._queue.staged(self.tasks[task], time)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.scheduling.objective.weights import Weights
 
 __all__ = ["CoreSettings"]
@@ -29,6 +30,7 @@ class CoreSettings:
         retry: pause after the manager could not be reached, doubled up to `retry_longest`.
         seed: seed of the arbitrary host counts of "fcfs-arbitrary".
         share_hosts: whether tasks share hosts; the policy must be one that packs.
+        elastic: how hosts are lent to elastic tasks.
     """
 
     instance: str
@@ -44,3 +46,4 @@ class CoreSettings:
     retry_longest: float = 60.0
     seed: int = 0
     share_hosts: bool = False
+    elastic: ElasticSettings = field(default_factory=ElasticSettings)

@@ -36,6 +36,9 @@ __all__ = [
     "HostsObserved",
     "HostsReserved",
     "JobReported",
+    "LeadAnnounced",
+    "LeadEvent",
+    "ManagerEvent",
     "NeighboursChanged",
     "OfferEnded",
     "PeerReported",
@@ -52,6 +55,9 @@ __all__ = [
     "TaskReturned",
     "TaskSubmitted",
     "Tick",
+    "WorkReported",
+    "WorkerDrained",
+    "WorkerRefused",
 ]
 
 
@@ -269,6 +275,49 @@ class AttemptDiagnosed:
 
 
 @dataclass(frozen=True, slots=True)
+class LeadAnnounced:
+    """The lead of an elastic task has told where its workers find it.
+
+    Attributes:
+        attempt: UUID of the lead's attempt, as in the other events of leads: word of an earlier one is ignored.
+        drains: whether it will say of each worker that leaves when that may go.
+    """
+
+    time: float
+    attempt: str
+    address: str
+    drains: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerDrained:
+    """A lead says that a worker which leaves may go: nothing on it will be missed."""
+
+    time: float
+    attempt: str
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRefused:
+    """A lead says why it would rather keep a worker; the order to leave stands."""
+
+    time: float
+    attempt: str
+    worker: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkReported:
+    """A lead says which part of its work is done, above 0 and at most 1."""
+
+    time: float
+    attempt: str
+    fraction: float
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time went by."""
 
@@ -395,6 +444,21 @@ class Restored:
     state: SavedState
 
 
+ManagerEvent = (
+    AttemptSubmitted
+    | SubmitFailed
+    | JobReported
+    | AttemptMissing
+    | AttemptAbsent
+    | AttemptBegun
+    | AttemptDiagnosed
+    | PredictionPassed
+)
+"""News of an attempt."""
+
+LeadEvent = LeadAnnounced | WorkerDrained | WorkerRefused | WorkReported
+"""The word of an elastic task's lead."""
+
 Event = (
     Restored
     | TaskSubmitted
@@ -409,14 +473,8 @@ Event = (
     | ReservationReleased
     | SharesChanged
     | ScheduleImproved
-    | AttemptSubmitted
-    | SubmitFailed
-    | JobReported
-    | AttemptMissing
-    | AttemptAbsent
-    | AttemptBegun
-    | AttemptDiagnosed
-    | PredictionPassed
+    | ManagerEvent
+    | LeadEvent
     | TaskForwarded
     | TaskReturned
     | PeerReported

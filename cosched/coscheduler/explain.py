@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.elastic.explaining import lent_sentences, worker_sentences
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.places.hosts import expected_end, needs_on_host
 from cosched.coscheduler.places.shortage import share_text, shortage
@@ -126,13 +127,15 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
         sentences.append(f"its start: {attempt.reason}")
     if attempt.predicted is None or waited or attempt.state is AttemptState.HELD:
         return TaskExplanation(task.id, task.status.state, tuple(sentences))  # nothing is known of its end
+    sentences += worker_sentences(core, task, attempt)
     if (past := overrun_of(core, attempt, time)) is not None:
         sentences += _overrun_sentences(core, task, past, time)
     start = attempt.created if attempt.started is None else attempt.started
     end = expected_end(attempt, time, core.planning_view.assumptions(time).handover)
     slack = None if task.spec.deadline is None else task.spec.deadline - end
-    low, high = (EndRanges(core).of(task, attempt.hosts, start) if past is None else None) or (None, None)
-    return TaskExplanation(task.id, task.status.state, tuple(sentences), start, end, low, high, attempt.hosts, slack)
+    low, high = (EndRanges(core).of(task, attempt.reckoned_hosts, start) if past is None else None) or (None, None)
+    hosts = attempt.reckoned_hosts
+    return TaskExplanation(task.id, task.status.state, tuple(sentences), start, end, low, high, hosts, slack)
 
 
 def _not_begun(core: Coscheduler, attempt: Attempt, job: str, waited: float) -> str:
@@ -264,9 +267,9 @@ def _ahead(
     """
     hosts = set(mine.hosts)
     planned = [a.task for a in assignments if a.start < mine.start and hosts.intersection(a.hosts)]
-    taken = [a.task for a in core.attempts.values() if hosts.intersection(a.hosts)]
-    found = []
-    if taken:
+    taken = [a.task for a in core.attempts.values() if not a.loan and hosts.intersection(a.reckoned_hosts)]
+    found = lent_sentences(core, hosts)
+    if taken := list(dict.fromkeys(taken)):
         found.append(f"on hosts it will use: {_first_tasks(core, taken, task)}")
     for attempt in core.attempts.values():
         if hosts.intersection(attempt.hosts) and (waited := core.unstarted.waited(attempt.uuid, time)):

@@ -53,7 +53,12 @@ class LearntCorrections:
         self.corrections, self.dispatch_latency = dict(corrections), latency
 
     def learn_run_time(self, task: Task) -> None:
-        """Learn from a task that has completed here; others teach nothing."""
+        """Learn from a task that has completed here; others teach nothing.
+
+        Nor does an elastic one, whose hosts changed while it ran.
+        """
+        if task.spec.elastic is not None:
+            return
         completed = task.status.state is TaskState.COMPLETED and task.status.actual is not None and not task.status.peer
         if completed and task.status.actual is not None and task.profile is not None and task.correction:
             known = self.corrections.get(task.correction, Correction())

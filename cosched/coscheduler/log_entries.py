@@ -17,6 +17,7 @@ from cosched.coscheduler.events import (
     HostsObserved,
     HostsReserved,
     JobReported,
+    LeadAnnounced,
     PeerReported,
     ReleaseRequested,
     ReservationReleased,
@@ -25,6 +26,8 @@ from cosched.coscheduler.events import (
     TaskForwarded,
     TaskReturned,
     TaskSubmitted,
+    WorkerDrained,
+    WorkerRefused,
 )
 from cosched.counts import plural
 
@@ -63,6 +66,8 @@ def _entry(event: Event, attempts: Mapping[str, Attempt]) -> LogEntry | None:
         case JobReported(time, report) if _task(report.attempt, attempts):
             detail = f"{report.attempt} {report.reason}".rstrip()
             return LogEntry(time, f"job {report.state}", _task(report.attempt, attempts), detail)
+        case LeadAnnounced() | WorkerDrained() | WorkerRefused():
+            return _of_leads(event, _task(event.attempt, attempts))
         case HostsObserved() | HostsReserved() | ReservationReleased():
             return _of_hosts(event)
         case TaskForwarded() | TaskReturned() | PeerReported() | StartPermitted():
@@ -94,6 +99,18 @@ def _of_manager(event: AttemptMissing | AttemptDiagnosed | AttemptAbsent | Attem
         case AttemptDiagnosed(time, uuid, diagnosis):
             detail = f"{uuid} {diagnosis.verdict}: {diagnosis.reason or 'the resource manager names no reason'}"
             return LogEntry(time, "not started", task, detail)
+
+
+def _of_leads(event: LeadAnnounced | WorkerDrained | WorkerRefused, task: str) -> LogEntry | None:
+    match event:
+        case _ if not task:
+            return None  # it came late or twice
+        case LeadAnnounced(time, _, address):
+            return LogEntry(time, "lead announced", task, address)
+        case WorkerDrained(time, _, worker):
+            return LogEntry(time, "worker drained", task, f"worker {worker} may go")
+        case WorkerRefused(time, _, worker, reason):
+            return LogEntry(time, "worker refused", task, f"worker {worker}: {reason}")
 
 
 def _of_hosts(event: HostsObserved | HostsReserved | ReservationReleased) -> LogEntry:

@@ -59,8 +59,10 @@ class Progress:
 
 def overrun(attempt: Attempt, time: float) -> float:
     """Return how many seconds a run is past its predicted end; 0 within the usual."""
-    if attempt.state is not AttemptState.RUNNING or attempt.started is None or attempt.predicted is None:
+    unforeseen = attempt.predicted is None or attempt.loan
+    if attempt.state is not AttemptState.RUNNING or attempt.started is None or unforeseen:
         return 0.0
+    assert attempt.predicted is not None
     past = time - attempt.started - attempt.predicted
     return past if past > max(_TOLERANCE * attempt.predicted, _LEAST) else 0.0
 

@@ -39,12 +39,14 @@ class CoreState:
         reservations: hosts that are kept for others.
         corrections: learnt corrections.
         tasks: live tasks by identifier.
-        attempts: live attempts by UUID; a task has at most one.
+        attempts: live attempts by UUID; a task has at most one, beside its workers.
         tasks_by_owner: number of live tasks by owner.
         bytes_by_owner: text of live tasks in bytes, by owner.
         live_by_owner: number of live attempts by owner.
         live_by_array: number of live attempts by array.
         unmodelled_submitting: attempts without hosts that are on their way to the manager.
+        workers: live workers of each elastic task that has any, UUIDs by their numbers.
+        elastic: live elastic tasks; a dictionary keeps their order.
     """
 
     def __init__(self, *, share_hosts: bool = False) -> None:
@@ -59,6 +61,8 @@ class CoreState:
         self.live_by_owner: Counter[str] = Counter()
         self.live_by_array: Counter[str] = Counter()
         self.unmodelled_submitting: set[str] = set()
+        self.workers: dict[str, dict[int, str]] = {}
+        self.elastic: dict[str, None] = {}
         self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
         self._prioritised: set[str] = set()
         self._demanding: set[str] = set()
@@ -106,12 +110,16 @@ class CoreState:
             self._link(task)
         for attempt in attempts:
             self._keep_attempt(attempt)
-        self._live |= {attempt.task: attempt.uuid for attempt in self.attempts.values()}
+        self._live |= {attempt.task: attempt.uuid for attempt in self.attempts.values() if not attempt.worker}
 
     def attempt_of(self, task: str) -> Attempt | None:
         """Return the live attempt of a task, if there is one."""
         uuid = self._live.get(task)
         return None if uuid is None else self.attempts[uuid]
+
+    def workers_of(self, task: str) -> tuple[Attempt, ...]:
+        """Return the live workers of a task, in order of their numbers."""
+        return tuple([self.attempts[uuid] for _, uuid in sorted(self.workers.get(task, {}).items())])
 
     @property
     def linked(self) -> bool:
@@ -164,6 +172,7 @@ class CoreState:
         self._demanding.discard(task.id)
         self._bounded.discard(task.id)
         self._choosing.discard(task.id)
+        self.elastic.pop(task.id, None)
         self._unlink(task)
         self.tasks_by_owner[task.owner] -= 1
         self.bytes_by_owner[task.owner] -= task.spec.text_bytes
@@ -175,7 +184,8 @@ class CoreState:
         """Keep an attempt as it is now."""
         if self.attempts.get(attempt.uuid) != attempt:
             self._keep_attempt(attempt)
-            self._live[attempt.task] = attempt.uuid
+            if not attempt.worker:
+                self._live[attempt.task] = attempt.uuid
             self._changed_attempts[attempt.uuid] = attempt
 
     def close_attempt(self, attempt: Attempt, ends: tuple[float, float] | None = None) -> None:
@@ -188,13 +198,19 @@ class CoreState:
         self._changed_attempts[attempt.uuid] = attempt
         del self.attempts[attempt.uuid]
         self.put_usage(self.shares.charge(attempt, share_user(self.tasks[attempt.task]), self._time))
-        self._note_run(attempt, ends)
+        if not attempt.worker and attempt.lead is None:  # an elastic task's hosts change
+            self._note_run(attempt, ends)
         self.unmodelled_submitting.discard(attempt.uuid)
         task = self.tasks[attempt.task]
         self.live_by_owner[task.owner] -= 1
-        if task.spec.array:
-            self.live_by_array[task.spec.array] -= 1
-        del self._live[attempt.task]
+        if attempt.worker:
+            del self.workers[attempt.task][attempt.worker]
+            if not self.workers[attempt.task]:
+                del self.workers[attempt.task]
+        else:
+            if task.spec.array:
+                self.live_by_array[task.spec.array] -= 1
+            del self._live[attempt.task]
         self.replan()
 
     def _note_run(self, attempt: Attempt, ends: tuple[float, float] | None) -> None:
@@ -251,7 +267,9 @@ class CoreState:
         if attempt.uuid not in self.attempts:
             task = self.tasks[attempt.task]
             self.live_by_owner[task.owner] += 1
-            if task.spec.array:
+            if attempt.worker:
+                self.workers.setdefault(attempt.task, {})[attempt.worker] = attempt.uuid
+            elif task.spec.array:
                 self.live_by_array[task.spec.array] += 1
         self.attempts[attempt.uuid] = attempt
         if attempt.state is AttemptState.SUBMITTING and not attempt.hosts:
@@ -266,6 +284,8 @@ class CoreState:
             self.bytes_by_owner[task.owner] += task.spec.text_bytes
         elif before.spec is not task.spec:  # edited
             self.bytes_by_owner[task.owner] += task.spec.text_bytes - before.spec.text_bytes
+        if before is None and task.spec.elastic is not None:
+            self.elastic[task.id] = None
         if before is None or before.spec is not task.spec:
             (self._prioritised.add if task.spec.priority else self._prioritised.discard)(task.id)
             (self._demanding.add if any(task.spec.needs) else self._demanding.discard)(task.id)

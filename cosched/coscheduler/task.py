@@ -5,6 +5,7 @@ Start at `Task`, its `TaskSpec` and `TaskStatus`; all values are frozen, and a c
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from cosched.connector.hosts import Host
     from cosched.connector.values import NativeDescription
+    from cosched.coscheduler.elastic.values import Elastic, LeadStatus
     from cosched.coscheduler.places.alternatives import Alternative
     from cosched.prediction.profile import Profile
     from cosched.prediction.run_features import RunFeatures
@@ -50,7 +52,7 @@ class TaskState(StrEnum):
 class AttemptState(StrEnum):
     """State of an attempt; only SUBMITTING to CANCELLING are live.
 
-    A task has at most one live attempt.
+    A task has at most one live attempt, beside its workers.
     """
 
     SUBMITTING = "submitting"  # written down; the submit may or may not have happened
@@ -110,6 +112,7 @@ class TaskSpec:
         file_sizes: bytes of the files that it reads, by name, as they were at submission.
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the manager's key of the job that its user submitted there; empty for tasks submitted to cosched.
+        elastic: what its workers are, where it may change its hosts while it runs; None: it may not.
     """
 
     name: str
@@ -146,6 +149,7 @@ class TaskSpec:
     file_sizes: Mapping[str, int] = field(default_factory=dict)
     program_digest: str = ""
     adopted: str = ""
+    elastic: Elastic | None = None
 
     @property
     def ranged(self) -> bool:
@@ -171,9 +175,10 @@ class TaskSpec:
     def stays(self) -> bool:
         """Return whether no other domain may have it.
 
-        None watches what was promised here: an array's limit, or one run alone. Nor does one choose among its shapes.
+        None watches what was promised here: an array's limit, or one run alone. Nor does one choose among its shapes,
+        or lend it hosts.
         """
-        return bool(self.adopted or self.array_at_most or self.ranged) or not self.requeue
+        return bool(self.adopted or self.array_at_most or self.ranged or self.elastic) or not self.requeue
 
     def features(self, owner: str) -> RunFeatures:
         """Return what decides how long it runs, as far as command and files tell.
@@ -197,6 +202,7 @@ class TaskSpec:
         texts = [self.name, self.application, self.directory, self.stdin, self.model]
         for several in (self.command, self.prepare, self.after, self.notify):
             texts += several
+        texts += () if self.elastic is None else self.elastic.worker
         texts += self.file_sizes
         settings = {} if self.native is None else self.native.settings
         for pairs in (self.parameters, self.environment, settings):
@@ -334,6 +340,14 @@ class Task:
             ]
         )
 
+    def as_worker(self, number: int, lead: str) -> Task:
+        """Return an elastic task as one of its workers is launched, with the address of its lead."""
+        assert self.spec.elastic is not None
+        filled = {"{lead}": lead, "{worker}": str(number)}
+        command = tuple(_filled(word, filled) for word in self.spec.elastic.worker)
+        environment = {**self.spec.environment, "COSCHED_WORKER": str(number), "COSCHED_LEAD": lead}
+        return replace(self, spec=replace(self.spec, command=command, environment=environment, stdin="", prepare=()))
+
     def reopened(self) -> Task:
         """Return a task that waits once more, with all of its shapes."""
         if not self.alternatives:
@@ -353,7 +367,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at running a task; its UUID is stored before it is submitted.
+    """One try at running a task, or a worker of an elastic one; its UUID is stored before it is submitted.
 
     Attributes:
         uuid: travels in the native job.
@@ -367,6 +381,10 @@ class Attempt:
         cores: that it takes of each shared host, at least 1.
         gpus: that it takes of each shared host.
         part: part of each host that it is charged for.
+        worker: number of the worker that it is; 0: it runs the task's command.
+        loan: whether its host is lent: it leaves when the plan needs that.
+        leave_by: epoch seconds by which it must have left; None for one that stays.
+        lead: what is known of the lead of an elastic task; None for others.
     """
 
     uuid: str
@@ -385,6 +403,15 @@ class Attempt:
     cores: int = 0
     gpus: int = 0
     part: float = 1.0
+    worker: int = 0
+    loan: bool = False
+    leave_by: float | None = None
+    lead: LeadStatus | None = None
+
+    @property
+    def reckoned_hosts(self) -> tuple[str, ...]:
+        """Return its hosts, of a lead with those that its workers keep."""
+        return self.hosts if self.lead is None else (*self.hosts, *self.lead.promised)
 
     @property
     def share(self) -> HostShare | None:
@@ -398,8 +425,16 @@ class Attempt:
 
     @property
     def charged_hosts(self) -> float:
-        """Return how many hosts it is charged for."""
-        return self.count * self.part
+        """Return how many hosts it is charged for.
+
+        A lead is charged for those that its workers keep, and these for nothing.
+        """
+        return (self.count if self.lead is None else len(self.reckoned_hosts)) * self.part
+
+
+def _filled(word: str, values: Mapping[str, str]) -> str:
+    """Return a word with placeholders filled in; what is filled in is not looked at again."""
+    return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], word)
 
 
 def shared_values(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from cosched.access.lead_tokens import LeadTokens, lead_key
 from cosched.agents.broker import Broker
 from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.administration import AdministrationService
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_notices import NoticeService
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus, TaskCounts
+from cosched.app.elastic.service import ElasticService
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
@@ -39,6 +41,7 @@ from cosched.app.task_service import EditChecks, TaskService
 from cosched.connector.registry import load_connector
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.events import SharesChanged
 from cosched.coscheduler.progress import progress
 from cosched.coscheduler.sharing.shares import with_settings
@@ -51,6 +54,7 @@ from cosched.daemon.engine import Engine
 from cosched.daemon.health import HealthInspector, daemon_checks
 from cosched.daemon.housekeeping import Housekeeping
 from cosched.daemon.inbox import Inbox
+from cosched.daemon.lead_mail import LeadMail
 from cosched.daemon.locks import DaemonLocks
 from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched.daemon.neighbours import AgentNetwork, DomainParts, make_agent_network
@@ -165,7 +169,8 @@ class Daemon:
             self._engine.subscribe(listener)
         services = self._services(current, outputs, recorder)
         self._engine.subscribe(services.domain.on_change)
-        self._web = web_server(configuration, services, store, clock)
+        key = lead_key(configuration.domain.state / "lead-key")
+        self._web = web_server(configuration, services, store, clock, key)
         self._adopter = self._new_adopter(client, services)
         # In the order of their start; they are stopped from the last to the first.
         optional: list[_Part | None] = [
@@ -177,6 +182,7 @@ class Daemon:
             _housekeeping(configuration, store, clock, network),
             Notifier(store, notify, configuration.domain.name, partial(client.ask, late_notices), clock.now),
             self._progress,
+            self._lead_mail(services, key),
             search,
             network,
             _WebPart(self._web, models, self._curves),
@@ -192,12 +198,19 @@ class Daemon:
         memory = self._configuration.domain.state / "adopted-deadlines.json"
         return Adopter(self._manager.adopts(), client, services.submissions, locate, section.lease, memory)
 
+    def _lead_mail(self, services: DomainServices, key: str) -> LeadMail | None:
+        """Return what speaks with leads of elastic tasks; None where the connector carries no mail."""
+        mail = self._manager.mail
+        if not mail.carries_mail:
+            return None
+        return LeadMail(mail, services.elastic, LeadTokens(key).token, lambda: self._web.addresses[0])
+
     def _services(self, current: CurrentDomain, outputs: TaskOutputs, recorder: Recorder | None) -> DomainServices:
         """Return what routes and pages can ask of the domain."""
         configuration, parts = self._configuration, self._parts
         store, catalogue, client = parts.store, parts.catalogue, CoreClient(parts.inbox)
         neighbours = NoNeighbours() if self._network is None else self._network.neighbours
-        state = partial(submission_state, current, neighbours)
+        state = partial(submission_state, current, neighbours, carries_mail=self._manager.mail.carries_mail)
         return DomainServices(
             submissions=SubmissionService(
                 client,
@@ -218,6 +231,7 @@ class Daemon:
             notices=NoticeService(DomainNoticeTable(store), client.now),
             forms=FormService(SavedFormTable(store), client.now),
             administration=AdministrationService(shown_values(self._values), self._health().report),
+            elastic=ElasticService(client, store),
             recordings=RecordingService(None if recorder is None else recorder.blocks),
         )
 
@@ -442,6 +456,7 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
         retry_longest=dispatch.retry_longest,
         seed=planning.seed,
         share_hosts=planning.share_hosts,
+        elastic=ElasticSettings(**configuration.elastic.model_dump()),
     )
 
 

@@ -45,6 +45,7 @@ from cosched.portal.routes import (
 from cosched.portal.routes import (
     credentials,
     domain,
+    elastic,
     events,
     glue,
     history,
@@ -112,6 +113,7 @@ _LARGEST_BODY = 16 << 20
 _ROUTERS = (
     tasks.router,
     domain.router,
+    elastic.router,
     reservations.router,
     shares.router,
     glue.router,

@@ -197,6 +197,7 @@ _LATER_FIELDS = (
     "exclusive",
     "file_sizes",
     "program_digest",
+    "elastic",
 )
 _PLAIN: dict[str, Any] = _TASK_LIST.dump_python([TaskRequest()], mode="json")[0]
 _DEFAULTS = {name: _PLAIN[name] for name in _LATER_FIELDS}

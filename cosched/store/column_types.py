@@ -13,6 +13,7 @@ from sqlalchemy import JSON, String, Text, TypeDecorator
 
 from cosched.agents.protocol.letter_xml import read_task_document, write_task_document
 from cosched.connector.values import NativeDescription
+from cosched.coscheduler.elastic.values import Elastic, LeadStatus
 from cosched.coscheduler.places.alternatives import Alternative
 from cosched.prediction.profile import PredictionSource, Profile
 
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
 
     from sqlalchemy.types import TypeEngine
 
-__all__ = ["ALTERNATIVES", "NATIVE", "PROFILE", "STRINGS", "STRING_MAP", "TASK_DOCUMENT", "state_type"]
+__all__ = [
+    "ALTERNATIVES",
+    "ELASTIC",
+    "LEAD_STATUS",
+    "NATIVE",
+    "PROFILE",
+    "STRINGS",
+    "STRING_MAP",
+    "TASK_DOCUMENT",
+    "state_type",
+]
 
 
 class _Converted(TypeDecorator[Any]):
@@ -104,9 +115,19 @@ def _native(document: Mapping[str, Any]) -> NativeDescription:
     return NativeDescription(**document)
 
 
+def _elastic(document: Mapping[str, Any]) -> Elastic:
+    return Elastic(**{**document, "worker": tuple(document["worker"])})
+
+
+def _lead_status(document: Mapping[str, Any]) -> LeadStatus:
+    return LeadStatus(**{**document, "promised": tuple(document["promised"])})
+
+
 STRINGS = _Converted(JSON(), list, tuple)
 STRING_MAP = _Converted(JSON(), dict, dict)
 PROFILE = _Converted(JSON(none_as_null=True), _profile_document, _profile)
 ALTERNATIVES = _Converted(JSON(), lambda value: list(map(_alternative_document, value)), _alternatives)
+ELASTIC = _Converted(JSON(none_as_null=True), asdict, _elastic)
+LEAD_STATUS = _Converted(JSON(none_as_null=True), asdict, _lead_status)
 NATIVE = _Converted(JSON(none_as_null=True), asdict, _native)
 TASK_DOCUMENT = _Converted(Text(), write_task_document, read_task_document)

@@ -275,14 +275,14 @@ class Store:
         return records_of(LogEntry, rows)
 
     def ended_attempts(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
-        """Return attempts that started and ended after a time, with tasks.
+        """Return attempts that started and ended after a time, with tasks; no workers of elastic ones.
 
         The last to end comes first.
         """
         attempts, tasks = tables.attempts, tables.tasks
         columns = [column.label(f"attempt_{column.name}") for column in attempts.columns]
         query = select(*columns, *tasks.columns).join(tasks, tasks.c.id == attempts.c.task)
-        query = query.where(attempts.c.finished > since, attempts.c.started.is_not(None))
+        query = query.where(attempts.c.finished > since, attempts.c.started.is_not(None), attempts.c.worker == 0)
         rows = self.read(query.order_by(attempts.c.finished.desc()).limit(limit))
         return tuple((record_of(Attempt, row, "attempt_"), record_of(Task, row)) for row in rows)
 
@@ -329,14 +329,16 @@ class Store:
         """
         attempts, tasks = tables.attempts.c, tables.tasks.c
         ended = func.min(func.coalesce(attempts.finished, until), until)
-        seconds = (ended - func.max(attempts.started, since)) * attempts["count"] * attempts.part
+        # A lead is charged for the hosts that its workers keep, see `Attempt.charged_hosts`.
+        hosts = attempts["count"] + func.coalesce(func.json_array_length(attempts.lead, "$.promised"), 0)
+        seconds = (ended - func.max(attempts.started, since)) * hosts * attempts.part
         # Of a task with several attempts the last one tells whether it was on time.
         last = and_(tasks.state == str(TaskState.COMPLETED), tasks.finished == attempts.finished)
         query = (
             select(
                 tasks[by].label("name"),
                 func.count(tasks.id.distinct()).label("tasks"),
-                func.count().label("runs"),
+                func.count().filter(attempts.worker == 0).label("runs"),
                 func.sum(seconds).label("host_seconds"),
                 func.count().filter(last, tasks.finished <= tasks.deadline).label("on_time"),
                 func.count().filter(last, tasks.finished > tasks.deadline).label("late"),

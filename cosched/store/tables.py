@@ -27,7 +27,17 @@ from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.handovers import GuestState, HandoverState
 from cosched.coscheduler.sharing.shares import ShareKind
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.store.column_types import ALTERNATIVES, NATIVE, PROFILE, STRING_MAP, STRINGS, TASK_DOCUMENT, state_type
+from cosched.store.column_types import (
+    ALTERNATIVES,
+    ELASTIC,
+    LEAD_STATUS,
+    NATIVE,
+    PROFILE,
+    STRING_MAP,
+    STRINGS,
+    TASK_DOCUMENT,
+    state_type,
+)
 
 __all__ = [
     "accounts",
@@ -111,6 +121,7 @@ tasks = Table(
     Column("file_sizes", STRING_MAP, nullable=False, server_default="{}", info=_DETAIL),
     Column("program_digest", String(64), nullable=False, server_default=text("''"), info=_DETAIL),
     Column("adopted", Text, nullable=False, server_default=text("''"), info=_DETAIL),
+    Column("elastic", ELASTIC, info=_DETAIL),
     Column("state", state_type(TaskState), nullable=False),
     Column("reason", Text, nullable=False),
     Column("dispatched", Double),
@@ -152,6 +163,10 @@ attempts = Table(
     Column("cores", Integer, nullable=False, server_default=text("0")),
     Column("gpus", Integer, nullable=False, server_default=text("0")),
     Column("part", Double, nullable=False, server_default=text("1")),
+    Column("worker", Integer, nullable=False, server_default=text("0")),
+    Column("loan", Boolean, nullable=False, server_default=false()),
+    Column("leave_by", Double),
+    Column("lead", LEAD_STATUS),
     Index("attempts_by_task", "task", "created"),
     Index("attempts_by_state", "state"),
 )

@@ -8,6 +8,7 @@ from cosched.agents.transport.remote_output import OutputQuery
 from cosched.api.problems import NotFoundError
 from cosched.app.outputs import TaskOutputs
 from cosched.connector.jobs import Output
+from cosched.coscheduler.elastic.values import LeadStatus
 from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverState, TaskDocument
 from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.store import Store
@@ -74,3 +75,26 @@ def test_a_neighbour_reads_what_it_gave_and_nothing_else(store: Store) -> None:
     for peer, uuid in (("b", UUID), ("a", UUID.replace("9", "8"))):
         with pytest.raises(NotFoundError):
             outputs.for_peer(peer, OutputQuery(uuid, "out"))
+
+
+def test_the_output_of_a_worker_is_read_by_its_number_in_its_try(store: Store) -> None:
+    lead = LeadStatus(("h2",))
+    attempts = [
+        Attempt("l1", "2", ("h1",), 1, None, 10.0, AttemptState.LOST, lead=lead),
+        Attempt("w1", "2", ("h2",), 1, None, 11.0, AttemptState.LOST, worker=1),
+        Attempt("l2", "2", ("h1",), 1, None, 20.0, AttemptState.FAILED, lead=lead),
+        Attempt("w2", "2", ("h2",), 1, None, 21.0, AttemptState.CANCELLED, worker=1),
+    ]
+    store.commit(changed([make_task(2, submitted=1.0)], attempts))
+    asked: list[tuple[str, int]] = []
+
+    def local(uuid: str, _stream: str, rank: int, _offset: int, _limit: int) -> Output:
+        asked.append((uuid, rank))
+        return HERE
+
+    outputs = TaskOutputs(store, local)
+    for rank, attempt in ((0, 0), (1, 0), (0, 1), (1, 1)):
+        outputs.read("2", "out", rank, attempt, 0, 9)
+    assert asked == [("l2", 0), ("w2", 0), ("l1", 0), ("w1", 0)]
+    with pytest.raises(NotFoundError, match="has had no worker 7"):
+        outputs.read("2", "out", 7, 0, 0, 9)

@@ -10,6 +10,7 @@ from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt, Outcome
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
+from cosched.coscheduler.elastic.values import Elastic
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, Restored, SavedState, TaskSubmitted
 from cosched.coscheduler.places.alternatives import Alternative, quickest_profile
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
@@ -70,6 +71,17 @@ def with_shapes(task: Task, shapes: Mapping[int, Sequence[float]], memory: int =
     )
     spec = replace(task.spec, cores_range=f"{alternatives[0].cores}-{alternatives[-1].cores}")
     return replace(task, spec=spec, profile=quickest_profile(alternatives), alternatives=alternatives).reopened()
+
+
+def elastic_task(number: int, seconds: Sequence[float], **changes: Any) -> Task:
+    """Return an elastic task; `needs_lead` and `grace` are of its workers."""
+    of_workers = {name: changes.pop(name) for name in ("needs_lead", "grace") if name in changes}
+    return a_task(number, seconds, elastic=Elastic(("/bin/worker", "{worker}"), **of_workers), **changes)
+
+
+def workers(outcome: Outcome) -> list[Attempt]:
+    """Return the workers that an outcome starts."""
+    return [attempt for attempt in dispatched(outcome) if attempt.worker]
 
 
 def restore(core: Coscheduler, time: float, **saved: Iterable[Any]) -> Outcome:

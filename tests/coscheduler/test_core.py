@@ -20,6 +20,7 @@ from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DiagnoseAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
+from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptBegun,
@@ -722,15 +723,26 @@ def replayed(recording: str) -> list[ReplayedEvent]:
     return [each for each in entries if isinstance(each, ReplayedEvent)]
 
 
+ALIVE = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
+
+
 class AnyWeather(RuleBasedStateMachine):
     """A manager that loses answers, hosts and jobs, and reports late and twice; what it truly runs is kept apart."""
 
     shared = False
+    elastic = ElasticSettings()
 
     @initialize(staging=st.sampled_from([0.0, 2.0]))
     def begin(self, staging: float) -> None:
         self.core = Coscheduler(
-            settings(attempts=1000, starts=1000, start_grace=4.0, staging=staging, share_hosts=self.shared)
+            settings(
+                attempts=1000,
+                starts=1000,
+                start_grace=4.0,
+                staging=staging,
+                share_hosts=self.shared,
+                elastic=self.elastic,
+            )
         )
         self.time = 0.0
         self.outcomes: list[Any] = []
@@ -770,9 +782,7 @@ class AnyWeather(RuleBasedStateMachine):
             match decision:
                 case DispatchAttempt(attempt, task):
                     assert attempt.uuid not in self.owner, "one name for two attempts"
-                    mine = [uuid for uuid, owner in self.owner.items() if owner == task.id]
-                    alive = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
-                    assert not any(self.jobs.get(uuid) in alive for uuid in mine), "a second live attempt"
+                    self.is_alone(attempt)
                     assert task.id not in self.completed, "a task ran twice"
                     assert not task.status.held_by, "a held task left"
                     before = [self.ended.get(name) for name in self.after.get(task.id, ())]
@@ -784,7 +794,7 @@ class AnyWeather(RuleBasedStateMachine):
                     self.runs_into_nothing(attempt.hosts, event.time, event.time + (attempt.predicted or 0.0))
                     self.owner[attempt.uuid] = task.id
                     self.fits(attempt)
-                    self.keeps_to_the_share(task.owner)
+                    self.keeps_to_the_share(attempt)
                 case CancelAttempt():
                     self.is_cancelled(decision)
                 case DiagnoseAttempt(uuid):
@@ -792,11 +802,21 @@ class AnyWeather(RuleBasedStateMachine):
                 case LocateAttempt() | Replan():
                     pass
 
+    def is_alone(self, attempt: Attempt) -> None:
+        mine = [uuid for uuid, owner in self.owner.items() if owner == attempt.task]
+        assert not any(self.jobs.get(uuid) in ALIVE for uuid in mine), "a second live attempt"
+
+    def is_worker(self, uuid: str) -> bool:
+        """A machine of elastic tasks knows workers."""
+        return False
+
     def fits(self, attempt: Attempt) -> None:
         """A machine of shared hosts asks for more."""
 
-    def keeps_to_the_share(self, owner: str) -> None:
-        live = self.core.attempts.values()
+    def keeps_to_the_share(self, attempt: Attempt) -> None:
+        if attempt.worker and not attempt.loan:
+            return  # its lead is charged for promised hosts
+        live, owner = self.core.attempts.values(), self.core.tasks[attempt.task].owner
         taken = sum(each.charged_hosts for each in live if self.core.tasks[each.task].owner == owner)
         assert owner != "ann" or self.most is None or taken <= self.most + 1e-6, "more hosts than the share allows"
 
@@ -887,7 +907,7 @@ class AnyWeather(RuleBasedStateMachine):
     def a_job_goes_on(self, number: int, to: JobState) -> None:
         uuid = self.pick(number, [u for u, s in self.jobs.items() if s in (JobState.QUEUED, JobState.RUNNING)])
         self.jobs[uuid] = to
-        if to is JobState.COMPLETED:
+        if to is JobState.COMPLETED and not self.is_worker(uuid):
             assert self.owner[uuid] not in self.completed, "a task ran twice"
             self.completed.append(self.owner[uuid])
 

@@ -113,6 +113,11 @@ class World:
             yield self
 
 
+def is_worker(launch: Launch) -> bool:
+    """Return whether a launch is of a worker of an elastic task."""
+    return "COSCHED_WORKER" in launch.environment
+
+
 class Pool:
     """A resource manager that keeps its jobs, and looks for what must never be.
 
@@ -142,7 +147,8 @@ class Pool:
         assert not self.completed[launch.task], f"task {launch.task} is run again after it completed"
         for uuid in self.alive():
             other = self.launches[uuid]
-            assert other.task != launch.task, f"task {launch.task} has two live attempts"
+            alone = not (is_worker(other) or is_worker(launch))
+            assert other.task != launch.task or not alone, f"task {launch.task} has two live attempts"
             assert not set(other.hosts) & set(launch.hosts), "a host has two live attempts"
         self.launches[launch.attempt] = launch
         self._becomes(launch.attempt, JobState.QUEUED)
@@ -164,7 +170,7 @@ class Pool:
         elif self.jobs[uuid].state is JobState.QUEUED:
             self._becomes(uuid, JobState.RUNNING, started=time)
         else:
-            self.completed[self.launches[uuid].task] += 1
+            self.completed[self.launches[uuid].task] += not is_worker(self.launches[uuid])
             self._becomes(uuid, JobState.COMPLETED, started=time - 1.0, finished=time, exit_code=0)
 
     def take_host(self, name: str) -> None:
@@ -236,11 +242,13 @@ class FragileStore(Store):
 class Life:
     """One daemon from its start to its death, without a search: tasks leave as soon as they can."""
 
-    def __init__(self, folder: Path, pool: Pool, world: World, *, hears_all_again: bool = True) -> None:
+    def __init__(
+        self, folder: Path, pool: Pool, world: World, *, hears_all_again: bool = True, **settings: Any
+    ) -> None:
         self.pool = pool
         self.world = world
         self.store = FragileStore(new_database(folder), world)
-        self._core = Coscheduler(CoreSettings(self.store.instance, staging=0.0, attempts=1000))
+        self._core = Coscheduler(CoreSettings(self.store.instance, staging=0.0, attempts=1000, **settings))
         self.inbox = Inbox(cast("Clock", world))
         self.manager = ResourceManager(
             cast("Any", Connector(pool, world, self.store)),

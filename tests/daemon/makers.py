@@ -18,6 +18,7 @@ from cosched.app.administration import AdministrationService
 from cosched.app.core_access import CoreClient
 from cosched.app.domain_notices import NoticeService
 from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatus, TaskCounts
+from cosched.app.elastic.service import ElasticService
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
@@ -235,6 +236,7 @@ def services_of(
         shares=ShareService(client, ShareTable(store), None),
         notices=NoticeService(DomainNoticeTable(store), client.now),
         forms=FormService(SavedFormTable(store), client.now),
+        elastic=ElasticService(client, store),
         administration=AdministrationService(
             CONFIGURED, HealthInspector((), health.faults, engine.mistakes, client.now).report
         ),

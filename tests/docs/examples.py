@@ -25,6 +25,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import textwrap
 import time
 import tomllib
@@ -61,6 +62,9 @@ spool = "{folder}/spool"
 hosts = 4
 [applications]
 folders = ["{root}/etc/applications.d"]
+"""
+_PYTHON = """#!/bin/sh
+PYTHONPATH={root} exec {python} "$@"
 """
 
 
@@ -109,6 +113,8 @@ class Workplace:
         (folder / "cosched.toml").write_text(_CONFIG.format(folder=folder, root=ROOT), encoding="utf-8")
         (folder / "bin").mkdir()
         (folder / "bin" / "cosched").symlink_to(command)
+        (folder / "bin" / "python3").write_text(_PYTHON.format(root=ROOT, python=sys.executable), encoding="utf-8")
+        (folder / "bin" / "python3").chmod(0o755)
         (folder / "program").write_text("#!/bin/bash\nexit 0\n", encoding="utf-8")
         (folder / "program").chmod(0o755)
 

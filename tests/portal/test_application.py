@@ -273,6 +273,7 @@ def services_of(recorder: Recorder) -> DomainServices:
         notices=each,
         forms=each,
         administration=each,
+        elastic=each,
     )
 
 

@@ -49,7 +49,8 @@ def test_another_users_task_is_not_there_whatever_is_asked(tmp_path: Path, descr
         for path in there:
             for method in described["paths"][path]:
                 asked = path.replace("{task_id}", "1").replace("{stream}", "out")
-                body = {"priority": 7} if method in ("post", "patch") else None
+                change = {"drained": [1]} if path.endswith("/lead") else {"priority": 7}
+                body = change if method in ("post", "patch") else None
                 answer = bob.client.request(method, asked, json=body, headers={"X-CSRF-Token": bob.csrf()})
                 assert (answer.status_code, "no task '1'" in answer.text) == (404, True), (method, path, answer.text)
         assert ann.client.get("/api/v1/tasks/1").json()["state"] == "queued"

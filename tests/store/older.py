@@ -47,6 +47,11 @@ _ADDED = (
     ("0036", "tasks", "cores_range"),
     ("0036", "tasks", "processes"),
     ("0036", "tasks", "alternatives"),
+    ("0038", "tasks", "elastic"),
+    ("0038", "attempts", "worker"),
+    ("0038", "attempts", "loan"),
+    ("0038", "attempts", "leave_by"),
+    ("0038", "attempts", "lead"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"), ("0034", "notices"), ("0035", "forms"))

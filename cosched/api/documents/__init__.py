@@ -47,6 +47,14 @@ from cosched.api.documents.domain import (
     Status,
     UsageView,
 )
+from cosched.api.documents.elastic import (
+    ElasticRequest,
+    LeadMessage,
+    OfferView,
+    WorkerOrder,
+    WorkersView,
+    WorkerView,
+)
 from cosched.api.documents.library import ApplicationView, CurvesView, ModelText, ModelView, ParameterView
 from cosched.api.documents.shares import ShareChange, ShareView
 from cosched.api.documents.tasks import (
@@ -85,6 +93,7 @@ __all__ = [
     "CurvesView",
     "DeadlineOutcome",
     "Effect",
+    "ElasticRequest",
     "Evidence",
     "ExchangeView",
     "ExplanationView",
@@ -95,6 +104,7 @@ __all__ = [
     "HealthCheck",
     "HealthReport",
     "HostView",
+    "LeadMessage",
     "LearntApplication",
     "LearntRunView",
     "LoginLink",
@@ -107,6 +117,7 @@ __all__ = [
     "NewToken",
     "NoticeRequest",
     "NoticeView",
+    "OfferView",
     "OutlookView",
     "ParameterView",
     "PeerView",
@@ -133,4 +144,7 @@ __all__ = [
     "TokenRequest",
     "TokenView",
     "UsageView",
+    "WorkerOrder",
+    "WorkerView",
+    "WorkersView",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cosched.api.documents.elastic import ElasticRequest
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 
@@ -92,6 +93,8 @@ class TaskRequest:
         exclusive: whether it has its hosts for itself where tasks share hosts.
         file_sizes: bytes of the files that it reads, by name: runs teach how its time grows with them.
         program_digest: any digest of its program's files: what runs of another one taught counts less.
+        elastic: what its workers are, where it may change its hosts while it runs; `hosts` and its run times then count
+            the host of its command as well.
     """
 
     application: str = ""
@@ -130,6 +133,7 @@ class TaskRequest:
     exclusive: bool = False
     file_sizes: dict[str, int] = field(default_factory=dict)
     program_digest: str = ""
+    elastic: ElasticRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -438,6 +442,7 @@ class TaskDetail(TaskView):
         file_sizes: bytes of the files that it reads, by name, as they were at submission.
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the resource manager's key of the job that its owner submitted there; empty for other tasks.
+        elastic: what its workers are, where it may change its hosts while it runs; null where it may not.
     """
 
     command: tuple[str, ...]
@@ -471,6 +476,7 @@ class TaskDetail(TaskView):
     file_sizes: dict[str, int] = field(default_factory=dict)
     program_digest: str = ""
     adopted: str = ""
+    elastic: ElasticRequest | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,8 @@ def late_notices(core: Coscheduler, time: float) -> list[Notice]:
     }
     if not deadlines:
         return notices
-    ends = {attempt.task: expected_end(attempt, time) for attempt in core.attempts.values() if attempt.hosts}
+    live = [attempt for attempt in core.attempts.values() if attempt.hosts and not attempt.worker]
+    ends = {attempt.task: expected_end(attempt, time) for attempt in live}
     if not deadlines.keys() <= ends.keys():
         forecast = core.planning_view.forecast(time)
         planned = () if forecast is None else forecast[1].assignments

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.times import format_time
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.shortage import share_text
 from cosched.coscheduler.sharing.shares import fewest_hosts
@@ -45,6 +46,9 @@ class DomainState:
         corrections: learnt corrections of the models, by `Task.correction`.
         accepts_late: whether what will be late here is offered to neighbouring domains.
         sizes: the hosts with their memory, cores and GPUs.
+        shares_hosts: whether tasks share hosts.
+        elastic: how hosts are lent to elastic tasks.
+        carries_mail: whether leads of elastic tasks can speak with cosched.
     """
 
     time: float
@@ -53,6 +57,9 @@ class DomainState:
     corrections: Mapping[str, Correction] = field(default_factory=dict)
     accepts_late: bool = False
     sizes: tuple[Host, ...] = ()
+    shares_hosts: bool = False
+    elastic: ElasticSettings = field(default_factory=ElasticSettings)
+    carries_mail: bool = True
 
 
 def check_predecessors(

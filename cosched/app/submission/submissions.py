@@ -40,9 +40,9 @@ __all__ = ["SubmissionService", "submission_state"]
 _MOST_FORESEEN = 100  # tasks of one dry run; each is predicted and placed by itself
 
 
-def submission_state(domain: CurrentDomain, neighbours: NeighbourAccess) -> DomainState:
+def submission_state(domain: CurrentDomain, neighbours: NeighbourAccess, *, carries_mail: bool = True) -> DomainState:
     """Return what users' tasks are measured against: neighbours may meet deadlines that the domain cannot."""
-    return replace(domain.state(), accepts_late=neighbours.accepts_late)
+    return replace(domain.state(), accepts_late=neighbours.accepts_late, carries_mail=carries_mail)
 
 
 class SubmissionService:

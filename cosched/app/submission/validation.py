@@ -15,6 +15,7 @@ from cosched.api.command_names import command_name
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.app.notifications.transports import NotificationTargets
 from cosched.app.submission.admission import check_deadline_can_be_met, check_needs
+from cosched.app.submission.elastic_requests import check_beside_workers, check_predicted, elastic_of
 from cosched.app.submission.field_checks import (
     check_fields,
     check_length,
@@ -122,11 +123,13 @@ class TaskValidator:
             SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
         """
         request = self._launched(request)
+        check_beside_workers(request)
         asked = asked_shapes(request, domain.sizes)
         if asked is None:
             task = self._one_task(with_whole_cores(request), domain, owner)
         else:
             task = self._best_shapes(asked, domain, owner)
+        check_predicted(task)
         check_deadline_can_be_met(task, domain)
         return task
 
@@ -205,7 +208,9 @@ class TaskValidator:
 
         A deadline must leave twice the time that the slowest likely run takes, as the task may have to wait.
         """
-        if self._history is None or task.profile is None or not task.profile.runs or task.alternatives:
+        if self._history is None or task.profile is None or not task.profile.runs:
+            return task
+        if task.alternatives or task.spec.elastic is not None:
             return task
         longest = math.inf
         if task.spec.deadline is not None:
@@ -343,6 +348,7 @@ def _task(
         "time_limit": checked_time_limit(request.time_limit),
         "memory": parse_memory(request.memory),
         "processes": "",
+        "elastic": elastic_of(request, domain),
     }
     spec = TaskSpec(**(shared_values(request, TaskSpec) | checked))
     return Task("", 0, domain.time, spec, profile=profile, correction=correction)

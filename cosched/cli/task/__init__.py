@@ -36,6 +36,7 @@ from cosched.cli.task.selection import (
 )
 from cosched.cli.task.submission import SubmitOptions, request_of, requests_of_file
 from cosched.cli.task.text import accepted_lines, explanation_lines, forecast_lines, task_lines, task_rows
+from cosched.cli.task.workers import WORKER_HEADINGS, lead_lines, worker_rows
 from cosched.client import Client
 from cosched.durations import parse_duration
 from cosched.errors import CoschedError, UserError
@@ -128,6 +129,9 @@ def submit(
     gpus_per_process: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
     exclusive: Annotated[bool, typer.Option("--exclusive", help="No other task on its hosts.")] = False,
     observe: Annotated[bool, typer.Option("--observe", help="Watch its program; `model fit` learns of it.")] = False,
+    elastic: Annotated[str, typer.Option(metavar="workers", help="Its hosts may change while it runs.")] = "",
+    worker: Annotated[str, typer.Option(metavar="PROGRAM", help="What runs on each host but the first.")] = "",
+    grace: Annotated[str, typer.Option(metavar="DURATION", help="For a worker that has to leave.")] = "",
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False,
     server: ServerOption = "",
@@ -170,6 +174,9 @@ def submit(
         cores_per_process=cores_per_process,
         gpus_per_process=gpus_per_process,
         exclusive=exclusive,
+        elastic=elastic,
+        worker=worker,
+        grace=grace,
         model=model,
     )
     command = context.meta.get("command", ())
@@ -318,6 +325,16 @@ def plans(task_id: IdArgument, server: ServerOption = "", json: JsonOption = Fal
         for point in points
     ]
     print_table(("PLANNED AT", "START", "END", "HOSTS"), rows)
+
+
+@app.command()
+def workers(task_id: IdArgument, server: ServerOption = "", json: JsonOption = False) -> None:
+    """Show the workers of an elastic task, where they run and since when, and both of its ends."""
+    with connect(server) as client:
+        found = client.workers(task_id)
+    print_answer(json, asdict(found), lambda: lead_lines(found))
+    if not json:
+        print_table(WORKER_HEADINGS, worker_rows(found))
 
 
 @app.command()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.api.deadlines import parse_typed_deadline
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.api.runtimes import parse_runtime, parse_shape_runtimes
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.userfiles import (
@@ -75,6 +75,9 @@ class SubmitOptions:
         cores_per_process: that each of them needs.
         gpus_per_process: that each of them needs.
         exclusive: whether it has its hosts for itself.
+        elastic: "workers" where its hosts may change while it runs; empty where not.
+        worker: a command line that runs on each of its hosts but the first, split into words as a shell does.
+        grace: a duration within which a worker leaves.
         model: a file with the user's own performance model (PSL); `settings` are then its parameters.
     """
 
@@ -108,6 +111,9 @@ class SubmitOptions:
     cores_per_process: str = ""
     gpus_per_process: str = ""
     exclusive: bool = False
+    elastic: str = ""
+    worker: str = ""
+    grace: str = ""
     model: str = ""
 
 
@@ -153,7 +159,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         directory=str(Path(where).absolute()) if where else "",
         stdin=_input_file(options) if options.stdin else "",
         best_effort=options.best_effort,
-        prepare=_prepare_words(options.prepare) if options.prepare else (),
+        prepare=_words(options.prepare, "--prepare") if options.prepare else (),
         notify=tuple(word if ":" in word else f"mailto:{word}" for word in options.notify),
         after=tuple(options.after),
         time_limit=parse_duration(options.time_limit) if options.time_limit else None,
@@ -170,6 +176,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         cores_per_process=whole_number(options.cores_per_process or "0", "--cores-per-process"),
         gpus_per_process=whole_number(options.gpus_per_process or "0", "--gpus-per-process"),
         exclusive=options.exclusive,
+        elastic=_elastic(options),
     )
     return request, "; ".join(filter(None, (begins, note)))
 
@@ -220,13 +227,26 @@ def _launch_mode(launch: str, mpi: str) -> LaunchMode:
     return LaunchMode(mpi or launch or LaunchMode.EACH)
 
 
-def _prepare_words(text: str) -> tuple[str, ...]:
+def _elastic(options: SubmitOptions) -> ElasticRequest | None:
+    if not options.elastic:
+        if options.worker or options.grace:
+            raise UserError("--worker and --grace are of elastic tasks: give --elastic workers with them")
+        return None
+    if options.elastic != "workers":
+        raise UserError(f"--elastic is {options.elastic[:80]!r}: write workers")
+    if not options.worker:
+        raise UserError("--elastic workers needs --worker 'PROGRAM ARGUMENT…', which runs on each host but the first")
+    grace = parse_duration(options.grace) if options.grace else None
+    return ElasticRequest(worker=_words(options.worker, "--worker"), grace=grace)
+
+
+def _words(text: str, option: str) -> tuple[str, ...]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UserError(f"--prepare {text!r} cannot be split into words ({error}): close its quotes") from error
+        raise UserError(f"{option} {text!r} cannot be split into words ({error}): close its quotes") from error
     if not words:
-        raise UserError("--prepare is empty: give a program, or leave it out")
+        raise UserError(f"{option} is empty: give a program, or leave it out")
     return (_program(words[0]), *words[1:])
 
 
@@ -319,6 +339,8 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
     text = read_user_file(path)
     if options.stdin:
         raise UserError("--stdin goes with an application or a command: a file says itself what its program reads")
+    if options.elastic:
+        raise UserError("--elastic goes with an application or a command: a file describes one job")
     if options.prepare:
         raise UserError("--prepare goes with an application or a command: put it into the file")
     if any((options.memory, options.cores, options.processes, options.gpus)) or any(

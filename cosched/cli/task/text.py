@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from cosched.api.times import format_optional_time
@@ -60,6 +61,9 @@ def task_rows(tasks: Sequence[TaskView], plan: PlanView) -> list[tuple[str, ...]
     The prediction is that of the current plan, or of the domain that has the task.
     """
     placements, ends = {place.task: place for place in plan.placements}, plan.expected_ends()
+    widths = Counter[str]()  # hosts that an elastic task is lent are places of their own
+    for each in plan.placements:
+        widths[each.task] += len(each.hosts)
     rows: list[tuple[str, ...]] = []
     for task in tasks:
         place = placements.get(task.id)
@@ -69,7 +73,7 @@ def task_rows(tasks: Sequence[TaskView], plan: PlanView) -> list[tuple[str, ...]
         ended = (
             format_optional_time(end) if task.finished is not None or end is None else f"~{format_optional_time(end)}"
         )
-        hosts = str(len(place.hosts) if place else task.count) + (f"x{place.cores}" if place and place.cores else "")
+        hosts = str(widths[task.id] if place else task.count) + (f"x{place.cores}" if place and place.cores else "")
         rows.append(
             (
                 task.id,
@@ -133,6 +137,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("application", task.application),
         ("command", shlex.join(task.command)),
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),
+        ("workers", "" if task.elastic is None else shlex.join(task.elastic.worker)),
         ("launch", _launch_text(task)),
         ("directory", task.directory),
         ("reads", task.stdin),

@@ -37,6 +37,8 @@ def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
         handover: seconds from a decision to the start of its job.
     """
     predicted = attempt.predicted or 0.0
+    if attempt.loan:  # it leaves when it is told to
+        return now + predicted
     start = max(attempt.created + handover, now) if attempt.started is None else attempt.started
     start = max(start, attempt.created)  # the host's clock may be behind ours
     end = start + predicted
@@ -239,7 +241,7 @@ class DomainHosts:
         for attempt in attempts:
             if attempt.takes_hosts and not (self.shared and attempt.cores):
                 end = expected_end(attempt, now, handover)
-                for host in attempt.hosts:
+                for host in attempt.hosts if attempt.lead is None else attempt.reckoned_hosts:
                     free[host] = max(free.get(host, 0.0), end)
         return free
 

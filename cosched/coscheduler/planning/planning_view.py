@@ -297,7 +297,7 @@ class PlanningView:
         """Return the seconds until the live attempts of each array should have ended, ascending."""
         ends: dict[str, list[float]] = {}
         for attempt in self._state.attempts.values():
-            if array := self._state.tasks[attempt.task].spec.array:
+            if not attempt.worker and (array := self._state.tasks[attempt.task].spec.array):
                 end = expected_end(attempt, time, self._corrections.dispatch_latency.seconds)
                 ends.setdefault(array, []).append(end - time)
         return {array: sorted(each) for array, each in ends.items()}

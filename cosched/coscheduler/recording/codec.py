@@ -24,6 +24,7 @@ from cosched.coscheduler import (
     submit_limits,
     task,
 )
+from cosched.coscheduler.elastic import values as elastic_values
 from cosched.coscheduler.places import alternatives
 from cosched.coscheduler.planning import task_plan
 from cosched.coscheduler.recording import snapshot
@@ -51,6 +52,7 @@ _MODULES = (
     reservations,
     submit_limits,
     alternatives,
+    elastic_values,
     task,
     task_plan,
     core_settings,

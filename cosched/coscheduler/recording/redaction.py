@@ -36,6 +36,8 @@ SECRETS: Rules = {
 # Lines for people, of our own or the manager's making.
 _LINES = (
     ("HostChoice", "model"),
+    ("LeadAnnounced", "address"),
+    ("LeadStatus", "address"),
     ("TaskStatus", "reason"),
     ("Attempt", "reason"),
     ("Host", "reason"),
@@ -53,6 +55,7 @@ _LINES = (
     ("TaskForwarded", "reason"),
     ("TaskReturned", "reason"),
     ("UnstartedAttempt", "reason"),
+    ("WorkerRefused", "reason"),
 )
 
 
@@ -105,6 +108,7 @@ def redaction() -> Rules:
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),
         ("TaskSpec", "command"): _hidden_arguments,
         ("TaskSpec", "prepare"): _hidden_arguments,
+        ("Elastic", "worker"): _hidden_arguments,
         ("TaskSpec", "file_sizes"): lambda sizes: dict(enumerate(sizes.values())),
         ("TaskSpec", "parameters"): lambda values: {
             name: _hidden(value) if isinstance(value, str) else value for name, value in values.items()

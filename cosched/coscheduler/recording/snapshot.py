@@ -15,13 +15,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cosched.connector.hosts import Host
-    from cosched.coscheduler.events import NeighboursChanged, ScheduleImproved
+    from cosched.coscheduler.elastic.values import WorkRecord
+    from cosched.coscheduler.events import (
+        AttemptAbsent,
+        JobReported,
+        NeighboursChanged,
+        ScheduleImproved,
+        SubmitFailed,
+    )
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction, DispatchLatency
 
-__all__ = ["AttemptsSnapshot", "CoreSnapshot", "QueueSnapshot", "UnstartedAttempt", "UnstartedSnapshot"]
+__all__ = [
+    "AttemptsSnapshot",
+    "CoreSnapshot",
+    "ElasticSnapshot",
+    "QueueSnapshot",
+    "UnstartedAttempt",
+    "UnstartedSnapshot",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +108,7 @@ class AttemptsSnapshot:
         limits: the known limits of the manager, by owner.
         distrusted: tasks whose attempts may have been cancelled in changes that the database has forgotten.
         unstarted: attempts that have not begun, and what they taught.
+        ended_leads: elastic task → the report that its lead has ended, until its workers have.
     """
 
     paused_until: float = 0.0
@@ -103,6 +118,20 @@ class AttemptsSnapshot:
     limits: Mapping[str, OwnerLimit] = field(default_factory=dict)
     distrusted: tuple[str, ...] = ()
     unstarted: UnstartedSnapshot = field(default_factory=UnstartedSnapshot)
+    ended_leads: Mapping[str, JobReported | SubmitFailed | AttemptAbsent] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticSnapshot:
+    """Memory of elastic tasks; see `ElasticTasks`.
+
+    Attributes:
+        work: how far each running one has come.
+        drain: seconds from the order to leave until a host is free, as learnt.
+    """
+
+    work: Mapping[str, WorkRecord] = field(default_factory=dict)
+    drain: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +148,7 @@ class CoreSnapshot:
         last_improvement: when an answer last made the plan better, and what became better.
         last_number: the highest that a task was given; a recording of before it was kept has none.
         shares: the tree in force, and what users have had.
+        elastic: what is remembered of elastic tasks.
     """
 
     tasks: tuple[Task, ...]
@@ -136,3 +166,4 @@ class CoreSnapshot:
     last_improvement: tuple[float, str] | None = None
     last_number: int = 0
     shares: SharesSnapshot = field(default_factory=SharesSnapshot)
+    elastic: ElasticSnapshot = field(default_factory=ElasticSnapshot)

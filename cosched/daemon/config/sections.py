@@ -34,6 +34,7 @@ __all__ = [
     "DatabaseSection",
     "DispatchSection",
     "DomainSection",
+    "ElasticSection",
     "ModelsSection",
     "NotifySection",
     "ObjectiveSection",
@@ -249,6 +250,22 @@ class PlanningSection(_Section):
         return self
 
 
+class ElasticSection(_Section):
+    """[elastic]: how idle hosts are lent to tasks that may change theirs while they run."""
+
+    lending: bool = True
+    payback: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] = 2.0
+    settle: Duration = 10.0
+    grace: Duration = 30.0
+    longest_grace: Duration = 600.0
+
+    @model_validator(mode="after")
+    def _check_grace(self) -> ElasticSection:
+        if self.grace > self.longest_grace:
+            raise ValueError("grace is longer than longest_grace: lower the one, or raise the other")
+        return self
+
+
 class DispatchSection(_Section):
     """[dispatch]: tries and pauses between a decision and the manager."""
 
@@ -454,6 +471,7 @@ class Configuration(_Section):
     database: DatabaseSection = Field(default_factory=DatabaseSection)
     objective: ObjectiveSection = Field(default_factory=ObjectiveSection)
     planning: PlanningSection = Field(default_factory=PlanningSection)
+    elastic: ElasticSection = Field(default_factory=ElasticSection)
     dispatch: DispatchSection = Field(default_factory=DispatchSection)
     adopt: AdoptSection = Field(default_factory=AdoptSection)
     server: ServerSection = Field(default_factory=ServerSection)

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.connector.interface import AdoptsJobs, CallsBack, ConnectorError, DiagnosesStarts, StartDiagnosis
+from cosched.connector.interface import (
+    AdoptsJobs,
+    CallsBack,
+    CarriesMail,
+    ConnectorError,
+    DiagnosesStarts,
+    StartDiagnosis,
+)
 from cosched.connector.submission import submit_many
 from cosched.errors import CoschedError, UserError
 
@@ -91,6 +98,30 @@ class GuardedConnector:
         if not isinstance(self._connector, AdoptsJobs):
             raise UserError("[adopt] enabled is true, and this connector adopts no jobs of users' own: set it to false")
         return self._connector
+
+    @property
+    def carries_mail(self) -> bool:
+        """Return whether the connector carries mail."""
+        return isinstance(self._connector, CarriesMail)
+
+    def put_mail(self, attempt: str, name: str, text: str) -> None:
+        """Put a file into an attempt's mailbox; nothing where the connector carries no mail."""
+        if isinstance(self._connector, CarriesMail):
+            with self._guarded():
+                self._connector.put_mail(attempt, name, text)
+
+    def answers(self, attempt: str) -> dict[str, str]:
+        """Return what the process of an attempt has put into its mailbox, by name."""
+        if not isinstance(self._connector, CarriesMail):
+            return {}
+        with self._guarded():
+            return dict(self._connector.answers(attempt))
+
+    def drop_answers(self, attempt: str, names: Sequence[str]) -> None:
+        """Delete answers."""
+        if isinstance(self._connector, CarriesMail):
+            with self._guarded():
+                self._connector.drop_answers(attempt, names)
 
     def retract(self, attempt: str, key: str) -> bool:
         """Close the gate of a user's own job; return whether no attempt has it."""

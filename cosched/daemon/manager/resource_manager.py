@@ -164,6 +164,11 @@ class ResourceManager:
         """
         return self._connector.adopts()
 
+    @property
+    def mail(self) -> GuardedConnector:
+        """The connector, to carry mail; each of its methods may be called from any thread."""
+        return self._connector
+
     def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         """Return part of an attempt's output; see `Connector.output`. Any thread may call it."""
         return self._connector.output(uuid, stream, rank, offset, limit)
@@ -377,10 +382,13 @@ def _launch(attempt: Attempt, task: Task, classes: Mapping[str, str]) -> Launch:
         "task": task.id,
         "hosts": attempt.hosts,
         "count": attempt.count,
-        "predicted": attempt.predicted,
+        # A worker is there for as long as its lead, and of a loan it is not foretold when it ends.
+        "predicted": task.status.predicted if attempt.worker else attempt.predicted,
         "classes": tuple(classes.get(host, "") for host in attempt.hosts),
         "owner": task.owner,
     }
+    if attempt.lead is not None:
+        here |= {"mailbox": True}
     if (share := attempt.share) is not None:
         here |= asdict(share) | {"shared": True}
     return Launch(**(shared_values(task.spec, Launch) | here))

@@ -9,7 +9,7 @@ import asyncio
 import socket
 import ssl
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -169,15 +169,24 @@ def _check(tls: TlsFiles) -> None:
         ) from error
 
 
-def web_server(configuration: Configuration, services: DomainServices, store: Store, clock: Clock) -> WebServer:
+def web_server(
+    configuration: Configuration, services: DomainServices, store: Store, clock: Clock, lead_key: str = ""
+) -> WebServer:
     """Open the sockets and return the server, not yet started.
+
+    Args:
+        configuration: where to listen, and who may ask.
+        services: what can be asked.
+        store: has credentials.
+        clock: the daemon's time.
+        lead_key: key of the tokens of elastic tasks' leads.
 
     Raises:
         UserError: certificate or key will not do.
         SystemFault: an address cannot be had.
     """
     server = configuration.server
-    settings = _access_settings(configuration)
+    settings = replace(_access_settings(configuration), lead_key=lead_key)
     access = Authenticator(Credentials(store), settings, clock.now)
     tls = None if server.certificate is None or server.key is None else TlsFiles(server.certificate, server.key)
     sockets = open_sockets(server.addresses, int(server.socket_mode, 8))

@@ -89,7 +89,8 @@ def needs_csrf(principal: Principal | None, method: str, headers: Mapping[str, s
 
     It does where it changes something with credentials that a browser sends by itself.
     """
-    if method in _SAFE_METHODS or principal is None or principal.how is ProofOfIdentity.TOKEN:
+    by_itself = principal is not None and principal.how in (ProofOfIdentity.TOKEN, ProofOfIdentity.LEAD)
+    if method in _SAFE_METHODS or principal is None or by_itself:
         return False
     # At a socket, programs of the user's own ask; browsers reach it only through a tunnel, and say their origin.
     return principal.how is not ProofOfIdentity.SOCKET or is_form(headers) or "origin" in headers

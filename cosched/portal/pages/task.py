@@ -161,6 +161,7 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
         later=next(
             (local_minute(each.end, zone_of(request)) for each in explained.rescues if each.kind == "deadline"), ""
         ),
+        workers=None if task.elastic is None else services.elastic.workers(principal, task.id),
         written=_output_tails(services, principal, task),
         ranks=_RANKS,
     )

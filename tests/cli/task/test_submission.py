@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.cli.main import run
 from cosched.cli.task.submission import SubmitOptions, request_of, requests_of_file
 from cosched.errors import UserError
@@ -247,3 +247,27 @@ def test_an_array_of_a_script_keeps_its_indices(tmp_path: Path) -> None:
     requests, _ = requests_of_file(script, SubmitOptions(priority="4"), NOW)
     assert [(each.array_index, each.retries, each.priority) for each in requests] == [(3, 2, 4), (5, 2, 4), (7, 2, 4)]
     assert {each.array_at_most for each in requests} == {2}
+
+
+def test_workers_are_words_as_a_shell_splits_them() -> None:
+    options = SubmitOptions(elastic="workers", worker="/bin/sh -c 'echo {lead}' {worker}", grace="2m", hosts="2-4")
+    request, _ = request_of(options, ("/bin/sh",), NOW)
+    assert request.elastic == ElasticRequest(worker=("/bin/sh", "-c", "echo {lead}", "{worker}"), grace=120.0)
+    assert request_of(SubmitOptions(), ("/bin/sh",), NOW)[0].elastic is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (SubmitOptions(worker="/bin/sh"), "give --elastic workers with them"),
+        (SubmitOptions(grace="2m"), "give --elastic workers with them"),
+        (SubmitOptions(elastic="restart", worker="/bin/sh"), "write workers"),
+        (SubmitOptions(elastic="workers"), "needs --worker"),
+        (SubmitOptions(elastic="workers", worker=" "), "--worker is empty"),
+        (SubmitOptions(elastic="workers", worker="'/bin/sh"), "close its quotes"),
+        (SubmitOptions(elastic="workers", worker="/no/such/program"), "there is no program"),
+    ],
+)
+def test_workers_that_cannot_be_say_what_would_do(options: SubmitOptions, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        request_of(options, ("/bin/sh",), NOW)

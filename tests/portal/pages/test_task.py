@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.access import Principal, Role
-from cosched.api.documents import ProfileView, ShapeFigure, TaskRequest
+from cosched.api.documents import ElasticRequest, ProfileView, ShapeFigure, TaskRequest
+from cosched.coscheduler.elastic.values import LeadStatus
+from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.portal.pages.task import TIMELINE_WIDTH, _as_it_left, timeline
+from tests.changes import changed
 from tests.portal.pages.makers import NOW, detail, explained, portal, profile
 
 if TYPE_CHECKING:
@@ -71,6 +74,21 @@ def test_a_page_shows_the_shapes_of_a_task_and_the_one_that_is_planned(tmp_path:
         for shape in ("4 cores of one host: 1 min", "4 cores of each of 2 hosts: 30 s", "16 cores of one host: 18 s"):
             assert f"<li>{shape}</li>" in text
         assert "<small>16 cores of each</small>" in text  # hosts are not shared here: the quickest on one
+
+
+def test_a_page_lists_the_workers_of_an_elastic_task_apart_from_its_attempts(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann, elastic = here.person("ann"), ElasticRequest(worker=("/bin/worker",))
+        request = TaskRequest(command=("/bin/true",), profile=(None, 60.0), elastic=elastic)
+        here.daemon.services.submissions.submit(Principal("ann", Role.USER), [request], "", "")
+        assert "<h2>Workers</h2>" not in ann.see("/tasks/1")
+        lead = Attempt("u1", "1", ("h1",), 1, 60.0, NOW, AttemptState.RUNNING, lead=LeadStatus(("h2",)))
+        worker = Attempt("u2", "1", ("h2",), 1, None, NOW, AttemptState.RUNNING, "w.1", worker=1)
+        here.daemon.store.commit(changed([], [lead, worker]))
+        text = ann.see("/tasks/1")
+        assert "<td>h2</td><td>promised</td>" in text
+        assert text.count("<code>u1</code>") == 1
+        assert "u2" not in text
 
 
 def test_names_are_neither_templates_nor_elements(tmp_path: Path) -> None:

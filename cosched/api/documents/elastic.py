@@ -1,0 +1,124 @@
+"""Documents of elastic tasks: what is asked of them, their workers, and what their leads are told and say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["ElasticRequest", "LeadMessage", "OfferView", "WorkerOrder", "WorkerView", "WorkersView"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElasticRequest:
+    """What the workers of a task are that may change its hosts while it runs.
+
+    Attributes:
+        worker: argument vector of each worker, starting with an absolute path; `{lead}` stands for the address that the
+            task's command tells, `{worker}` for the worker's number.
+        grace: seconds (or "2m") from the order to leave until a worker is ended; null: what the administrator has set.
+    """
+
+    worker: tuple[str, ...] = ()
+    grace: float | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerView:
+    """A worker of an elastic task. Times are epoch seconds.
+
+    Attributes:
+        worker: its number; none is given twice in one try of the task.
+        host: its host.
+        state: of its attempt, or "leaving" for one that was told to.
+        promised: whether its host is the task's for as long as it runs; else it is lent.
+        since: when it began to run; null before.
+        finished: when it ended; null before.
+        leave_by: by when it must have left; null for one that stays.
+        job: native identifier of its job.
+        reason: why it leaves, or how it ended.
+    """
+
+    worker: int
+    host: str
+    state: str
+    promised: bool
+    since: float | None
+    finished: float | None
+    leave_by: float | None
+    job: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkersView:
+    """The lead and the workers of the last try of an elastic task. Times are epoch seconds.
+
+    Attributes:
+        host: the lead's.
+        lead: address that it has told; empty before that.
+        drains: whether it says of each worker that leaves when that may go.
+        promised: hosts beside the lead's own that its workers keep.
+        promised_end: when it ends at the latest on the promised hosts alone, as predicted; null before it runs.
+        expected_end: when it is expected to end with what lent hosts have done so far; null where it does not run.
+        workers: first those that live, then those that have ended, the last ones first.
+    """
+
+    task: str
+    state: str
+    host: str
+    lead: str
+    drains: bool
+    promised: tuple[str, ...]
+    promised_end: float | None
+    expected_end: float | None
+    workers: tuple[WorkerView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOrder:
+    """What one worker is to do.
+
+    Attributes:
+        worker: its number.
+        host: its host.
+        order: join (it is being started), stay or leave.
+        by: epoch seconds by which one that leaves is ended; null for others.
+        reason: why it leaves.
+    """
+
+    worker: int
+    host: str
+    order: str
+    by: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferView:
+    """All workers of a task and what each is to do, as of a revision; a later one replaces it whole."""
+
+    task: str
+    revision: int
+    workers: tuple[WorkerOrder, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadMessage:
+    """What a lead says; what it leaves out stays as it was, and what it repeats changes nothing.
+
+    Attributes:
+        address: where its workers find it, for `{lead}` in their command.
+        drains: whether it will say of each worker that leaves when that may go; else workers are ended at once.
+        drained: numbers of workers that leave and may go now: nothing on them will be missed.
+        refused: why it would rather keep workers, by their numbers; the order to leave stands.
+        fraction: part of all work that is done, 0 to 1.
+        done: the same as so many of `total`.
+        total: how many there are.
+    """
+
+    address: str | None = None
+    drains: bool | None = None
+    drained: tuple[int, ...] = ()
+    refused: dict[str, str] = field(default_factory=dict)
+    fraction: float | None = None
+    done: float | None = None
+    total: float | None = None

@@ -1,0 +1,88 @@
+"""Offers to leads of elastic tasks, and the events of what leads say."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from cosched.api.documents import OfferView, WorkerOrder
+from cosched.connector.values import safe
+from cosched.coscheduler.events import LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
+from cosched.coscheduler.task import AttemptState
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from cosched.api.documents import LeadMessage
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.events import LeadEvent
+    from cosched.coscheduler.task import Attempt
+
+__all__ = ["events_of", "offer_of"]
+
+_LONGEST_WORDS = 500
+_MOST_WORKERS = 10_000  # in one message
+
+
+def offer_of(core: Coscheduler, lead: Attempt) -> OfferView:
+    """Return what each worker of a lead is to do, as the core has it."""
+    assert lead.lead is not None
+    orders = []
+    for worker in core.workers_of(lead.task):
+        goes = worker.leave_by is not None or worker.state is AttemptState.CANCELLING
+        order = "leave" if goes else "stay" if worker.state is AttemptState.RUNNING else "join"
+        orders.append(
+            WorkerOrder(
+                worker=worker.worker,
+                host=worker.hosts[0],
+                order=order,
+                by=worker.leave_by,
+                reason=worker.reason if goes else "",
+            )
+        )
+    return OfferView(task=lead.task, revision=lead.lead.revision, workers=tuple(orders))
+
+
+def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEvent]:
+    """Return the events of a message that was checked.
+
+    Raises:
+        UserError: a value is at fault; nothing of the message counts.
+    """
+    assert lead.lead is not None
+    events: list[LeadEvent] = []
+    if message.address is not None or message.drains is not None:
+        address = lead.lead.address if message.address is None else _words(message.address, "the address")
+        drains = lead.lead.drains if message.drains is None else message.drains
+        if (address, drains) != (lead.lead.address, lead.lead.drains):
+            events.append(LeadAnnounced(time, lead.uuid, address, drains))
+    if len(message.drained) + len(message.refused) > _MOST_WORKERS:
+        raise UserError(f"the message names more than {_MOST_WORKERS} workers: send several")
+    events += [WorkerDrained(time, lead.uuid, number) for number in message.drained]
+    for number, reason in message.refused.items():
+        if not number.isdecimal():
+            raise UserError(f"refused names the worker {number[:40]!r}: give its number")
+        events.append(WorkerRefused(time, lead.uuid, int(number), _words(reason, "the reason")))
+    if (fraction := _fraction(message)) is not None:
+        events.append(WorkReported(time, lead.uuid, fraction))
+    return events
+
+
+def _words(text: str, what: str) -> str:
+    if len(text) > _LONGEST_WORDS:
+        raise UserError(f"{what} has {len(text)} characters: give at most {_LONGEST_WORDS}")
+    return str(safe(text, what))
+
+
+def _fraction(message: LeadMessage) -> float | None:
+    """Return the part of the work that is done; None where nothing is said of it."""
+    if message.fraction is not None:
+        fraction = message.fraction
+    elif message.done is not None:
+        if message.total is None or not 0 < message.total < math.inf:
+            raise UserError("done goes with total, which is above 0: give both")
+        fraction = message.done / message.total
+    else:
+        return None
+    if not 0 <= fraction <= 1:
+        raise UserError(f"{fraction:g} of the work is said to be done: give a part from 0 to 1, done at most total")
+    return fraction

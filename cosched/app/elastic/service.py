@@ -1,0 +1,146 @@
+"""The elastic service shows the workers of elastic tasks, and takes the word of their leads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.access.principals import ProofOfIdentity, Scope
+from cosched.api.documents import WorkersView, WorkerView
+from cosched.api.problems import ConflictError, NotFoundError
+from cosched.app.elastic.offers import events_of, offer_of
+from cosched.coscheduler.places.hosts import expected_end
+
+if TYPE_CHECKING:
+    from cosched.access.principals import Principal
+    from cosched.api.documents import LeadMessage, OfferView
+    from cosched.app.core_access import CoreClient
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Attempt
+    from cosched.store.store import Store, TaskHistory
+
+__all__ = ["ElasticService"]
+
+
+class ElasticService:
+    """Answers for elastic tasks. Methods may block; any thread may call them."""
+
+    def __init__(self, core: CoreClient, store: Store) -> None:
+        """Set up.
+
+        Args:
+            core: has the live tasks.
+            store: has all attempts.
+        """
+        self._core = core
+        self._store = store
+
+    def workers(self, principal: Principal, task_id: str) -> WorkersView:
+        """Return the workers of a task's last try.
+
+        Raises:
+            NotFoundError: there is no such task, for this user.
+            ConflictError: it is not elastic.
+        """
+        task_id = self._store.identifier(task_id)
+        found = self._store.history(task_id, 0)
+        if found is None or not principal.may_see(found.task.owner):
+            raise NotFoundError(f"there is no task {task_id[:80]!r}: `cosched task list` shows what there is")
+        if found.task.spec.elastic is None:
+            raise ConflictError(f"task {task_id} is not elastic: it has no workers")
+        return _workers_view(found, self._core.ask(lambda core, time: _expected_end(core, task_id, time)))
+
+    def offer(self, principal: Principal, task_id: str) -> OfferView:
+        """Return what each worker of a running elastic task is to do.
+
+        Raises:
+            NotFoundError: there is no such task, for this user or lead.
+            ConflictError: it does not run, or is not elastic.
+        """
+        task_id = self._store.identifier(task_id)
+        return self._core.ask(lambda core, _time: offer_of(core, _lead(core, principal, task_id)))
+
+    def tell(self, principal: Principal, task_id: str, message: LeadMessage) -> None:
+        """Take what a lead says; on return it is on disk.
+
+        Raises:
+            NotFoundError, ConflictError: as `offer`.
+            UserError: a value is at fault.
+        """
+        task_id = self._store.identifier(task_id)
+        lead = self._core.ask(lambda core, _time: _lead(core, principal, task_id))
+        self.take(lead, message)
+
+    def take(self, lead: Attempt, message: LeadMessage) -> None:
+        """Take what a live lead says.
+
+        Raises:
+            UserError: a value is at fault.
+        """
+        for event in events_of(lead, message, self._core.now()):
+            self._core.apply(event)
+
+    def leads(self) -> dict[str, tuple[Attempt, OfferView]]:
+        """Return the live leads with what each is offered, by the UUIDs of their attempts."""
+        return self._core.ask(_leads)
+
+
+def _leads(core: Coscheduler, _time: float) -> dict[str, tuple[Attempt, OfferView]]:
+    return {each.uuid: (each, offer_of(core, each)) for each in core.leads()}
+
+
+def _lead(core: Coscheduler, principal: Principal, task_id: str) -> Attempt:
+    """Return the lead of a task that the principal may speak for: itself, or its owner."""
+    task, lead = core.tasks.get(task_id), core.attempt_of(task_id)
+    if principal.how is ProofOfIdentity.LEAD:
+        if lead is None or lead.uuid != principal.credential:
+            raise ConflictError(f"this token is of another task than {task_id}, or of a try that has ended")
+    elif task is None or Scope.SUBMIT not in principal.scopes or not principal.may_see(task.owner):
+        raise NotFoundError(f"there is no task {task_id[:80]!r} that runs: `cosched task list` shows what there is")
+    if lead is None or lead.lead is None:
+        raise ConflictError(f"task {task_id} does not run, or is not elastic: it has no workers")
+    return lead
+
+
+def _expected_end(core: Coscheduler, task: str, time: float) -> float | None:
+    attempt = core.attempt_of(task)
+    return None if attempt is None or attempt.predicted is None else expected_end(attempt, time)
+
+
+def _workers_view(found: TaskHistory, expected: float | None) -> WorkersView:
+    task = found.task
+    lead = max((each for each in found.attempts if each.lead is not None), key=_created, default=None)
+    workers = [each for each in found.attempts if each.worker and lead is not None and each.created >= lead.created]
+    workers.sort(key=lambda each: (not each.state.live, each.worker if each.state.live else -each.worker))
+    known = None if lead is None else lead.lead
+    status = task.status
+    begun = lead is not None and status.started is not None and status.predicted is not None
+    return WorkersView(
+        task=task.id,
+        state=str(status.state),
+        host="" if lead is None else lead.hosts[0],
+        lead="" if known is None else known.address,
+        drains=known is not None and known.drains,
+        promised=() if known is None else known.promised,
+        promised_end=(status.started or 0.0) + (status.predicted or 0.0) if begun else None,
+        expected_end=expected,
+        workers=tuple(map(_worker_view, workers)),
+    )
+
+
+def _created(attempt: Attempt) -> float:
+    return attempt.created
+
+
+def _worker_view(worker: Attempt) -> WorkerView:
+    leaving = worker.state.live and worker.leave_by is not None
+    return WorkerView(
+        worker=worker.worker,
+        host=worker.hosts[0],
+        state="leaving" if leaving else str(worker.state),
+        promised=not worker.loan,
+        since=worker.started,
+        finished=worker.finished,
+        leave_by=worker.leave_by,
+        job=worker.job,
+        reason=worker.reason,
+    )

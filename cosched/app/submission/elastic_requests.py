@@ -1,0 +1,73 @@
+"""What is asked of elastic tasks is checked here; start at `elastic_of`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.app.submission.field_checks import checked_command
+from cosched.connector.jobs import LaunchMode
+from cosched.coscheduler.elastic.values import Elastic
+from cosched.durations import format_duration, parse_duration
+from cosched.errors import UserError
+
+if TYPE_CHECKING:
+    from cosched.api.documents import TaskRequest
+    from cosched.app.submission.admission import DomainState
+    from cosched.coscheduler.task import Task
+
+__all__ = ["check_beside_workers", "check_predicted", "elastic_of"]
+
+
+def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
+    """Return what the workers of a request's task are; None for one that is not elastic.
+
+    Raises:
+        UserError: it cannot be elastic as asked.
+    """
+    asked = request.elastic
+    if asked is None:
+        return None
+    if domain.shares_hosts:
+        raise UserError(
+            "tasks share hosts here, and an elastic task needs whole ones: submit it without --elastic, with a fixed "
+            "number of hosts"
+        )
+    if not asked.worker or not asked.worker[0].startswith("/"):
+        given = asked.worker[0] if asked.worker else ""
+        raise UserError(f"the worker's command starts with {given[:80]!r}: give the program's absolute path")
+    terms = domain.elastic
+    grace = terms.grace if asked.grace is None else parse_duration(asked.grace)
+    if not 0 <= grace <= terms.longest_grace:
+        raise UserError(f"the grace is {format_duration(grace)}: give up to {format_duration(terms.longest_grace)}")
+    worker = checked_command(asked.worker)
+    needs_lead = any("{lead}" in word for word in worker)
+    if needs_lead and not domain.carries_mail:
+        raise UserError(
+            "the worker's command has {lead}, and jobs of this domain's resource manager cannot tell cosched an "
+            "address: leave it out, and have workers find the lead through a file that all hosts see"
+        )
+    return Elastic(worker, needs_lead, grace)
+
+
+def check_beside_workers(request: TaskRequest) -> None:
+    """Refuse what an elastic task cannot have beside its workers."""
+    if request.elastic is None:
+        return
+    if request.native is not None:
+        raise UserError("a file of the user's own describes one job: an elastic task is a command with a worker's")
+    if request.launch is not LaunchMode.EACH or request.processes_per_host > 1 or request.processes:
+        raise UserError(
+            "the command of an elastic task runs once, on its first host, and its worker once on each other: leave "
+            "launch, mpi and processes out"
+        )
+    if request.shapes or isinstance(request.cores, str):
+        raise UserError("an elastic task takes whole hosts: give one number of cores, and run times by hosts alone")
+
+
+def check_predicted(task: Task) -> None:
+    """Refuse an elastic task of which nothing says how long it takes on how many hosts."""
+    if task.spec.elastic is not None and task.profile is None:
+        raise UserError(
+            "nothing says how long this elastic task takes on how many hosts, so that no number can be promised: give "
+            "--runtime 2:60m,4:32m,8:18m, or a model"
+        )

@@ -1,0 +1,399 @@
+"""Elastic tasks that run: their workers on promised hosts, loans of idle hosts, and orders to leave.
+
+Start at `ElasticTasks.tend`, which brings the workers to what they should be, whatever was lost or came late, and at
+`follow_plan`, which lends hosts and takes them back. A host is free when its worker's job has ended, never because a
+program said so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import UUID, uuid5
+
+import numpy as np
+
+from cosched.coscheduler.changes import DispatchAttempt
+from cosched.coscheduler.elastic.values import WorkRecord
+from cosched.coscheduler.events import LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
+from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.planning.dispatch import NOW
+from cosched.coscheduler.planning.problem_builder import run_times
+from cosched.coscheduler.recording.snapshot import ElasticSnapshot
+from cosched.coscheduler.sharing.host_limits import HostRoom
+from cosched.coscheduler.sharing.shares import share_user
+from cosched.coscheduler.task import Attempt, AttemptState
+from cosched.scheduling.elastic.idle_loans import lend_idle_hosts
+from cosched.scheduling.elastic.tasks import ElasticProgress, ElasticTask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.elastic.values import Elastic, LeadStatus
+    from cosched.coscheduler.events import LeadEvent
+    from cosched.coscheduler.planning.planning_view import PlanningView
+    from cosched.coscheduler.planning.task_queue import TaskQueue
+    from cosched.coscheduler.state import CoreState
+    from cosched.coscheduler.task import Task
+    from cosched.scheduling.schedule import Assignment
+
+__all__ = ["ElasticTasks"]
+
+_NEWEST = 0.3  # weight of the last drain in the learnt seconds
+_SOON = 0.9  # of the drain: a host that is already being left is taken before one that is not
+_LEAST_CHANGE = 0.02  # of the seconds left, by which an expected end must have moved to be written down
+_LONGEST_PAUSE = 600.0  # seconds before another worker is tried where they end by themselves
+_EARLIEST_REPORT = 0.01  # part that must be done before a program's word of it tells how long all takes
+_GOING_ON = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING)
+_WORKER_LEAVES = "its host is needed"
+
+
+class _Running(NamedTuple):
+    """An elastic task that runs."""
+
+    task: Task
+    elastic: Elastic
+    lead: Attempt
+    status: LeadStatus
+    workers: tuple[Attempt, ...]
+
+
+class ElasticTasks:
+    """Has workers of running elastic tasks started and ended."""
+
+    def __init__(
+        self,
+        settings: CoreSettings,
+        state: CoreState,
+        queue: TaskQueue,
+        lifecycle: AttemptLifecycle,
+        planning_view: PlanningView,
+    ) -> None:
+        self._settings = settings.elastic
+        self._instance = UUID(settings.instance)
+        self._state = state
+        self._queue = queue
+        self._lifecycle = lifecycle
+        self._planning_view = planning_view
+        self._work: dict[str, WorkRecord] = {}
+        self.drain = ElasticSnapshot().drain
+
+    def snapshot(self) -> ElasticSnapshot:
+        """Return all that is remembered beside the attempts."""
+        return ElasticSnapshot(dict(self._work), self.drain)
+
+    def load(self, snapshot: ElasticSnapshot) -> None:
+        """Go on from a snapshot."""
+        self._work, self.drain = dict(snapshot.work), snapshot.drain
+
+    def work(self, task: str) -> WorkRecord | None:
+        """Return how far a running elastic task has come; None before it runs."""
+        return self._work.get(task)
+
+    def _learn(self, worker: Attempt, time: float) -> None:
+        """Learn from a worker that has ended: how long it took to leave, or that it ended by itself."""
+        task = self._state.tasks.get(worker.task)
+        if task is None or task.spec.elastic is None:
+            return
+        lead = self._state.attempt_of(task.id)
+        if lead is not None:
+            self._put_lead(lead)
+        if worker.leave_by is not None:
+            took = max(time - (worker.leave_by - task.spec.elastic.grace), 0.0)
+            self.drain += _NEWEST * (took - self.drain)
+        elif worker.state in (AttemptState.COMPLETED, AttemptState.FAILED) and task.id in self._work:
+            work, lived = self._work[task.id], time - (worker.started or time)
+            setbacks = work.setbacks + 1 if lived < self._settings.settle else 0
+            pause = min(self._settings.settle * 2.0 ** min(setbacks, 20), _LONGEST_PAUSE) if setbacks else 0.0
+            self._work[task.id] = replace(work, setbacks=setbacks, settled=max(work.settled, time + pause))
+
+    def handle(self, event: LeadEvent) -> None:
+        """Take the word of a lead; of one that has ended or is being ended it does not count."""
+        lead = self._state.attempts.get(event.attempt)
+        if lead is None or lead.lead is None or lead.state is AttemptState.CANCELLING:
+            return
+        match event:
+            case LeadAnnounced():
+                status = replace(lead.lead, address=event.address, drains=event.drains)
+                self._state.put_attempt(replace(lead, lead=status))
+            case WorkReported():
+                self._note_work(lead, event)
+            case WorkerDrained() | WorkerRefused():
+                uuid = self._state.workers.get(lead.task, {}).get(event.worker)
+                worker = None if uuid is None else self._state.attempts[uuid]
+                if worker is None or worker.leave_by is None or worker.state is AttemptState.CANCELLING:
+                    return
+                if isinstance(event, WorkerDrained):
+                    self._lifecycle.give_up(worker, worker.reason or _WORKER_LEAVES, event.time)
+                else:
+                    self._state.put_attempt(replace(worker, reason=event.reason))
+
+    def _note_work(self, lead: Attempt, event: WorkReported) -> None:
+        work, running = self._work.get(lead.task), self._running(lead.task)
+        if work is None or running is None or event.fraction < _EARLIEST_REPORT:
+            return
+        work = self._advanced(running, work, event.time)
+        self._work[lead.task] = replace(work, total=max(work.done, 1e-3) / min(event.fraction, 1.0))
+
+    def tend(self, time: float) -> None:
+        """End the workers that must go, and reckon how far the tasks have come."""
+        for ended in self._lifecycle.workers.take_ended():
+            self._learn(ended, time)
+        for name in self._work.keys() - self._state.elastic.keys():
+            del self._work[name]
+        for name in self._state.elastic:
+            running = self._running(name)
+            if running is None:
+                self._work.pop(name, None)
+                continue
+            ending = running.lead.state is AttemptState.CANCELLING or self._lifecycle.workers.ending(name)
+            for worker in running.workers:
+                if worker.state is AttemptState.CANCELLING:
+                    continue
+                if ending:
+                    self._lifecycle.give_up(worker, "its lead ends", time)
+                elif worker.leave_by is not None and (time >= worker.leave_by or not running.status.drains):
+                    self._lifecycle.give_up(worker, worker.reason or _WORKER_LEAVES, time)
+            if not ending and running.lead.state is AttemptState.RUNNING:
+                self._reckon(running, time)
+
+    def start_workers(self, time: float) -> None:
+        """Start a worker on each promised host that has none."""
+        for name in self._state.elastic:
+            running = self._running(name)
+            if running is None or not self._may_grow(running, time):
+                continue
+            for host in self._without_worker(running, time):
+                if self._lifecycle.room(running.task.owner, time) >= 1:
+                    self._start(name, host, time, loan=False)
+
+    def _without_worker(self, running: _Running, time: float) -> list[str]:
+        """Return the promised hosts on which a worker is missing and can run as long as its lead."""
+        mine = {host for worker in running.workers for host in worker.hosts}
+        without = [host for host in running.status.promised if host not in mine]
+        if not without:
+            return []
+        usable = set(self._state.hosts.mine())
+        # A held lead's hosts may have gone to others meanwhile, and reservations may have come.
+        taken = {host for each in self._state.attempts.values() for host in each.hosts}
+        reserved, left = self._state.reservations.needed(time), expected_end(running.lead, time) - time
+        return [host for host in without if host in usable - taken and reserved.get(host, math.inf) >= left]
+
+    def follow_plan(self, planned: Sequence[Assignment] | None, ready: Callable[[str], bool], time: float) -> None:
+        """Take lent hosts back that the plan needs, and lend those that it leaves idle.
+
+        Args:
+            planned: the first tasks of the plan on each host; starts in seconds from now. Those that have left count
+                no more. None under a policy whose plan does not say when hosts are needed: then none are lent.
+            ready: whether a task may leave.
+            time: epoch seconds.
+        """
+        if planned is None:
+            self._give_back_some(len(self._lent()), time)
+            return
+        waiting = [place for place in planned if place.task in self._queue.planned]
+        needed = dict(self._state.reservations.needed(time))
+        self._give_back(waiting, ready, needed, time)
+        taken, up = self._planning_view.taken(time), self._state.hosts.up()
+        for place in waiting:
+            for host in place.hosts:
+                needed[host] = min(needed.get(host, math.inf), place.start)
+        idle = {host: needed.get(host, math.inf) for host in up if host not in taken}
+        unbegun = [each.count for each in self._state.attempts.values() if not (each.hosts or each.started)]
+        if wanted := sum(unbegun) + len(self._queue.unmodelled(time, len(up))):
+            self._give_back_some(wanted - len(idle), time)
+            idle = dict(list(idle.items())[wanted:])
+        self._lend(idle, time)
+
+    def _give_back(
+        self,
+        waiting: Iterable[Assignment],
+        ready: Callable[[str], bool],
+        reserved: Mapping[str, float],
+        time: float,
+    ) -> None:
+        """Have workers leave the lent hosts that are needed within the seconds that leaving takes."""
+        lent = {worker.hosts[0]: worker for worker in self._lent() if worker.leave_by is None}
+        for place in waiting:
+            mine = [host for host in place.hosts if host in lent]
+            soonest = max((lent[host].predicted or 0.0 for host in mine), default=0.0)
+            if mine and place.start <= soonest + NOW and ready(place.task):
+                for host in mine:
+                    self._order_to_leave(lent.pop(host), f"task {place.task} starts on {host}", time)
+        for host, worker in lent.items():
+            if reserved.get(host, math.inf) <= (worker.predicted or 0.0):
+                self._order_to_leave(worker, f"{host} is reserved for others", time)
+
+    def _give_back_some(self, count: int, time: float) -> None:
+        """Have so many workers leave lent hosts, for tasks whose hosts the manager chooses; the last ones first."""
+        leaving = sum(worker.leave_by is not None for worker in self._lent())
+        staying = [worker for worker in self._lent() if worker.leave_by is None]
+        for worker in staying[::-1][: max(count - leaving, 0)]:
+            self._order_to_leave(worker, "its host is needed for a task that no plan places", time)
+
+    def _lend(self, idle: Mapping[str, float], time: float) -> None:
+        """Lend hosts that are idle, each for so many seconds."""
+        if not self._settings.lending or not idle:
+            return
+        classes = self._planning_view.classes()
+        by_class: dict[str, list[ElasticProgress]] = {}
+        for name in self._state.elastic:
+            running = self._running(name)
+            if running is None or (progress := self._progress(running, time)) is None:
+                continue
+            by_class.setdefault(classes.get(running.lead.hosts[0], ""), []).append(progress)
+        for hardware, tasks in by_class.items():
+            there = {host: seconds for host, seconds in idle.items() if classes.get(host, "") == hardware}
+            for name, chosen in lend_idle_hosts(tasks, there, self._settings.payback).items():
+                offering = set(self._state.hosts.offering(self._state.tasks[name].spec.needs))
+                for host in chosen:
+                    task = self._state.tasks[name]
+                    free = min(self._room(task), self._lifecycle.room(task.owner, time))
+                    if host in offering and free >= 1:
+                        self._start(name, host, time, loan=True)
+
+    def lent_hosts(self) -> list[str]:
+        """Return the hosts that are lent, in order of the tasks and their workers."""
+        return [worker.hosts[0] for worker in self._lent()]
+
+    def _lent(self) -> list[Attempt]:
+        return [
+            each
+            for name in self._state.elastic
+            for each in self._state.workers_of(name)
+            if each.loan and each.state is not AttemptState.CANCELLING
+        ]
+
+    def _running(self, name: str) -> _Running | None:
+        task, lead = self._state.tasks[name], self._state.attempt_of(name)
+        if lead is None or lead.lead is None or task.spec.elastic is None:
+            return None
+        return _Running(task, task.spec.elastic, lead, lead.lead, self._state.workers_of(name))
+
+    def _may_grow(self, running: _Running, time: float) -> bool:
+        """Return whether a worker can be started now: its lead is there, and workers stay."""
+        if running.lead.state not in _GOING_ON or self._lifecycle.workers.ending(running.task.id):
+            return False
+        if running.elastic.needs_lead and not running.status.address:
+            return False
+        work = self._work.get(running.task.id)
+        if work is not None and work.setbacks and time < work.settled:
+            return False
+        return time >= self._lifecycle.paused_until and self._lifecycle.room(running.task.owner, time) >= 1
+
+    def _room(self, task: Task) -> float:
+        """Return how many more hosts a task's user may take."""
+        room = HostRoom(self._state.shares.tree, self._state.attempts.values(), self._state.tasks)
+        return room.left(share_user(task))
+
+    def _progress(self, running: _Running, time: float) -> ElasticProgress | None:
+        """Return how far a task that may be lent hosts has come; None for one that may not."""
+        work = self._work.get(running.task.id)
+        leaving = any(each.leave_by is not None or each.state is AttemptState.CANCELLING for each in running.workers)
+        promised = sum(not each.loan for each in running.workers) == len(running.status.promised)
+        if work is None or leaving or not promised or time < work.settled or not self._may_grow(running, time):
+            return None
+        seconds = self._seconds(running)
+        held, able = 1 + len(running.workers), np.flatnonzero(np.isfinite(seconds)) + 1
+        most = min(int(able[-1]), held + int(min(self._room(running.task), len(seconds))))
+        least = int(able[0])
+        if not least <= held <= most:
+            return None
+        latency = self._state.corrections.dispatch_latency.seconds
+        task = ElasticTask(running.task.id, tuple(seconds), least, most, least, latency, self.drain, self.drain)
+        whole = _on(seconds, len(running.lead.reckoned_hosts))
+        left = max(work.total - work.done, 0.0) / whole if 0 < whole < math.inf else 0.0
+        return ElasticProgress(task, left, held) if left > 0 else None
+
+    def _seconds(self, running: _Running) -> list[float]:
+        """Return the task's run times on 1, 2, … hosts of its lead's class."""
+        view, host = self._planning_view, running.lead.hosts[0]
+        kind = view.classes().get(host, "")
+        assumptions = replace(view.assumptions(running.lead.created), handover=0.0)
+        count = 0 if running.task.profile is None else len(running.task.profile.seconds)
+        found: list[float] = run_times(running.task, assumptions, [kind], max(count, 1))[0].tolist()
+        return found
+
+    def _reckon(self, running: _Running, time: float) -> None:
+        """Bring what is done up to date, and with it when the task should end."""
+        lead, name = running.lead, running.task.id
+        work = self._work.get(name)
+        if work is None:
+            begun = lead.started if lead.started is not None else time
+            work = WorkRecord(max(time - begun, 0.0), time, lead.predicted or 0.0, settled=time + self._settings.settle)
+        work = self._work[name] = self._advanced(running, work, time)
+        predicted = time - (time if lead.started is None else lead.started) + max(work.total - work.done, 0.0)
+        ahead = max(work.total - work.done, 1.0)
+        if lead.predicted is not None and abs(predicted - lead.predicted) > max(_LEAST_CHANGE * ahead, 0.5):
+            self._state.put_attempt(replace(lead, predicted=predicted))
+            self._state.replan()
+
+    def _advanced(self, running: _Running, work: WorkRecord, time: float) -> WorkRecord:
+        """Return the work as it is now: hosts beyond the promised ones do more of it in the same time."""
+        passed = time - work.time
+        if passed <= 0:
+            return work
+        width = 1 + sum(each.state is AttemptState.RUNNING for each in running.workers)
+        promised = len(running.lead.reckoned_hosts)
+        speed = 1.0
+        if width != promised:
+            seconds = self._seconds(running)
+            whole, now = _on(seconds, promised), _on(seconds, width)
+            speed = whole / now if now and math.isfinite(whole) else 0.0
+        return replace(work, done=work.done + passed * speed, time=time)
+
+    def _start(self, name: str, host: str, time: float, *, loan: bool) -> None:
+        """Start a worker of a running task on a host."""
+        lead = self._state.attempt_of(name)
+        assert lead is not None
+        assert lead.lead is not None
+        number = lead.lead.workers + 1
+        uuid = str(uuid5(self._instance, f"{lead.uuid}/{number}"))
+        worker = Attempt(
+            uuid,
+            name,
+            (host,),
+            1,
+            self.drain if loan else None,
+            created=time,
+            part=1.0 if loan else 0.0,  # the lead is charged for promised hosts
+            worker=number,
+            loan=loan,
+        )
+        self._put_lead(lead, workers=number)
+        self._state.put_attempt(worker)
+        self._state.decide(DispatchAttempt(worker, self._state.tasks[name].as_worker(number, lead.lead.address)))
+        self._settle(name, time)
+        self._state.replan()
+
+    def _order_to_leave(self, worker: Attempt, reason: str, time: float) -> None:
+        running = self._running(worker.task)
+        assert running is not None
+        self._put_lead(running.lead)
+        soon = _SOON * (worker.predicted or 0.0)
+        worker = replace(worker, leave_by=time + running.elastic.grace, reason=reason, predicted=soon)
+        self._state.put_attempt(worker)
+        self._state.replan()
+        self._settle(worker.task, time)
+        if not running.status.drains:
+            self._lifecycle.give_up(worker, reason, time)
+
+    def _settle(self, name: str, time: float) -> None:
+        """Lend a task nothing for a while after its hosts have changed."""
+        if (work := self._work.get(name)) is not None:
+            self._work[name] = replace(work, settled=max(work.settled, time + self._settings.settle))
+
+    def _put_lead(self, lead: Attempt, workers: int | None = None) -> None:
+        """Note that what the workers are to do has changed."""
+        assert lead.lead is not None
+        count = lead.lead.workers if workers is None else workers
+        status = replace(lead.lead, workers=count, revision=lead.lead.revision + 1)
+        self._state.put_attempt(replace(lead, lead=status))
+
+
+def _on(seconds: Sequence[float], hosts: int) -> float:
+    """Return the run time on so many hosts: of those that it can use, the best number."""
+    return min(seconds[:hosts], default=math.inf)

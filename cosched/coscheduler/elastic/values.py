@@ -1,0 +1,82 @@
+"""What is asked of an elastic task, what its lead has told, and how far it has come.
+
+The lead is the attempt that runs the task's command; each worker is an attempt on one host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Elastic", "ElasticSettings", "LeadStatus", "WorkRecord"]
+
+
+@dataclass(frozen=True, slots=True)
+class Elastic:
+    """The elastic part of a task's request.
+
+    Attributes:
+        worker: argument vector of each worker; `{lead}` stands for the lead's address, `{worker}` for its number.
+        needs_lead: whether a worker is started only once the lead has told its address.
+        grace: seconds from the order to leave until a worker is ended.
+    """
+
+    worker: tuple[str, ...]
+    needs_lead: bool = False
+    grace: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class LeadStatus:
+    """State of a lead. Its host and the promised ones are the task's for as long as it runs.
+
+    Attributes:
+        promised: hosts beside the lead's own that its workers keep, with or without a worker on them now.
+        workers: how many workers it has had; they are numbered from 1.
+        address: where its workers find it, as it has told; empty before that.
+        drains: whether it says of each worker that leaves when that may go.
+        revision: number of the last change of what its workers are to do.
+    """
+
+    promised: tuple[str, ...] = ()
+    workers: int = 0
+    address: str = ""
+    drains: bool = False
+    revision: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticSettings:
+    """An administrator's settings of elastic tasks. Durations are seconds.
+
+    Attributes:
+        lending: whether idle hosts are lent.
+        payback: how many times the seconds of a loan's beginning and end it must save.
+        settle: time after a change of a task's hosts in which it is lent no more.
+        grace: from the order to leave until a worker is ended, where its task does not say.
+        longest_grace: that a task may ask for.
+    """
+
+    lending: bool = True
+    payback: float = 2.0
+    settle: float = 10.0
+    grace: float = 30.0
+    longest_grace: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRecord:
+    """How far a running elastic task has come. Times are epoch seconds.
+
+    Attributes:
+        done: seconds that what is done would have taken on the promised hosts.
+        time: when that was reckoned.
+        total: seconds that all of it takes there, as predicted, or by what its program has told.
+        setbacks: workers in a row that ended soon and by themselves.
+        settled: time from which it may have more workers.
+    """
+
+    done: float
+    time: float
+    total: float
+    setbacks: int = 0
+    settled: float = 0.0

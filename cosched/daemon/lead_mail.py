@@ -1,0 +1,119 @@
+"""Lead mail carries offers to the leads of elastic tasks, and their answers back, through the connector.
+
+Start at `LeadMail.look`. An offer is the whole of what workers are to do, and an answer that comes twice changes
+nothing: what a crash cuts off is done again.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.api.documents import LeadMessage
+from cosched.api.problems import RequestError
+from cosched.coscheduler.task import AttemptState
+from cosched.errors import CoschedError, UserError
+from cosched.portal.request_bodies import RequestBody
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cosched.api.documents import OfferView
+    from cosched.app.elastic.service import ElasticService
+    from cosched.coscheduler.task import Attempt
+    from cosched.daemon.manager.connector_guard import GuardedConnector
+
+__all__ = ["LeadMail"]
+
+_log = structlog.get_logger("cosched.elastic")
+
+_MESSAGE = RequestBody(LeadMessage, "a lead's message")
+_IDLE = 1.0  # seconds between two looks where no lead lives
+_TOLD = (AttemptState.SUBMITTED, AttemptState.RUNNING, AttemptState.CANCELLING)
+
+
+class LeadMail(threading.Thread):
+    """Looks at the mailboxes of live leads now and then until `stop`."""
+
+    def __init__(
+        self,
+        connector: GuardedConnector,
+        service: ElasticService,
+        token: Callable[[str], str],
+        server: Callable[[], str],
+        pause: float = 0.25,
+    ) -> None:
+        """Set up.
+
+        Args:
+            connector: has the mailboxes.
+            service: makes offers, and takes answers.
+            token: returns the token of a lead's attempt.
+            server: returns the address at which API requests of leads are answered.
+            pause: seconds between two looks while a lead lives.
+        """
+        super().__init__(name="lead-mail", daemon=True)
+        self._connector = connector
+        self._service = service
+        self._token = token
+        self._server = server
+        self._pause = pause
+        self._stopped = threading.Event()
+        self._leads = 0
+        self._sent: dict[str, OfferView] = {}  # attempt → the offer in its mailbox
+        self._warned = ""
+
+    def stop(self) -> None:
+        """End after the look under way."""
+        self._stopped.set()
+        if self.ident is not None:
+            self.join()
+
+    def run(self) -> None:
+        """Look again and again."""
+        while not self._stopped.wait(self._pause if self._leads else _IDLE):
+            try:
+                self.look()
+                self._warned = ""
+            except CoschedError as fault:  # core or connector are busy, or say so themselves
+                if str(fault) != self._warned:
+                    self._warned = str(fault)
+                    _log.warning("no mail", fault=str(fault))
+
+    def look(self) -> None:
+        """Bring every mailbox up to date, then take what is in it.
+
+        Raises:
+            CoschedError: core or connector do not answer.
+        """
+        leads = self._service.leads()
+        self._leads = len(leads)
+        self._sent = {attempt: offer for attempt, offer in self._sent.items() if attempt in leads}
+        for lead, offer in leads.values():
+            if lead.state in _TOLD:
+                self._put(lead, offer)
+                self._take(lead)
+
+    def _put(self, lead: Attempt, offer: OfferView) -> None:
+        known = self._sent.get(lead.uuid)
+        if known is None and lead.state is not AttemptState.RUNNING:
+            return  # its mailbox is made when it starts
+        if known is None:
+            self._connector.put_mail(lead.uuid, "token", f"{self._token(lead.uuid)}\n")
+            self._connector.put_mail(lead.uuid, "server", f"{self._server()}\n")
+        if known != offer:
+            self._connector.put_mail(lead.uuid, "offer.json", json.dumps(asdict(offer)))
+            self._sent[lead.uuid] = offer
+
+    def _take(self, lead: Attempt) -> None:
+        answers = self._connector.answers(lead.uuid)
+        for name, text in answers.items():
+            try:
+                self._service.take(lead, _MESSAGE.read(text.encode()))
+            except (RequestError, UserError) as fault:
+                _log.warning("a lead's message cannot be read", task=lead.task, file=name, fault=str(fault))
+            self._connector.drop_answers(lead.uuid, [name])

@@ -1,0 +1,270 @@
+"""The lead of an elastic task speaks with cosched: it hears which workers come and go, and says who may leave.
+
+Start at `Lead`, for programs that cosched runs with `--elastic workers`. It needs the standard library alone, and
+speaks through its mailbox, a folder that COSCHED_MAILBOX names, or by HTTP where there is an address and a token.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import queue
+import socket
+import ssl
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+from cosched.errors import SystemFault, UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["Lead", "LeadOffer", "LeadOrder", "LeadRefusedError"]
+
+_LOOK_AGAIN = 0.2  # seconds between looks into the mailbox
+_WAIT = 20  # seconds that the daemon may let a request for an offer wait
+_TRY_AGAIN = 2.0  # seconds after a daemon that does not answer
+_TIMEOUT = 60.0
+_PROGRESS_EACH = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class LeadOrder:
+    """What one worker is to do.
+
+    Attributes:
+        worker: its number, as in COSCHED_WORKER.
+        host: its host.
+        order: "join" (it is being started), "stay" or "leave".
+        by: seconds since the epoch by which one that leaves is ended; None for others.
+        reason: why it leaves.
+    """
+
+    worker: int
+    host: str
+    order: str
+    by: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeadOffer:
+    """All workers of the task and what each is to do; a later offer replaces it whole."""
+
+    revision: int
+    workers: tuple[LeadOrder, ...]
+
+    @property
+    def leaving(self) -> tuple[LeadOrder, ...]:
+        """The workers that are to leave."""
+        return tuple(each for each in self.workers if each.order == "leave")
+
+    @property
+    def staying(self) -> tuple[LeadOrder, ...]:
+        """The workers that stay, or are being started."""
+        return tuple(each for each in self.workers if each.order != "leave")
+
+
+class _Transport(Protocol):
+    """A way to cosched."""
+
+    def offer(self, after: int) -> LeadOffer | None:
+        """Return the offer in force; None where there is none (yet), or none with a later revision."""
+        ...
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Have cosched take a message, sooner or later."""
+        ...
+
+
+class Lead:
+    """The lead of the elastic task that this process belongs to. Its methods may be called from any thread."""
+
+    def __init__(self, mailbox: str = "", server: str = "", token: str = "") -> None:
+        """Find the way to cosched.
+
+        Args:
+            mailbox: folder; empty: the one that COSCHED_MAILBOX names.
+            server: `unix:/path`, `host:port` or `https://host:port`, to speak by HTTP in place of the mailbox.
+            token: for the server; empty: that in the mailbox.
+
+        Raises:
+            UserError: this process is no lead of an elastic task.
+        """
+        folder = mailbox or os.environ.get("COSCHED_MAILBOX", "")
+        if not folder and not (server and token):
+            raise UserError(
+                "this process is no lead of an elastic task: cosched task submit --elastic workers makes one"
+            )
+        self._next_progress = 0.0
+        self._way: _Transport
+        if server:
+            self._way = _Http(server, token or _first_line(Path(folder) / "token"), os.environ.get("COSCHED_TASK", ""))
+        else:
+            self._way = _Mailbox(Path(folder))
+
+    def announce(self, address: str, *, drains: bool = True) -> None:
+        """Say where workers find this lead, for `{lead}` in their command.
+
+        Args:
+            address: whatever they understand.
+            drains: whether `drained` will be said of each worker that is to leave; else workers are ended at once.
+        """
+        self._way.tell({"address": address, "drains": drains})
+
+    def offer(self, after: int = -1) -> LeadOffer | None:
+        """Return what each worker is to do; None where that is not known yet, or has no later revision."""
+        return self._way.offer(after)
+
+    def offers(self) -> Iterator[LeadOffer]:
+        """Yield each offer as it comes, the one in force first. It does not end."""
+        seen = -1
+        while True:
+            try:
+                found = self._way.offer(seen)
+            except SystemFault:  # the daemon is away: workers go on meanwhile
+                time.sleep(_TRY_AGAIN)
+                continue
+            if found is None or found.revision <= seen:
+                time.sleep(_LOOK_AGAIN)
+                continue
+            seen = found.revision
+            yield found
+
+    def drained(self, *workers: int) -> None:
+        """Say that workers which are to leave may go now: nothing on them will be missed."""
+        self._way.tell({"drained": list(workers)})
+
+    def refuse(self, worker: int, reason: str) -> None:
+        """Say why a worker should rather stay, for people to see; the order to leave stands."""
+        self._way.tell({"refused": {str(worker): reason}})
+
+    def progress(self, done: float, total: float) -> None:
+        """Say how much of all work is done, so that the task's end is foretold by it.
+
+        However often it is said, it is sent once a second, and when all is done.
+        """
+        if done < total and time.monotonic() < self._next_progress:
+            return
+        self._next_progress = time.monotonic() + _PROGRESS_EACH
+        self._way.tell({"done": done, "total": total})
+
+
+class _Mailbox:
+    """Files in a folder: each is written aside and renamed, so that none is ever read in part."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._numbers = count()
+
+    def offer(self, after: int) -> LeadOffer | None:
+        try:
+            found = _read_offer(json.loads((self._folder / "offer.json").read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        return found if found.revision > after else None
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        name = f"{time.time_ns():020d}-{os.getpid()}-{next(self._numbers)}"
+        aside = self._folder / "answers" / f"{name}.new"
+        aside.write_text(json.dumps(message), encoding="utf-8")
+        aside.rename(aside.with_suffix(".json"))
+
+
+class LeadRefusedError(SystemFault):
+    """cosched answered, and does not take it."""
+
+
+class _Http:
+    """Requests to the daemon's API; what is told waits for a daemon that is away."""
+
+    def __init__(self, server: str, token: str, task: str) -> None:
+        if not task:
+            raise UserError("COSCHED_TASK names no task: this process was not started by cosched")
+        self._server = server
+        self._token = token
+        self._path = f"/api/v1/tasks/{task}"
+        self._told: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=self._send, name="lead", daemon=True).start()
+
+    def offer(self, after: int) -> LeadOffer | None:
+        found = self._call("GET", f"{self._path}/offer?after={after}&wait={_WAIT if after >= 0 else 0}")
+        offer = _read_offer(json.loads(found))
+        return offer if offer.revision > after else None
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        self._told.put(json.dumps(message))
+
+    def _send(self) -> None:
+        """Send what is told in its order, each until it is answered."""
+        while True:
+            text = self._told.get()
+            while True:
+                try:
+                    self._call("POST", f"{self._path}/lead", text)
+                except LeadRefusedError as refusal:
+                    sys.stderr.write(f"cosched: {refusal}\n")
+                except SystemFault:
+                    time.sleep(_TRY_AGAIN)
+                    continue
+                break
+
+    def _call(self, method: str, path: str, body: str | None = None) -> bytes:
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        connection = _connection(self._server)
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            text = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            raise SystemFault(f"cosched does not answer at {self._server}: {error}") from error
+        finally:
+            connection.close()
+        later = answer.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR
+        if later or answer.status == http.HTTPStatus.TOO_MANY_REQUESTS:
+            raise SystemFault(f"cosched is busy at {self._server} ({answer.status})")
+        if answer.status >= http.HTTPStatus.BAD_REQUEST:
+            raise LeadRefusedError(f"cosched refused ({answer.status}): {text[:500].decode(errors='replace')}")
+        return text
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """A connection through a unix socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=_TIMEOUT)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(_TIMEOUT)
+        self.sock.connect(self._path)
+
+
+def _connection(server: str) -> http.client.HTTPConnection:
+    if server.startswith("unix:"):
+        return _UnixConnection(server.removeprefix("unix:"))
+    parts = urlsplit(server if "//" in server else f"http://{server}")
+    if parts.scheme == "https":
+        return http.client.HTTPSConnection(parts.netloc, timeout=_TIMEOUT, context=ssl.create_default_context())
+    return http.client.HTTPConnection(parts.netloc, timeout=_TIMEOUT)
+
+
+def _read_offer(document: Mapping[str, Any]) -> LeadOffer:
+    names = LeadOrder.__slots__
+    workers = (LeadOrder(**{name: each[name] for name in names if name in each}) for each in document["workers"])
+    return LeadOffer(document["revision"], tuple(workers))
+
+
+def _first_line(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8").partition("\n")[0]
+    except OSError as error:
+        raise UserError(f"the token {file} cannot be read ({error.strerror}): give it, or wait for it") from error

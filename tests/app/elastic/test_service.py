@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import pytest
+
+from cosched.access.principals import Principal, ProofOfIdentity, Role
+from cosched.api.documents import LeadMessage, WorkerOrder
+from cosched.api.problems import ConflictError, NotFoundError
+from cosched.app.elastic.offers import offer_of
+from cosched.app.elastic.service import ElasticService
+from cosched.connector.jobs import JobState
+from cosched.coscheduler.events import Tick
+from cosched.errors import UserError
+from cosched.store import Store
+from tests.coscheduler.makers import a_core, a_task, dispatched, elastic_task, report, submit, workers
+from tests.store.new_database import new_database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from cosched.coscheduler.changes import Outcome
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.task import Attempt
+
+ANN, BOB = Principal("ann", Role.USER), Principal("bob", Role.USER)
+_T = TypeVar("_T")
+
+
+class Domain:
+    """A core with a store, asked and told as the daemon's is."""
+
+    def __init__(self, folder: Path) -> None:
+        self.core = a_core(4)
+        self.store = Store(new_database(folder))
+        self.time = 0.0
+
+    def keep(self, outcome: Outcome) -> Outcome:
+        self.store.commit(outcome.changes)
+        return outcome
+
+    def now(self) -> float:
+        return self.time
+
+    def ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
+        return question(self.core, self.time)
+
+    def apply(self, event: Event, check: object = None) -> None:
+        assert check is None
+        self.keep(self.core.handle(event))
+
+
+@pytest.fixture
+def domain(tmp_path: Path) -> Iterator[Domain]:
+    domain = Domain(tmp_path)
+    yield domain
+    domain.store.close()
+
+
+@pytest.fixture
+def service(domain: Domain) -> ElasticService:
+    return ElasticService(cast("Any", domain), domain.store)
+
+
+@pytest.fixture
+def lead(domain: Domain) -> Attempt:
+    """A lead on two promised hosts, which has been lent two others."""
+    lead, worker = dispatched(
+        domain.keep(submit(domain.core, elastic_task(1, [float("inf"), 60.0, 40.0, 30.0], owner="ann")))
+    )
+    for attempt in (lead, worker):
+        domain.keep(report(domain.core, attempt, JobState.RUNNING, 1.0, started=1.0))
+    domain.keep(domain.core.handle(Tick(1.0)))
+    for each in workers(domain.keep(domain.core.handle(Tick(12.0)))):
+        domain.keep(report(domain.core, each, JobState.RUNNING, 12.0, started=12.0))
+    domain.time = 12.0
+    return domain.core.attempts[lead.uuid]
+
+
+def of_lead(lead: Attempt) -> Principal:
+    return Principal(f"lead:{lead.uuid}", Role.USER, frozenset(), ProofOfIdentity.LEAD, lead.uuid)
+
+
+def test_workers_are_shown_with_host_promise_and_both_ends(service: ElasticService, lead: Attempt) -> None:
+    found = service.workers(ANN, "1")
+    assert (found.host, found.promised) == (lead.hosts[0], ("node02",))
+    assert [(each.worker, each.host, each.promised, each.state) for each in found.workers] == [
+        (1, "node02", True, "running"),
+        (2, "node03", False, "running"),
+        (3, "node04", False, "running"),
+    ]
+    assert found.expected_end is not None
+    assert found.promised_end is not None
+    assert found.expected_end <= found.promised_end
+
+
+def test_a_worker_that_leaves_is_said_to_and_why(domain: Domain, service: ElasticService, lead: Attempt) -> None:
+    service.take(lead, LeadMessage(address="here", drains=True))
+    domain.keep(submit(domain.core, a_task(2, [5.0]), 12.5))
+    (leaving,) = (each for each in service.workers(ANN, "1").workers if each.state == "leaving")
+    assert leaving.leave_by == 42.5
+    assert leaving.reason == f"task 2 starts on {leaving.host}"
+    offer = service.offer(of_lead(lead), "1")
+    assert [each for each in offer.workers if each.order == "leave"] == [
+        WorkerOrder(worker=leaving.worker, host=leaving.host, order="leave", by=42.5, reason=leaving.reason)
+    ]
+    service.tell(of_lead(lead), "1", LeadMessage(refused={str(leaving.worker): "busy"}))
+    (kept,) = (each for each in service.workers(ANN, "1").workers if each.state == "leaving")
+    assert kept.reason == "busy"
+    service.tell(of_lead(lead), "1", LeadMessage(drained=(leaving.worker,)))
+    assert [each.state for each in service.workers(ANN, "1").workers if each.worker == leaving.worker] == ["leaving"]
+    assert domain.core.attempts[lead.uuid].lead is not None
+
+
+def test_what_is_repeated_changes_nothing(domain: Domain, service: ElasticService, lead: Attempt) -> None:
+    message = LeadMessage(address="here", drains=True, done=1, total=4)
+    service.take(lead, message)
+    before = offer_of(domain.core, domain.core.attempts[lead.uuid])
+    service.take(domain.core.attempts[lead.uuid], message)
+    assert offer_of(domain.core, domain.core.attempts[lead.uuid]) == before
+
+
+def test_only_the_lead_itself_and_the_owner_speak_for_a_task(service: ElasticService, lead: Attempt) -> None:
+    service.tell(ANN, "1", LeadMessage(address="there"))
+    assert service.workers(ANN, "1").lead == "there"
+    for refused, error in ((BOB, NotFoundError), (of_lead(lead.__class__("u", "1", (), 1, None, 0.0)), ConflictError)):
+        with pytest.raises(error):
+            service.offer(refused, "1")
+    with pytest.raises(NotFoundError):
+        service.workers(BOB, "1")
+
+
+def test_a_task_that_is_not_elastic_or_does_not_run_has_no_offers(domain: Domain, service: ElasticService) -> None:
+    domain.keep(submit(domain.core, a_task(1, [9.0], owner="ann")))
+    with pytest.raises(ConflictError, match="is not elastic"):
+        service.workers(ANN, "1")
+    with pytest.raises(ConflictError, match="does not run, or is not elastic"):
+        service.offer(ANN, "1")
+
+
+@pytest.mark.parametrize(
+    ("message", "fault"),
+    [
+        (LeadMessage(fraction=1.5), "give a part from 0 to 1"),
+        (LeadMessage(fraction=-0.1), "give a part from 0 to 1"),
+        (LeadMessage(done=5), "give both"),
+        (LeadMessage(done=5, total=0), "above 0"),
+        (LeadMessage(done=5, total=4), "done at most total"),
+        (LeadMessage(address="x" * 501), "at most 500"),
+        (LeadMessage(address="a\nb"), "address"),
+        (LeadMessage(refused={"one": "no"}), "give its number"),
+        (LeadMessage(drained=tuple(range(10_001))), "send several"),
+    ],
+)
+def test_nothing_of_a_message_with_a_fault_counts(
+    domain: Domain, service: ElasticService, lead: Attempt, message: LeadMessage, fault: str
+) -> None:
+    before = domain.core.snapshot()
+    with pytest.raises(UserError, match=fault):
+        service.take(lead, message)
+    assert domain.core.snapshot() == before

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from cosched.api.documents import WorkersView, WorkerView
+from cosched.cli.task.workers import WORKER_HEADINGS, lead_lines, worker_rows
+
+WORKER = WorkerView(
+    worker=3,
+    host="node05",
+    state="leaving",
+    promised=False,
+    since=0.0,
+    finished=None,
+    leave_by=60.0,
+    job="7.0",
+    reason="task 2 starts on node05",
+)
+FOUND = WorkersView(
+    task="1",
+    state="running",
+    host="node01",
+    lead="here:\x1b[31m1",
+    drains=True,
+    promised=("node02",),
+    promised_end=3600.0,
+    expected_end=60.0,
+    workers=(WORKER,),
+)
+
+
+def test_a_worker_is_a_row_with_its_host_and_why_it_leaves() -> None:
+    (row,) = worker_rows(FOUND)
+    assert len(row) == len(WORKER_HEADINGS)
+    assert row[:4] == ("3", "node05", "leaving", "lent")
+    assert row[6] == "task 2 starts on node05"
+    assert row[5].startswith("1970-01-01")
+
+
+def test_the_lead_is_shown_with_both_ends_and_without_control_characters() -> None:
+    lines = lead_lines(FOUND)
+    assert [line.partition(":")[0] for line in lines] == ["state", "lead", "promised", "promised end", "expected end"]
+    assert "\x1b" not in "".join(lines)
+    assert "node02" in lines[2]

@@ -1,0 +1,188 @@
+"""The core in any weather with elastic tasks: no host with two tenants, no worker without its lead, promises kept."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, invariant, precondition, rule
+
+from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.elastic.values import ElasticSettings
+from cosched.coscheduler.events import (
+    AttemptSubmitted,
+    JobReported,
+    LeadAnnounced,
+    TaskSubmitted,
+    Tick,
+    WorkerDrained,
+    WorkerRefused,
+    WorkReported,
+)
+from cosched.coscheduler.task import AttemptState
+from tests.coscheduler.makers import elastic_task, mixed_hosts
+from tests.coscheduler.test_core import ALIVE, AnyWeather
+from tests.exploring import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.connector.hosts import Host
+    from cosched.coscheduler.events import Event
+    from cosched.coscheduler.task import Attempt
+
+SPEEDS = (90.0, 45.0, 30.0)
+
+
+class ElasticWeather(AnyWeather):
+    """Leads and programs say things late, twice or never, and workers and leads are lost."""
+
+    elastic = ElasticSettings(payback=0.5, settle=1.0)
+
+    @initialize(staging=st.sampled_from([0.0, 2.0]))
+    def begin(self, staging: float) -> None:
+        self.workers: dict[str, str] = {}  # worker → its lead
+        self.said: list[Event] = []
+        super().begin(staging)
+
+    def tell(self, event: Event) -> None:
+        before = {uuid: attempt.lead for uuid, attempt in self.core.attempts.items() if attempt.lead is not None}
+        super().tell(event)
+        for uuid, lead in before.items():
+            after = self.core.attempts.get(uuid)
+            if after is not None:
+                assert after.lead is not None
+                assert after.lead.promised == lead.promised, "a promise was changed"
+                assert after.lead.revision >= lead.revision
+
+    def is_alone(self, attempt: Attempt) -> None:
+        if not attempt.worker:
+            super().is_alone(attempt)
+            return
+        lead = self.core.attempt_of(attempt.task)
+        assert lead is not None
+        assert lead.state is not AttemptState.CANCELLING, "a worker began for a lead that ends"
+        assert lead.lead is not None
+        assert attempt.loan or attempt.hosts[0] in lead.lead.promised
+        task = self.core.tasks[attempt.task]
+        assert task.profile is not None
+        assert 1 + len(self.core.workers_of(attempt.task)) <= len(task.profile.seconds), "more hosts than it may have"
+        self.workers[attempt.uuid] = lead.uuid
+
+    def is_worker(self, uuid: str) -> bool:
+        return uuid in self.workers
+
+    @rule(
+        seconds=st.sampled_from([SPEEDS, SPEEDS[:2], (math.inf, *SPEEDS[1:])]),
+        needs_lead=st.booleans(),
+        due=st.one_of(st.none(), st.floats(0.0, 20.0)),
+        owner=st.sampled_from(["ann", "bob"]),
+    )
+    def submit_elastic(self, seconds: tuple[float, ...], needs_lead: bool, due: float | None, owner: str) -> None:
+        self.accepted += 1
+        deadline = None if due is None else self.time + due
+        task = elastic_task(
+            self.accepted,
+            seconds,
+            submitted=self.time,
+            deadline=deadline,
+            owner=owner,
+            needs_lead=needs_lead,
+            grace=6.0,
+        )
+        self.tell(TaskSubmitted(self.later(), task))
+
+    def leads(self) -> list[str]:
+        return sorted(uuid for uuid, attempt in self.core.attempts.items() if attempt.lead is not None)
+
+    def say(self, event: Event) -> None:
+        self.said.append(event)
+        self.tell(event)
+
+    @precondition(lambda self: bool(self.leads()))
+    @rule(number=st.integers(0, 99), drains=st.booleans())
+    def a_lead_announces_itself(self, number: int, drains: bool) -> None:
+        self.say(LeadAnnounced(self.later(), self.pick(number, self.leads()), "here", drains=drains))
+
+    @precondition(lambda self: bool(self.workers))
+    @rule(number=st.integers(0, 99), worker=st.integers(1, 9), drained=st.booleans())
+    def a_lead_speaks_of_a_worker(self, number: int, worker: int, drained: bool) -> None:
+        lead = self.workers[self.pick(number, list(self.workers))]
+        time = self.later()
+        self.say(WorkerDrained(time, lead, worker) if drained else WorkerRefused(time, lead, worker, "not now"))
+
+    @precondition(lambda self: bool(self.leads()))
+    @rule(number=st.integers(0, 99), fraction=st.floats(0.001, 1.0))
+    def a_lead_tells_how_far_it_is(self, number: int, fraction: float) -> None:
+        self.say(WorkReported(self.later(), self.pick(number, self.leads()), fraction))
+
+    @precondition(lambda self: bool(self.said))
+    @rule(number=st.integers(0, 99))
+    def what_was_said_comes_again(self, number: int) -> None:
+        self.tell(self.said[number % len(self.said)])
+
+    def domain(self, down: Sequence[int] = ()) -> tuple[Host, ...]:
+        return mixed_hosts(5, down=down)
+
+    @rule()
+    def the_manager_starts_all_that_it_was_given(self) -> None:
+        for uuid in [uuid for uuid in self.owner if uuid not in self.jobs and uuid not in self.fenced]:
+            self.jobs[uuid] = JobState.QUEUED
+            self.tell(AttemptSubmitted(self.later(), uuid, "1.0"))
+        for uuid in [uuid for uuid, state in self.jobs.items() if state is JobState.QUEUED]:
+            if self.jobs[uuid] is JobState.QUEUED:
+                self.jobs[uuid] = JobState.RUNNING
+                time = self.later()
+                self.tell(JobReported(time, JobReport(uuid, JobState.RUNNING, started=time)))
+
+    @rule()
+    def much_time_goes_by(self) -> None:
+        self.time += 15.0
+        self.tell(Tick(self.later()))
+
+    @invariant()
+    def workers_have_a_live_lead(self) -> None:
+        for attempt in self.core.attempts.values():
+            if attempt.worker:
+                lead = self.core.attempt_of(attempt.task)
+                assert lead is not None
+                assert lead.uuid == self.workers[attempt.uuid]
+
+    @invariant()
+    def workers_of_a_lead_that_ends_are_being_ended(self) -> None:
+        for name in self.core.tasks:
+            lead = self.core.attempt_of(name)
+            if lead is not None and lead.state is AttemptState.CANCELLING:
+                assert all(each.state is AttemptState.CANCELLING for each in self.core.workers_of(name))
+
+    @invariant()
+    def no_worker_outlives_its_task(self) -> None:
+        for uuid in self.workers:
+            if uuid not in self.core.attempts:
+                assert self.jobs.get(uuid) not in ALIVE, "it is thought to have ended and has not"
+
+    @invariant()
+    def promised_workers_are_not_told_to_leave(self) -> None:
+        assert not any(each.worker and not each.loan and each.leave_by for each in self.core.attempts.values())
+
+    @invariant()
+    def nobody_leaves_for_longer_than_the_grace(self) -> None:
+        for each in self.core.attempts.values():
+            late = each.leave_by is not None and self.time > each.leave_by
+            assert not late or each.state is AttemptState.CANCELLING
+
+    @invariant()
+    def promised_hosts_are_nobody_elses(self) -> None:
+        for uuid in self.leads():
+            lead = self.core.attempts[uuid]
+            if lead.state is AttemptState.HELD:
+                continue
+            others = [each for each in self.core.attempts.values() if each.task != lead.task]
+            taken = {host for each in others if each.takes_hosts for host in each.reckoned_hosts}
+            assert taken.isdisjoint(lead.reckoned_hosts)
+
+
+ElasticWeather.TestCase.settings = hypothesis_settings(max_examples=examples(50), stateful_step_count=50, deadline=None)
+TestElasticWeather = ElasticWeather.TestCase

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from cosched.access.principals import Principal, ProofOfIdentity, Role
+from cosched.api.documents import LeadMessage, OfferView, WorkerOrder, WorkersView
+from cosched.api.problems import ConflictError
+from cosched.portal.application import build_application
+from tests.access.memory import Trusting
+from tests.portal.test_application import Recorder, services_of
+
+LEAD = Principal("lead:u", Role.USER, frozenset(), ProofOfIdentity.LEAD, "u")
+ORDER = WorkerOrder(worker=3, host="h3", order="leave", by=9.0, reason="task 2 starts on h3")
+
+
+class Elastic:
+    """Answers for one task, whose offer changes as it is asked."""
+
+    def __init__(self) -> None:
+        self.revisions = [4, 4, 5]
+        self.told: list[tuple[str, LeadMessage]] = []
+
+    def offer(self, principal: Principal, task_id: str) -> OfferView:
+        if principal is not LEAD:
+            raise ConflictError("of another task")
+        revision = self.revisions.pop(0) if len(self.revisions) > 1 else self.revisions[0]
+        return OfferView(task=task_id, revision=revision, workers=(ORDER,))
+
+    def tell(self, _principal: Principal, task_id: str, message: LeadMessage) -> None:
+        self.told.append((task_id, message))
+
+    def workers(self, _principal: Principal, task_id: str) -> WorkersView:
+        return WorkersView(
+            task=task_id,
+            state="running",
+            host="h1",
+            lead="",
+            drains=False,
+            promised=(),
+            promised_end=None,
+            expected_end=None,
+            workers=(),
+        )
+
+
+@pytest.fixture
+def elastic() -> Elastic:
+    return Elastic()
+
+
+def client_of(elastic: Elastic, principal: Principal = LEAD) -> TestClient:
+    service: Any = elastic
+    services = replace(services_of(Recorder()), elastic=service)
+    return TestClient(build_application(services, Trusting(principal)), base_url="http://localhost")
+
+
+def test_an_offer_is_answered_at_once_or_when_there_is_a_later_one(elastic: Elastic) -> None:
+    client = client_of(elastic)
+    found = client.get("/api/v1/tasks/7/offer").json()
+    assert (found["task"], found["revision"]) == ("7", 4)
+    assert found["workers"] == [
+        {"worker": 3, "host": "h3", "order": "leave", "by": 9.0, "reason": "task 2 starts on h3"}
+    ]
+    assert client.get("/api/v1/tasks/7/offer?after=4&wait=20").json()["revision"] == 5
+    assert client.get("/api/v1/tasks/7/offer?after=5&wait=0").json()["revision"] == 5
+
+
+def test_a_message_is_taken_without_a_token_of_a_page(elastic: Elastic) -> None:
+    answer = client_of(elastic).post("/api/v1/tasks/7/lead", json={"drained": [3], "done": 1, "total": 4})
+    assert answer.status_code == 204
+    assert elastic.told == [("7", LeadMessage(drained=(3,), done=1, total=4))]
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ('{"drain": [3]}', "unknown key 'drain'"),
+        ('{"drained": ["3"]}', "drained"),
+        ('{"fraction": NaN}', "fraction"),
+        ("[]", "a lead's message is a JSON object"),
+    ],
+)
+def test_a_message_of_another_form_is_refused_with_what_it_has(elastic: Elastic, body: str, fault: str) -> None:
+    answer = client_of(elastic).post("/api/v1/tasks/7/lead", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code in (400, 422)
+    assert fault in answer.json()["detail"]
+    assert not elastic.told
+
+
+def test_a_lead_may_see_neither_tasks_nor_their_workers(elastic: Elastic) -> None:
+    client = client_of(elastic)
+    for path in ("tasks", "tasks/7", "tasks/7/workers", "tasks/7/output/out"):
+        assert client.get(f"/api/v1/{path}").status_code == 403
+    assert client.post("/api/v1/tasks", json={"command": ["/bin/true"]}).status_code == 403
+    assert client.post("/api/v1/tasks/7/cancel", json={}).status_code == 403
+
+
+def test_what_the_service_refuses_is_refused(elastic: Elastic) -> None:
+    other = Principal("lead:v", Role.USER, frozenset(), ProofOfIdentity.LEAD, "v")
+    assert client_of(elastic, other).get("/api/v1/tasks/7/offer").status_code == 409
+    owner = Principal("ann", Role.USER, how=ProofOfIdentity.TOKEN)
+    assert client_of(elastic, owner).get("/api/v1/tasks/7/workers").json()["host"] == "h1"
