@@ -20,6 +20,7 @@ Rules = dict[tuple[str, str], Any]
 """(class, field) → a function of the value that gives what is written in its place, or `Omitted`."""
 
 _REDACTED = "(redacted)"
+_OWN_WORDS = ("not started yet: ", "held by the resource manager: ")  # what follows is the manager's
 _OWN_REASON = CancelRequested.__dataclass_fields__["reason"].default
 
 # Variables of jobs, addresses with keys in them, scripts: the core reads none of these. Hand-overs and guests hold
@@ -90,6 +91,7 @@ def redaction() -> Rules:
     return {
         **SECRETS,
         **dict.fromkeys(_LINES, _hidden),
+        ("TaskStatus", "reason"): _hidden_reason,
         ("CancelRequested", "reason"): lambda reason: reason if reason == _OWN_REASON else _hidden(reason),
         ("Task", "owner"): owner,
         ("TaskStatus", "held_by"): owner,
@@ -118,6 +120,12 @@ def redaction() -> Rules:
 
 def _hidden(text: str) -> str:
     return text and _REDACTED
+
+
+def _hidden_reason(text: str) -> str:
+    """Hide a task's reason but for words of the core's, which it writes again before what is hidden in an event."""
+    own = next((words for words in _OWN_WORDS if text.startswith(words)), "")
+    return own + _hidden(text[len(own) :])
 
 
 def _hidden_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,10 +5,13 @@ from typing import get_args
 
 import pytest
 
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import (
+    AttemptDiagnosed,
+    AttemptSubmitted,
     CancelRequested,
     EditRequested,
     Event,
@@ -21,6 +24,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.recording.codec import type_hints
 from cosched.coscheduler.recording.lines import RecordingWriter, read_recording
 from cosched.coscheduler.recording.redaction import redaction
+from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
@@ -82,6 +86,23 @@ def test_names_are_kept_where_that_is_wanted() -> None:
     text = saved(names=True)
     assert all(word in text for word in PEOPLE if word != "hunter2")
     assert "hunter2" not in text
+
+
+def test_a_redacted_recording_takes_a_reason_that_comes_again_for_the_same() -> None:
+    """The recording begun in between had hidden our own words with the manager's."""
+    core, writer = a_core(), RecordingWriter()
+    core.handle(TaskSubmitted(0.0, a_task(1, None)))
+    (uuid,) = core.attempts
+    core.handle(AttemptSubmitted(1.0, uuid, "1.0"))
+    said = AttemptDiagnosed(2.0, uuid, StartDiagnosis(StartVerdict.BLOCKED, "no licence for ann"))
+    core.handle(said)
+    lines = [writer.start(core.settings, 3.0, core.snapshot())]
+    lines.append(writer.handled(said, core.handle(said)))
+    entries = read_recording("".join(lines).encode().splitlines(keepends=True), "file")
+    hidden = "".join(map(RecordingWriter(redacted=True).again, entries))
+    assert "ann" not in hidden
+    again = replay(read_recording(hidden.encode().splitlines(keepends=True), "file"))
+    assert [each.same for each in again if isinstance(each, ReplayedEvent)] == [True]
 
 
 def test_an_owner_and_an_application_have_one_pseudonym_throughout() -> None:
