@@ -201,10 +201,10 @@ def queue_objectives(queue: MixedQueue, seed: int, limit: Limit) -> QueueObjecti
         faults = check_pieces(problem, chosen.promised, chosen.pieces)
         assert not faults, faults
         found.append(measure_pieces(problem, chosen.promised, chosen.pieces))
-    values = [objective(each, _WEIGHTS, bound) for each in (without, *found)]
+    before, lent, searched = (objective(each, _WEIGHTS, bound) for each in (without, *found))
     share = _WEIGHTS.makespan / (_WEIGHTS.makespan + _WEIGHTS.idle + _WEIGHTS.lateness)
     floor = share * lower_bound(problem) / bound
-    return QueueObjectives(*values, floor, without.on_time_share or 0.0, found[1].on_time_share or 0.0)
+    return QueueObjectives(before, lent, searched, floor, without.on_time_share or 0.0, found[1].on_time_share or 0.0)
 
 
 if __name__ == "__main__":
