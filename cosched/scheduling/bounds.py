@@ -12,6 +12,7 @@ from cosched.scheduling.availability import normalised_availability, time_to_off
 from cosched.scheduling.decoding.decoder import dependency_order
 from cosched.scheduling.elastic_bounds import WorkMixture
 from cosched.scheduling.host_counts import best_seconds, narrowed, single_class
+from cosched.scheduling.licence_bounds import licence_areas, licences_ready
 from cosched.scheduling.packed_bounds import resource_areas
 from cosched.scheduling.shapes import best_shape_seconds, by_task
 
@@ -37,7 +38,8 @@ def lower_bound(problem: Problem) -> float:
     - the task bound: each task on its best count, after its release and its predecessors, on the hosts free first;
     - the area bound: the hosts' time from when they are free must hold every task at its cheapest, where only the
       counts that can end by the bound itself are of use; also for the tasks released late, on their own. An elastic
-      task may mix its counts.
+      task may mix its counts;
+    - the same of each licence: it must be there for every task that holds it, for as long as that runs at its quickest.
     """
     if not problem.tasks:
         return 0.0
@@ -53,6 +55,7 @@ def lower_bound(problem: Problem) -> float:
             shortest.max(),
             _area(problem, _areas(seconds), earliest_end),
             _late_area(problem, _areas(seconds).min(axis=1)),
+            _licence_bound(problem, seconds, earliest_end),
         )
     )
 
@@ -104,6 +107,24 @@ def _packed_bound(problem: Problem, packing: Packing) -> float:
         bound = max(bound, _area(offered, areas, earliest_end, prices))
         if prices is not None:
             bound = max(bound, _late_area(offered, areas.min(axis=1), prices))
+    return max(bound, _licence_bound(problem, by_task(packing, seconds), earliest_end))
+
+
+def _licence_bound(problem: Problem, seconds: NDArray[np.float64], earliest_end: NDArray[np.float64]) -> float:
+    """Return the area bound of each licence, the largest of them.
+
+    Args:
+        problem: the problem to schedule.
+        seconds: (m, W) run times of each task in each way.
+        earliest_end: (m, W) when each task could end in each way if it were alone.
+    """
+    bound, possible = 0.0, np.isfinite(seconds)
+    finite = np.where(possible, seconds, 0.0)
+    for free, amounts, demand in licence_areas(problem):
+        offered = replace(problem, free=free, unavailability=())
+        work = np.where(possible, demand[:, np.newaxis] * finite, np.inf)
+        bound = max(bound, _area(offered, work, earliest_end, amounts))
+        bound = max(bound, _late_area(offered, work.min(axis=1), amounts))
     return bound
 
 
@@ -200,7 +221,7 @@ def fewest_missed(problem: Problem) -> int:
 
 def _ready(problem: Problem, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return (m,): when each task could begin at the earliest; `seconds` are `best_seconds`."""
-    ready = problem.release.astype(np.float64).copy()
+    ready = np.maximum(problem.release.astype(np.float64), licences_ready(problem))
     nth_free = np.sort(problem.free)[: seconds.shape[1]]
     if any(problem.depends_on):
         for task in dependency_order(problem, range(len(problem.tasks))):

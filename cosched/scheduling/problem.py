@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.availability import Unavailability
     from cosched.scheduling.elastic.tasks import ElasticTask
+    from cosched.scheduling.licences import Licences
     from cosched.scheduling.packing import Packing
 
 __all__ = ["Problem", "Turns"]
@@ -61,6 +62,7 @@ class Problem:
             `seconds` are then those of the quickest shape on so many hosts.
         elastic: tasks that may change their hosts while they run, by index; a plan's count is then what they keep.
             None where there are none.
+        licences: what tasks hold of the domain's licences while they run; None where no task asks for any.
     """
 
     tasks: tuple[str, ...]
@@ -78,6 +80,7 @@ class Problem:
     turns: Turns | None = None
     packing: Packing | None = None
     elastic: Mapping[int, ElasticTask] | None = None
+    licences: Licences | None = None
 
     def ready(self, task: int, ends: Mapping[int, float]) -> float:
         """Return when a task is released and its predecessors have ended, by their `ends`."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cosched.scheduling.availability import Unavailability
+    from cosched.scheduling.licences import Licences
     from cosched.scheduling.packing import Packing
     from cosched.scheduling.problem import Problem
 
@@ -58,7 +59,7 @@ def check_schedule(problem: Problem, schedule: Schedule) -> list[str]:
 
     Checked: every task exactly once, on distinct known hosts, for its predicted run time on them, not before its
     release, its predecessors' ends or its hosts' being free, never on a host that is not there, and no host with two
-    tasks at a time, or where hosts are shared, with more than it has.
+    tasks at a time, or where hosts are shared, with more than it has; and never more licences in use than there are.
     """
     times = Counter(item.task for item in schedule.assignments)
     tasks, hosts = set(problem.tasks), {name: host for host, name in enumerate(problem.hosts)}
@@ -81,8 +82,9 @@ def check_schedule(problem: Problem, schedule: Schedule) -> list[str]:
             for period in away.get(host, ())
             if item.start < period.end and period.begin < item.end
         ]
-    packing = problem.packing
-    return faults + (_overlaps(schedule) if packing is None else _overfilled(problem, packing, schedule))
+    packing, licences = problem.packing, problem.licences
+    faults += _overlaps(schedule) if packing is None else _overfilled(problem, packing, schedule)
+    return faults + ([] if licences is None else _overdrawn(problem, licences, schedule))
 
 
 def _known(hosts: dict[str, int], item: Assignment) -> bool:
@@ -159,6 +161,25 @@ def _overfilled(problem: Problem, packing: Packing, schedule: Schedule) -> list[
                 if used > had and time > -math.inf and begins:  # what is held already may be too much by itself
                     faults.append(f"{problem.hosts[host]} has {had} {resource}, and at {time} s tasks take {used}")
                     break
+    return faults
+
+
+def _overdrawn(problem: Problem, licences: Licences, schedule: Schedule) -> list[str]:
+    """Name each licence of which tasks hold more than there are, at the first time that they do."""
+    row = {name: task for task, name in enumerate(problem.tasks)}
+    faults = []
+    for number, name in enumerate(licences.names):
+        total = int(licences.total[number])
+        changes = [(item.until, -item.taken[number]) for item in licences.held]
+        for item in schedule.assignments:
+            amount = int(licences.demand[row[item.task], number])
+            changes += [(item.start, amount), (item.end, -amount)] if amount else []
+        used = sum(item.taken[number] for item in licences.held)
+        for time, change in sorted(changes):  # at one time what ends gives way to what begins
+            used += change
+            if used > total and change > 0:  # what is held already may be too much by itself
+                faults.append(f"there are {total} of {name}, and at {time} s tasks hold {used}")
+                break
     return faults
 
 

@@ -12,12 +12,14 @@ from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cosched.scheduling.decoding.stairs import free_licences
 from cosched.scheduling.host_counts import class_times, planned_times, single_class
 from cosched.scheduling.schedule import Assignment, Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from cosched.scheduling.decoding.stairs import FreeLicences
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 
@@ -38,24 +40,27 @@ class WindowDecoder:
         Raises:
             ValueError: a host count cannot be used for its task, or not for long enough.
         """
-        places = self._place(order, plan, window_pools(self._problem), in_order=in_order)
+        left, licences = window_pools(self._problem), free_licences(self._problem)
+        places = self._place(order, plan, left, licences, in_order=in_order)
         return Schedule(tuple(place for _, place in places))
 
     def spans(self, order: Sequence[int], plan: Plan, *, in_order: bool = False) -> tuple[list[float], list[float]]:
         """Return starts and ends by task index."""
         starts = [float("nan")] * len(self._problem.tasks)
         ends = list(starts)
-        for task, place in self._place(order, plan, window_pools(self._problem), in_order=in_order):
+        left, licences = window_pools(self._problem), free_licences(self._problem)
+        for task, place in self._place(order, plan, left, licences, in_order=in_order):
             starts[task], ends[task] = place.start, place.end
         return starts, ends
 
     def soonest(self, order: Sequence[int], plan: Plan, task: int) -> Assignment | None:
         """Return where one more task ends first behind the others."""
         problem = self._problem
-        left = window_pools(problem)
-        for _ in self._place(order, plan, left):
+        left, licences = window_pools(problem), free_licences(problem)
+        for _ in self._place(order, plan, left, licences):
             pass
         table, ready = class_times(problem), float(problem.release[task])
+        ready = ready if licences is None else max(ready, licences.free_from(task))
         ends = [
             _first_to_end(left, table[:, task, count].tolist(), count + 1, ready) for count in range(table.shape[2])
         ]
@@ -67,7 +72,13 @@ class WindowDecoder:
         return Assignment(problem.tasks[task], tuple(problem.hosts[host] for host in hosts), start, end)
 
     def _place(
-        self, order: Sequence[int], plan: Plan, left: list[WindowPool], *, in_order: bool = False
+        self,
+        order: Sequence[int],
+        plan: Plan,
+        left: list[WindowPool],
+        licences: FreeLicences | None,
+        *,
+        in_order: bool = False,
     ) -> Iterator[tuple[int, Assignment]]:
         """Yield each task with its place, taking its hosts from the pools."""
         problem = self._problem
@@ -77,6 +88,7 @@ class WindowDecoder:
         latest = 0.0
         for task in order:
             ready = max([release[task], latest, *[ends[other] for other in before[task]]])
+            ready = ready if licences is None else licences.ready(task, ready)
             seconds = seconds_of[task]
             start, end, threshold = _first_to_end(left, seconds, counts[task], ready)
             if end == _INF:
@@ -84,6 +96,8 @@ class WindowDecoder:
                     f"task {problem.tasks[task]} cannot run on {counts[task]} of {len(problem.hosts)} hosts"
                 )
             hosts = _take(left, seconds, threshold, counts[task], start)
+            if licences is not None:
+                licences.take(task, start, end)
             latest = start if in_order else latest
             ends[task] = end
             yield task, Assignment(problem.tasks[task], tuple([problem.hosts[host] for host in hosts]), start, end)

@@ -11,7 +11,8 @@ as the slowest one allowed, and the choice that ends first is taken (ties: the f
 free together, those of an earlier class come first.
 
 Where hosts come and go, it is their windows that become free (see `availability_windows`). Hosts that tasks share
-have a decoder of their own, `packed_decoder`.
+have a decoder of their own, `packed_decoder`. In each, a task that asks for licences starts when these are free, too
+(see `stairs`); what is left of them falls as little with time as free hosts do, so that the above holds again.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 from cosched.scheduling.decoding.availability_windows import WindowDecoder
 from cosched.scheduling.decoding.free_hosts import FreeHostsByClass, IdenticalFreeHosts, NamedFreeHosts
 from cosched.scheduling.decoding.packed_decoder import PackedDecoder
+from cosched.scheduling.decoding.stairs import free_licences
 from cosched.scheduling.host_counts import class_times, planned_times, single_class
 from cosched.scheduling.schedule import Assignment, Schedule
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cosched.scheduling.decoding.free_hosts import ClassCounts
+    from cosched.scheduling.decoding.stairs import FreeLicences
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 
@@ -129,19 +132,22 @@ class _ClassDecoder:
 
     def decode(self, order: list[int], plan: Plan, *, in_order: bool = False) -> Schedule:
         """Return the schedule of a plan."""
-        starts, ends, parts = self._place(order, plan, FreeHostsByClass.of(self._problem), in_order=in_order)
+        free, licences = FreeHostsByClass.of(self._problem), free_licences(self._problem)
+        starts, ends, parts = self._place(order, plan, free, licences, in_order=in_order)
         return self._named(order, starts, ends, parts)
 
     def spans(self, order: list[int], plan: Plan, *, in_order: bool = False) -> tuple[list[float], list[float]]:
         """Return starts and ends by task index."""
-        return self._place(order, plan, FreeHostsByClass.of(self._problem), in_order=in_order)[:2]
+        free, licences = FreeHostsByClass.of(self._problem), free_licences(self._problem)
+        return self._place(order, plan, free, licences, in_order=in_order)[:2]
 
     def soonest(self, order: list[int], plan: Plan, task: int) -> Assignment | None:
         """Return where one more task ends first behind the others."""
         problem = self._problem
-        free = FreeHostsByClass.of(problem)
-        _, ends, parts = self._place(order, plan, free)
+        free, licences = FreeHostsByClass.of(problem), free_licences(problem)
+        _, ends, parts = self._place(order, plan, free, licences)
         times, ready = class_times(problem)[:, task].tolist(), float(problem.release[task])
+        ready = ready if licences is None else max(ready, licences.free_from(task))
         places = [free.first_to_end(seconds, count, ready) for count, seconds in enumerate(zip(*times, strict=True), 1)]
         place = min(places, key=lambda place: place.end)
         if not place.parts:
@@ -153,7 +159,13 @@ class _ClassDecoder:
         return Assignment(problem.tasks[task], names, place.start, place.end)
 
     def _place(
-        self, order: list[int], plan: Plan, free: FreeHostsByClass, *, in_order: bool = False
+        self,
+        order: list[int],
+        plan: Plan,
+        free: FreeHostsByClass,
+        licences: FreeLicences | None,
+        *,
+        in_order: bool = False,
     ) -> tuple[list[float], list[float], list[ClassCounts]]:
         """Return `spans`, and the free hosts of each class that each task takes."""
         problem = self._problem
@@ -166,10 +178,13 @@ class _ClassDecoder:
         latest = 0.0
         for task in order:
             earliest = max([release[task], latest, *[ends[other] for other in before[task]]])
+            earliest = earliest if licences is None else licences.ready(task, earliest)
             starts[task], end, taken = free.first_to_end(seconds[task], counts[task], earliest)
             if not taken:
                 raise _not_on(problem, task, counts[task])
             free.take(taken, end)
+            if licences is not None:
+                licences.take(task, starts[task], end)
             ends[task], parts[task] = end, taken
             latest = starts[task] if in_order else latest
         return starts, ends, parts
@@ -210,7 +225,7 @@ class _IdenticalDecoder(_ClassDecoder):
             raise _not_on(problem, int(impossible[0]), int(plan.counts[impossible[0]]))
         seconds_of, count_of, release = seconds.tolist(), plan.counts.tolist(), problem.release.tolist()
         before = problem.depends_on if any(problem.depends_on) else None
-        free = IdenticalFreeHosts(problem.free.tolist())
+        free, licences = IdenticalFreeHosts(problem.free.tolist()), free_licences(problem)
         starts = [float("nan")] * len(problem.tasks)
         ends = list(starts)
         latest = 0.0
@@ -223,8 +238,13 @@ class _IdenticalDecoder(_ClassDecoder):
                 start = max([start, *[ends[other] for other in before[task]]])
             if in_order:
                 start = latest = max(start, latest)
+            if licences is not None:
+                start = licences.ready(task, start)
+                latest = max(start, latest)
             starts[task] = start
             ends[task] = end = start + seconds_of[task]
+            if licences is not None:
+                licences.take(task, start, end)
             free.take(count, end)
         return starts, ends
 

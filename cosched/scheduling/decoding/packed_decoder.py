@@ -13,17 +13,19 @@ Where hosts come and go, each time in which one is there is a room of its own; t
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.scheduling.decoding.stairs import Stair, first_stair, free_licences
 from cosched.scheduling.packing import scaled
 from cosched.scheduling.schedule import Assignment, Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.scheduling.decoding.stairs import FreeLicences
     from cosched.scheduling.packing import Packing
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
@@ -31,36 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["PackedDecoder", "Room", "first_to_end", "rooms_of"]
 
 _INF = math.inf
-
-
-class _Stair:
-    """How much of one resource is free for good from when on: times and amounts, both ascending."""
-
-    __slots__ = ("amounts", "times")
-
-    def __init__(self, times: list[float], amounts: list[int]) -> None:
-        self.times, self.amounts = times, amounts
-
-    def at(self, time: float) -> int:
-        """Return what is free from a time on."""
-        place = bisect_right(self.times, time)
-        return self.amounts[place - 1] if place else 0
-
-    def take(self, amount: int, start: float, end: float) -> None:
-        """Take an amount that is free from the start on; before the start nobody can have it for good, either."""
-        if amount == 0:
-            return
-        left, back = self.at(start) - amount, self.at(end)
-        steps = [
-            (time, min(had, left) if time <= start else had - amount if time < end else had)
-            for time, had in zip(self.times, self.amounts, strict=True)
-        ]
-        steps.insert(bisect_left(self.times, end), (end, back))
-        self.times, self.amounts = [], []
-        for time, had in steps:
-            if had > (self.amounts[-1] if self.amounts else 0):
-                self.times.append(time)
-                self.amounts.append(had)
 
 
 class Room:
@@ -73,7 +45,7 @@ class Room:
 
     __slots__ = ("_share", "_stairs", "host", "host_class", "until")
 
-    def __init__(self, host: int, host_class: int, until: float, stairs: list[_Stair], share: list[float]) -> None:
+    def __init__(self, host: int, host_class: int, until: float, stairs: list[Stair], share: list[float]) -> None:
         self.host, self.host_class, self.until = host, host_class, until
         self._stairs, self._share = stairs, share
 
@@ -122,7 +94,7 @@ def rooms_of(problem: Problem, packing: Packing) -> list[Room]:
 
     def room(host: int, end: float) -> Room:
         stairs = [
-            _first_stair(begins[host], had, [(until, taken[number]) for until, taken in held.get(host, ())])
+            first_stair(begins[host], had, [(until, taken[number]) for until, taken in held.get(host, ())])
             for number, had in enumerate(capacity[host])
         ]
         share = [1 / had if had else 0.0 for had in capacity[host]]
@@ -136,26 +108,6 @@ def rooms_of(problem: Problem, packing: Packing) -> list[Room]:
     return sorted(rooms, key=lambda room: (room.until, room.host))
 
 
-def _first_stair(begin: float, capacity: int, held: list[tuple[float, int]]) -> _Stair:
-    """Return the stair of a resource that is there from a time on, less what running tasks still take."""
-    stair = _Stair([begin], [capacity]) if capacity else _Stair([], [])
-    later = sorted((until, amount) for until, amount in held if until > begin and amount)
-    if not later:
-        return stair
-    amount = capacity - sum(taken for _, taken in later)
-    times, amounts = ([begin], [amount]) if amount > 0 else ([], [])
-    for until, taken in later:
-        amount += taken
-        if amount <= 0:
-            continue
-        if times and times[-1] == until:
-            amounts[-1] = amount
-        else:
-            times.append(until)
-            amounts.append(amount)
-    return _Stair(times, amounts)
-
-
 class PackedDecoder:
     """Decodes plans of a problem with `packing`."""
 
@@ -166,18 +118,22 @@ class PackedDecoder:
 
     def decode(self, order: list[int], plan: Plan, *, in_order: bool = False) -> Schedule:
         """Return the schedule of a plan."""
-        starts, ends, hosts = self._place(order, plan, rooms_of(self._problem, self._packing), in_order=in_order)
+        rooms, licences = rooms_of(self._problem, self._packing), free_licences(self._problem)
+        starts, ends, hosts = self._place(order, plan, rooms, licences, in_order=in_order)
         return Schedule(tuple([self._named(task, plan, hosts[task], starts[task], ends[task]) for task in order]))
 
     def spans(self, order: list[int], plan: Plan, *, in_order: bool = False) -> tuple[list[float], list[float]]:
         """Return starts and ends by task index."""
-        return self._place(order, plan, rooms_of(self._problem, self._packing), in_order=in_order)[:2]
+        rooms, licences = rooms_of(self._problem, self._packing), free_licences(self._problem)
+        return self._place(order, plan, rooms, licences, in_order=in_order)[:2]
 
     def soonest(self, order: list[int], plan: Plan, task: int) -> Assignment | None:
         """Return where one more task ends first behind the others; of equal ends its first shape."""
         packing, rooms = self._packing, rooms_of(self._problem, self._packing)
-        self._place(order, plan, rooms)
+        licences = free_licences(self._problem)
+        self._place(order, plan, rooms, licences)
         best, ready = (_INF, _INF, -1, [rooms[0]][:0]), float(self._problem.release[task])
+        ready = ready if licences is None else max(ready, licences.free_from(task))
         for shape in range(int(packing.first[task]), int(packing.first[task + 1])):
             start, end, chosen = first_to_end(
                 rooms, packing.seconds[shape].tolist(), packing.demand[shape].tolist(), int(packing.hosts[shape]), ready
@@ -197,7 +153,13 @@ class PackedDecoder:
         return Assignment(problem.tasks[task], names, start, end, tuple(problem.packing.demand[shape].tolist()))
 
     def _place(
-        self, order: list[int], plan: Plan, rooms: list[Room], *, in_order: bool = False
+        self,
+        order: list[int],
+        plan: Plan,
+        rooms: list[Room],
+        licences: FreeLicences | None,
+        *,
+        in_order: bool = False,
     ) -> tuple[list[float], list[float], list[list[int]]]:
         """Return `spans`, and the hosts of each task."""
         problem, packing = self._problem, self._packing
@@ -214,11 +176,14 @@ class PackedDecoder:
             if not packing.first[task] <= shape < packing.first[task + 1]:
                 raise ValueError(f"task {problem.tasks[task]} has no shape {shape}")
             ready = max([release[task], latest, *[ends[other] for other in before[task]]])
+            ready = ready if licences is None else licences.ready(task, ready)
             start, end, chosen = first_to_end(rooms, seconds[task], demand[task], counts[task], ready)
             if not chosen:
                 raise ValueError(f"task {problem.tasks[task]} cannot run in its shape {shape}: no hosts have room")
             for room in chosen:
                 room.take(demand[task], start, end)
+            if licences is not None:
+                licences.take(task, start, end)
             starts[task], ends[task], hosts[task] = start, end, [room.host for room in chosen]
             latest = start if in_order else latest
         return starts, ends, hosts

@@ -9,6 +9,9 @@ Hosts that tasks share have `"cores": 32, "memory": "64 GiB", "gpus": 1` (cores 
 take of each of their hosts by the same keys; a task that can run in several shapes has in place of `profile`
 `"shapes": [{"hosts": 1, "cores": 8, "memory": 4096, "seconds": 90 | {"fast": 60, …}}, …]`.
 
+Licences that tasks hold while they run are `"licences": {"matlab": 4}` of the file and `"licences": {"matlab": 2}` of a
+task.
+
 A task that may change its hosts while it runs has `"elastic": {"least": 1, "most": 8, "cost": 3, "drain": 5}`, see
 `elastic_file`.
 
@@ -31,6 +34,7 @@ from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.availability import Unavailability, normalised_availability
 from cosched.scheduling.formats.elastic_file import refuse_elastic, with_elastic
 from cosched.scheduling.formats.input_file import quoted, read_list, read_name, read_object, read_time
+from cosched.scheduling.formats.licences_file import with_licences_of
 from cosched.scheduling.formats.shapes_file import RESOURCES, read_capacity, with_packing
 from cosched.scheduling.host_counts import best_seconds, staying_hosts
 from cosched.scheduling.problem import Problem
@@ -166,7 +170,7 @@ def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
     Raises:
         UserError: with the path of the bad element.
     """
-    document = read_object(value, "", {"hosts", "tasks", "reservations"}, {"hosts", "tasks"})
+    document = read_object(value, "", {"hosts", "tasks", "reservations", "licences"}, {"hosts", "tasks"})
     hosts = read_hosts(document["hosts"])
     names, classes = hosts.names, hosts.classes
     items = read_list(document["tasks"], "tasks", 1, MOST_TASKS)
@@ -178,6 +182,9 @@ def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
     reserved = read_reservations(document.get("reservations", []), names)
     free, unavailability = normalised_availability(np.zeros(len(names)), [*hosts.unavailability, *reserved])
     problem = replace(_problem(items, hosts, quantile), free=free, unavailability=unavailability)
+    problem = with_licences_of(problem, document.get("licences", {}), items)
+    if problem.licences is not None:
+        refuse_elastic(items, "beside tasks with licences")
     if hosts.capacity is not None:
         refuse_elastic(items, "on hosts that tasks share")
         return with_packing(problem, hosts.capacity, items)
@@ -191,7 +198,7 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
     seconds = np.full((len(classes), len(items), len(names)), np.inf)
     release, deadline = np.zeros(len(items)), np.full(len(items), np.inf)
     shared = hosts.capacity is not None
-    known = {"id", "profile", "deadline", "release", "waited", "depends_on", "elastic"}
+    known = {"id", "profile", "deadline", "release", "waited", "depends_on", "elastic", "licences"}
     known |= {"shapes", *RESOURCES} if shared else set()
     index: dict[str, int] = {}
     found = []

@@ -15,6 +15,7 @@ from cosched.scheduling.decoding.decoder import dependency_order, spans
 from cosched.scheduling.decoding.free_hosts import IdenticalFreeHosts
 from cosched.scheduling.heuristics import batch_queue
 from cosched.scheduling.heuristics.batch_queue import calculated_counts
+from cosched.scheduling.heuristics.licensed_tasks import licensed_plans
 from cosched.scheduling.heuristics.list_scheduling import list_order
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.heuristics.short_waits import short_wait_plans
@@ -235,7 +236,7 @@ def best_heuristic(problem: Problem, weights: Weights, within: Callable[[], bool
     bound = lower_bound(problem)
     best: Plan | None = None
     least, compared = np.inf, 0
-    for plan in _plans(problem):
+    for plan in _licensed(problem):
         cost = objective(measure_plan(problem, plan), weights, bound)
         compared += 1
         if best is None or cost < least:
@@ -244,6 +245,11 @@ def best_heuristic(problem: Problem, weights: Weights, within: Callable[[], bool
             break
     assert best is not None, "there is a first heuristic"
     return best, compared
+
+
+def _licensed(problem: Problem) -> Iterator[Plan]:
+    for plan in _plans(problem):
+        yield from licensed_plans(problem, [plan])
 
 
 def _plans(problem: Problem) -> Iterator[Plan]:

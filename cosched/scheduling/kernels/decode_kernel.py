@@ -12,6 +12,7 @@ import numpy as np
 
 from cosched.scheduling.kernels.availability_kernel import place_in_windows as place_task
 from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.licence_kernel import licences_free_from, take_licences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,7 +114,10 @@ def _on_few(
     hosts = problem.free.shape[0]
     rows = free_rows(2, hosts)
     free, after = rows[0], rows[1]
+    begin, demand = problem.licences.begin, problem.licences.demand
+    licences = problem.licences.units.copy()
     for plan in range(orders.shape[0]):
+        licences[:] = problem.licences.units
         for host in range(hosts):
             free[host] = problem.free[host]
         for position in range(orders.shape[1]):
@@ -122,7 +126,9 @@ def _on_few(
             start = float(free[count - 1])
             if waits:
                 start = max(start, _ready(release, before, first, task, ends[plan]))
+            start = licences_free_from(licences, begin, demand, task, start)
             end = start + seconds[task, count - 1]
+            take_licences(licences, begin, demand, task, start, end)
             starts[plan, task], ends[plan, task] = start, end
             occupy_first(free, hosts, count, end, after)
             free, after = after, free
@@ -142,7 +148,10 @@ def _on_many(
     # Every task takes at least part of one run and inserts one: with `tasks` cells to spare in front of the hosts' runs
     # an insertion can always shift what is before it by one to the left.
     when, freed = np.empty(tasks + hosts), np.empty(tasks + hosts, dtype=np.int64)
+    begin, demand = problem.licences.begin, problem.licences.demand
+    licences = problem.licences.units.copy()
     for plan in range(orders.shape[0]):
+        licences[:] = problem.licences.units
         when[tasks:] = problem.free
         freed[tasks:] = 1
         head, tail = tasks, tasks + hosts
@@ -159,7 +168,9 @@ def _on_many(
                 head += 1
             if waits:
                 start = max(start, _ready(release, before, first, task, ends[plan]))
+            start = licences_free_from(licences, begin, demand, task, start)
             end = start + seconds[task, count - 1]
+            take_licences(licences, begin, demand, task, start, end)
             starts[plan, task], ends[plan, task] = start, end
             place = tail - 1
             while place >= head and when[place] > end:
@@ -184,18 +195,22 @@ def _on_classes(
 ) -> None:
     release, before, first, waits = problem.release, problem.before, problem.first, problem.waits
     table, base, classes = problem.seconds, problem.base, problem.seconds.shape[0]
-    begin, sizes = _rows(problem.free, problem.host_class, classes)
-    free, after = begin.copy(), begin[0].copy()
+    at_first, sizes = _rows(problem.free, problem.host_class, classes)
+    free, after = at_first.copy(), at_first[0].copy()
     seconds, heads = np.empty(classes), np.empty(classes)
     taken, chosen = np.zeros(classes, dtype=np.int64), np.zeros(classes, dtype=np.int64)
+    begin, demand = problem.licences.begin, problem.licences.demand
+    licences = problem.licences.units.copy()
     for plan in range(orders.shape[0]):
-        free[:] = begin
+        free[:] = at_first
+        licences[:] = problem.licences.units
         for position in range(orders.shape[1]):
             task = orders[plan, position]
             choice = choices[plan, task]
             wanted = choice // base - 1
             count = choice - (wanted + 1) * base
             ready = _ready(release, before, first, task, ends[plan]) if waits else 0.0
+            ready = licences_free_from(licences, begin, demand, task, ready)
             for klass in range(classes):
                 possible = wanted < 0 or klass == wanted
                 seconds[klass] = table[klass, task, count - 1] if possible else np.inf
@@ -204,6 +219,7 @@ def _on_classes(
             else:
                 start, end = _place(free, seconds, ready, count, chosen, taken, heads)
             starts[plan, task], ends[plan, task] = start, end
+            take_licences(licences, begin, demand, task, start, end)
             for klass in range(classes if end < np.inf else 0):
                 if chosen[klass] > 0:
                     row, size = free[klass], sizes[klass]
@@ -321,8 +337,11 @@ def _around(
     release, before, first, waits = problem.release, problem.before, problem.first, problem.waits
     table, base, windows = problem.seconds, problem.base, problem.windows
     pools, runs = windows.pools.copy(), windows.runs.copy()
+    begin, demand = problem.licences.begin, problem.licences.demand
+    licences = problem.licences.units.copy()
     for plan in range(orders.shape[0]):
         pools[:], runs[:] = windows.pools, windows.runs
+        licences[:] = problem.licences.units
         for position in range(orders.shape[1]):
             task = orders[plan, position]
             count, wanted = choices[plan, task], -1
@@ -332,4 +351,7 @@ def _around(
                 allowed = wanted < 0 or pool.host_class == wanted
                 pool.seconds = table[pool.host_class, task, count - 1] if allowed else np.inf
             ready = _ready(release, before, first, task, ends[plan]) if waits else 0.0
-            starts[plan, task], ends[plan, task] = place_task(pools, runs, count, ready)
+            ready = licences_free_from(licences, begin, demand, task, ready)
+            start, end = place_task(pools, runs, count, ready)
+            starts[plan, task], ends[plan, task] = start, end
+            take_licences(licences, begin, demand, task, start, end)

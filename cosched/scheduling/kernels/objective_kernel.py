@@ -10,6 +10,7 @@ from cosched.scheduling.host_counts import class_base, narrowed, single_class
 from cosched.scheduling.kernels.availability_kernel import tabulate_windows
 from cosched.scheduling.kernels.decode_kernel import population_spans
 from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.licence_kernel import tabulate_licences
 from cosched.scheduling.kernels.objective_terms import counted_slowdowns, mean_slowdown, term_weights
 from cosched.scheduling.kernels.problem_tables import ProblemTables
 
@@ -50,6 +51,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
         weights=term_weights(problem, weights, bound, len(problem.hosts), slowdowns.least),
         waited=_plain(slowdowns.waited),
         rate=_plain(slowdowns.rate),
+        licences=tabulate_licences(problem),
     )
 
 

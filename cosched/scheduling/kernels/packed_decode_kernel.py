@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.licence_kernel import licences_free_from, take_licences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,18 +48,23 @@ def population_spans(
     first_idle = _free_at_first(problem)
     idle, when, rests = first_idle.copy(), np.empty(rooms), np.empty(rooms)
     chosen = np.empty(rooms, dtype=np.int64)
+    first_licence, licensed = problem.licences.begin, problem.licences.demand
+    licences = problem.licences.units.copy()
     for plan in range(orders.shape[0]):
+        licences[:] = problem.licences.units
         units[:], step_count[:], idle[:] = problem.units, problem.step_count, first_idle
         _first_steps(problem.steps, step_count, steps)
         for position in range(orders.shape[1]):
             task = orders[plan, position]
             shape = shapes[plan, task]
             ready = _ready(problem, task, ends[plan]) if waits else 0.0
+            ready = licences_free_from(licences, first_licence, licensed, task, ready)
             slowest = problem.seconds[shape, 0]
             if cores_alone and hosts[shape] == 1:  # what most tasks are
                 start, room = _fullest(units, idle, demands[shape, 0], ready)
                 end = start + slowest
                 starts[plan, task], ends[plan, task] = start, end
+                take_licences(licences, first_licence, licensed, task, start, end)
                 if end < np.inf:
                     amount, free = demands[shape, 0], idle[room, 0]
                     idle[room, 0] = _take_units(units[room], 0, units.shape[1], amount, start, end, free)
@@ -71,6 +77,7 @@ def population_spans(
             starts[plan, task], ends[plan, task] = start, start + slowest
             if start == np.inf:
                 continue
+            take_licences(licences, first_licence, licensed, task, start, start + slowest)
             _choose(problem, units, steps, step_count, idle, when, shape, start, slowest, chosen, rests)
             for place in range(hosts[shape]):
                 room = chosen[place]

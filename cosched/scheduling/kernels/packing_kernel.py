@@ -8,6 +8,7 @@ import numpy as np
 
 from cosched.scheduling.decoding.packed_decoder import rooms_of
 from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.licence_kernel import tabulate_licences
 from cosched.scheduling.kernels.objective_terms import counted_slowdowns, mean_slowdown, term_weights
 from cosched.scheduling.kernels.packed_decode_kernel import population_spans
 from cosched.scheduling.kernels.packing_tables import PackingTables
@@ -63,6 +64,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> PackingTables:
         weights=term_weights(problem, weights, bound, 1.0, slowdowns.least),
         waited=np.ascontiguousarray(slowdowns.waited),
         rate=slowdowns.rate,
+        licences=tabulate_licences(problem),
     )
 
 

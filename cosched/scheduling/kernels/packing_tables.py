@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from cosched.scheduling.kernels.licence_kernel import LicenceTables
+
 __all__ = ["PackingTables"]
 
 
@@ -36,6 +38,7 @@ class PackingTables(NamedTuple):
         weight: (m,) how much lateness and a missed deadline count.
         waits: whether any task has a release or predecessors.
         weights: (5,) as in `ProblemTables`, and so are `waited` and `rate`.
+        licences: what tasks hold of the domain's licences.
     """
 
     units: NDArray[np.float64]
@@ -60,3 +63,4 @@ class PackingTables(NamedTuple):
     weights: NDArray[np.float64]
     waited: NDArray[np.float64]
     rate: NDArray[np.float64]
+    licences: LicenceTables

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.kernels.availability_kernel import WindowTables
+    from cosched.scheduling.kernels.licence_kernel import LicenceTables
 
 
 __all__ = ["ProblemTables"]
@@ -37,6 +38,7 @@ class ProblemTables(NamedTuple):
         due: whether any task has a deadline.
         weights: (5,) as of `objective_terms.term_weights`.
         waited: (m,) as in `Slowdowns`, or empty where nobody asks for slowdown; likewise `rate`.
+        licences: what tasks hold of the domain's licences.
     """
 
     seconds: NDArray[np.float64]
@@ -56,3 +58,4 @@ class ProblemTables(NamedTuple):
     weights: NDArray[np.float64]
     waited: NDArray[np.float64]
     rate: NDArray[np.float64]
+    licences: LicenceTables

@@ -242,5 +242,7 @@ def _obstacle(problem: Problem) -> str | None:
         return f"{problem.hosts[problem.unavailability[0].host]} comes and goes"
     if problem.free.any():
         return f"{problem.hosts[int(problem.free.argmax())]} is busy"
+    if problem.licences is not None:
+        return f"tasks ask for {problem.licences.names[0]}"
     stuck = ~np.isfinite(single_host_seconds(problem)).any(axis=1)
     return f"{problem.tasks[int(stuck.argmax())]} cannot run on one host" if stuck.any() else None

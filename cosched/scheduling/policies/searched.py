@@ -76,7 +76,9 @@ class TitanClassic(Policy):
     searched = online = compiled = True
 
     def refuses(self, problem: Problem) -> str | None:
-        """Refuse hosts that come and go, which Titan did not know."""
+        """Refuse hosts that come and go, and licences, which Titan did not know."""
+        if problem.licences is not None:
+            return "titan-classic knows no licences, and tasks ask for some: choose another policy"
         gone = [period.host for period in problem.unavailability] + np.flatnonzero(np.isinf(problem.free)).tolist()
         if not gone:
             return None

@@ -40,10 +40,11 @@ def assign_classes(problem: Problem, thresholds: int) -> Plan | None:
         thresholds: see `initial_population.initial_plans`.
 
     Returns:
-        The plan; None where hosts are alike or come and go, tasks wait for something, some task needs hosts of more
-        than one class, or every task can use but one host: then `dual_price` itself does better.
+        The plan; None where hosts are alike or come and go, tasks wait for something or hold licences, some task needs
+        hosts of more than one class, or every task can use but one host: then `dual_price` itself does better.
     """
     constrained = bool(problem.unavailability) or any(problem.depends_on) or bool(problem.release.any())
+    constrained |= problem.licences is not None
     if constrained or single_class(problem) is not None or not np.isfinite(problem.seconds[:, :, 1:]).any():
         return None
     present, host_class = np.unique(problem.host_class, return_inverse=True)

@@ -19,6 +19,7 @@ from cosched.errors import UserError
 from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.elastic.tasks import ElasticTask
+from cosched.scheduling.heuristics.licensed_tasks import licensed_plans
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.host_counts import encoded_choices, with_decoded_classes, with_encoded_classes
 from cosched.scheduling.kernels import elastic_kernel, genetic_operators, objective_kernel, packing_kernel
@@ -378,6 +379,7 @@ def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:
         apart = assign_classes(problem, _THRESHOLDS)
         plans += [] if apart is None else [apart]
         plans += promised_variants(problem, plans)
+    plans = licensed_plans(problem, plans)
     if warm is None:
         return [with_encoded_classes(problem, plan) for plan in plans]
     spans(problem, warm)  # machine code does not look before it leaps: counts must be possible

@@ -37,8 +37,8 @@ _LARGEST = 500_000  # tasks times hosts: beyond that a generation takes too long
 
 
 def late_job_search_applies(problem: Problem) -> bool:
-    """Return whether there are deadlines, no dependencies, and identical always available hosts, not shared."""
-    if problem.packing is not None:
+    """Return whether there are deadlines, no dependencies or licences, and identical hosts that stay, not shared."""
+    if problem.packing is not None or problem.licences is not None:
         return False
     simple = single_class(problem) is not None and not problem.unavailability and not any(problem.depends_on)
     few = len(problem.tasks) * len(problem.hosts) <= _LARGEST
