@@ -32,6 +32,7 @@ _OPTIONS = (
     "Priority",
     "BestEffort",
     "Hosts",
+    "Licences",
     "Begin",
     "After",
     "Retries",

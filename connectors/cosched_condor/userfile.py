@@ -41,6 +41,7 @@ _COSCHED_REQUESTS = {
     "besteffort": "best-effort",
     "deadline": "deadline",
     "hosts": "hosts",
+    "licences": "licences",
     "name": "name",
     "norequeue": "no-requeue",
     "priority": "priority",

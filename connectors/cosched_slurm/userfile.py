@@ -38,6 +38,7 @@ _COSCHED_REQUESTS = {
     "best-effort": False,
     "deadline": True,
     "hosts": True,
+    "licences": True,
     "name": True,
     "no-requeue": False,
     "priority": True,

@@ -279,4 +279,5 @@ def _domain_state(core: Coscheduler, time: float) -> DomainState:
         sizes=sizes,
         shares_hosts=core.domain.shared,
         elastic=core.settings.elastic,
+        licences=core.licences.total,
     )

@@ -29,6 +29,8 @@ def forwarding_obstacle(task: Task) -> str:
         return "it must not be run again, which is watched here"
     if task.spec.ranged:
         return "what it takes of each host is chosen here"
+    if task.spec.licences:
+        return f"the licences that it asks for ({', '.join(task.spec.licences)}) are this domain's"
     if task.spec.deadline is None:
         return "it has no deadline: only what would be late here is offered to other domains"
     if task.profile is None:

@@ -14,7 +14,7 @@ from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.api.runtimes import parse_shape_runtimes
 from cosched.app.share_service import check_share_of_hosts
-from cosched.app.submission.admission import check_deadline_can_be_met, check_needs
+from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs
 from cosched.app.submission.field_checks import (
     checked_array_limit,
     checked_name,
@@ -28,6 +28,7 @@ from cosched.coscheduler.edits import HostChoice, ShapeChoice, TaskEdit, edited,
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.errors import UserError
+from cosched.licence_requests import checked_amounts
 from cosched.sizes import parse_memory
 from cosched.store.selection import LateTasks
 
@@ -248,8 +249,8 @@ class EditChecks:
         if change == TaskChange():
             raise UserError(
                 "nothing is to be changed: give a deadline, a begin, hosts, a run time, a priority, a name, best "
-                "effort, memory, cores, processes, gpus, exclusive, retries, requeue, a time limit or how many of its "
-                "array run at once"
+                "effort, memory, cores, processes, gpus, exclusive, licences, retries, requeue, a time limit or how "
+                "many of its array run at once"
             )
         _check_of_adopted(change, task)
         if change.array_at_most and not task.spec.array:
@@ -268,6 +269,7 @@ class EditChecks:
             cores=None if reshaped else _whole_cores(change.cores),
             gpus=None if reshaped else change.gpus,
             exclusive=change.exclusive,
+            licences=self._licences(change, task, state),
             retries=None if change.retries is None else checked_retries(change.retries),
             requeue=change.requeue,
             time_limit=_checked_time_limit(change.time_limit),
@@ -279,6 +281,13 @@ class EditChecks:
             ),
         )
         return edit, state
+
+    def _licences(self, change: TaskChange, task: Task, state: DomainState) -> dict[str, int] | None:
+        if change.licences is None:
+            return None
+        licences = checked_amounts(change.licences)
+        check_licences(replace(task, spec=replace(task.spec, licences=licences)), state)
+        return licences
 
     def _hosts(self, change: TaskChange, task: Task, state: DomainState, *, reshaped: bool) -> HostChoice:
         """Return the hosts and run times of a change, as a submission would get them."""

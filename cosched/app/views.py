@@ -18,6 +18,7 @@ from cosched.api.documents import (
     FreeView,
     HandoverView,
     HostView,
+    LicenceView,
     PeerView,
     PlacementView,
     PlanView,
@@ -314,6 +315,20 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
         rate=None if improved is None or not improved.searched else improved.generations / improved.searched,
         changed=changed,
         why=why,
+        licences=tuple(_licence_view(principal, core, name) for name in sorted(core.licences.total)),
+    )
+
+
+def _licence_view(principal: Principal, core: Coscheduler, name: str) -> LicenceView:
+    """Return a licence with the tasks that hold some, those that the principal may see."""
+    holding = [core.tasks[task] for task, _ in core.planning_view.licence_holders(name)]
+    asking = sum(name in core.tasks[task].spec.licences for task in core.licensed)
+    return LicenceView(
+        name=name,
+        total=core.licences.total[name],
+        in_use=core.licences.in_use[name],
+        tasks=tuple(task.id for task in holding if principal.may_see(task.owner)),
+        waiting=asking - len(holding),
     )
 
 

@@ -17,6 +17,7 @@ from cosched.api.documents import LearntRunView
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, figure, print_table
+from cosched.counts import plural
 from cosched.durations import format_duration, parse_duration
 from cosched.errors import UserError
 
@@ -95,6 +96,10 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
         gap = f", {plan.gap:.2%} above the bound of {format_duration(plan.bound)}, {plan.evaluations} plans tried"
     if plan.optimal:
         gap = f", optimal: no plan of the waiting tasks is shorter, {plan.evaluations} plans tried"
+    for each in plan.licences:
+        held = f" (tasks {', '.join(each.tasks)})" if each.tasks else ""
+        waits = f", {plural(each.waiting, 'task')} waiting" if each.waiting else ""
+        sys.stderr.write(clean(f"cosched: {each.name}: {each.in_use} of {each.total} in use{held}{waits}") + "\n")
     sys.stderr.write(f"cosched: makespan {format_duration(plan.makespan)}{gap}\n")
 
 

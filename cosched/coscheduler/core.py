@@ -53,6 +53,7 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.places.departures import starts_on_shared_hosts
+from cosched.coscheduler.places.licences import LicenceTimeline
 from cosched.coscheduler.planning.dispatch import (
     ImmediateStart,
     RunTimeTable,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.events import LeadEvent, ManagerEvent
+    from cosched.coscheduler.places.licences import LicenceUse
     from cosched.coscheduler.sharing.fair_shares import FairShares
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
@@ -127,13 +129,16 @@ class Coscheduler:
         self._neighbours = NeighboursChanged(-math.inf, available=False)
         self._dispatched_at = -math.inf
         self._last_number = 0
-        self._state = CoreState(share_hosts=settings.share_hosts)
+        self._state = CoreState(share_hosts=settings.share_hosts, licences=settings.licences)
         self._room = self.host_room()
         self.domain, self.reservations = self._state.hosts, self._state.reservations
         self._queue = TaskQueue(
             settings.staging,
             lambda task, time: (
-                bool(self.predecessors(task)) or self.owner_is_limited(task, time) or self._lacks_room(task)
+                bool(self.predecessors(task))
+                or self.owner_is_limited(task, time)
+                or self._lacks_room(task)
+                or not self._state.licences.suffice(self.tasks[task])
             ),
             by_deadline=self._policy.searched,
         )
@@ -253,6 +258,16 @@ class Coscheduler:
     def owner_limit(self, task: str) -> OwnerLimit | None:
         """Return the known limit of the task's owner, None without a sign of any."""
         return self._lifecycle.limits.by_owner.get(self.tasks[task].owner)
+
+    @property
+    def licences(self) -> LicenceUse:
+        """The domain's licences and what is in use of them; to be read."""
+        return self._state.licences
+
+    @property
+    def licensed(self) -> Iterable[str]:
+        """Live tasks that ask for licences, in order of arrival."""
+        return self._state.licensed
 
     def array_is_full(self, task: str) -> bool:
         """Return whether as many tasks of a live task's array run as may."""
@@ -522,18 +537,15 @@ class Coscheduler:
         if self._state.prioritised and not isinstance(self._policy, ImmediatePolicy):
             self._queue.adopt(self.planning_view.by_priority(time))
         self._room = self.host_room()
-        for name in self._queue.unmodelled(time, self._free_unmodelled()):
-            if not self.owner_is_limited(name, time) and not self._lacks_room(name):
-                task = self.tasks[name]
-                self._room.take(share_user(task), self._charged(task, task.spec.count))
-                self._lifecycle.start(self.tasks[name], (), None, time)
+        while self._pass_through(time):
+            pass
         departures, planned = self._departures(time)
         for departure in departures:
             hosts = [self.domain.hosts[host] for host in departure.hosts]
             task = self.tasks[departure.task].shaped(departure.cores, hosts)
             user, count = share_user(task), self._charged(task, len(hosts))
             shut = self.owner_is_limited(departure.task, time) or self._room.left(user) < count
-            shut = shut or self.array_is_full(departure.task)
+            shut = shut or self.array_is_full(departure.task) or not self._state.licences.suffice(task)
             if not shut and not self._stays(departure, time):
                 self._room.take(user, count)
                 seconds = departure.seconds - self._corrections.dispatch_latency.seconds
@@ -543,6 +555,31 @@ class Coscheduler:
         if self._state.elastic:
             self.elastic.start_workers(time)
             self.elastic.follow_plan(planned, partial(self._ready, time=time), time)
+
+    def _pass_through(self, time: float) -> bool:
+        """Have tasks without a profile leave; return whether some with licences did, which others have waited for."""
+        licences, more = self._state.licences, False
+        licences.keep(self._unmodelled_licensed(time))
+        for name in self._queue.unmodelled(time, self._free_unmodelled()):
+            task = self.tasks[name]
+            short = self._lacks_room(name) or not licences.suffice(task)
+            if not self.owner_is_limited(name, time) and not short:
+                self._room.take(share_user(task), self._charged(task, task.spec.count))
+                self._lifecycle.start(task, (), None, time)
+                more = more or bool(task.spec.licences)
+        return more
+
+    def _unmodelled_licensed(self, time: float) -> list[Task]:
+        """Return the waiting tasks without a profile that ask for licences, and wait for nothing else."""
+        waiting = [self.tasks[name] for name in self._state.licensed if self._queue.is_unmodelled(name, time)]
+        return [
+            task
+            for task in waiting
+            if not self.predecessors(task.id)
+            and not self.owner_is_limited(task.id, time)
+            and not self._lacks_room(task.id)
+            and not self._state.licences.beyond(task.spec)
+        ]
 
     def _lacks_room(self, name: str) -> bool:
         """Return whether a waiting task's user or group has too many hosts for it now."""
@@ -592,7 +629,8 @@ class Coscheduler:
             return starts_in_order(self._arrivals(problem, self._policy, time), idle, may_leave, speeds, kept), None
         plan = self.planning_view.plan(problem, time)
         first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, idle + lent)
-        return starts_now(first, idle, partial(self._ready, time=time), speeds, kept, behind), first
+        ready, licences = partial(self._ready, time=time), LicenceTimeline.of(problem)
+        return starts_now(first, idle, ready, speeds, kept, behind, licences), first
 
     def _ready(self, task: str, time: float) -> bool:
         searched = not self._policy.searched or self._queue.staged(self.tasks[task], time)

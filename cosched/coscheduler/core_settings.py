@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.scheduling.objective.weights import Weights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["CoreSettings"]
 
@@ -31,6 +35,7 @@ class CoreSettings:
         seed: seed of the arbitrary host counts of "fcfs-arbitrary".
         share_hosts: whether tasks share hosts; the policy must be one that packs.
         elastic: how hosts are lent to elastic tasks.
+        licences: how many the domain has of each, by name.
     """
 
     instance: str
@@ -47,3 +52,4 @@ class CoreSettings:
     seed: int = 0
     share_hosts: bool = False
     elastic: ElasticSettings = field(default_factory=ElasticSettings)
+    licences: Mapping[str, int] = field(default_factory=dict)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.task import TaskSpec, TaskState, shared_values
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.task import Task
     from cosched.prediction.profile import Profile
@@ -62,6 +64,7 @@ class TaskEdit:
         cores: on each host.
         gpus: on each host.
         exclusive: whether it has its hosts for itself where tasks share hosts.
+        licences: how many it holds of each; none where it is empty.
         retries: where its program fails.
         requeue: whether it is run again where a host is lost.
         time_limit: seconds; 0: none.
@@ -79,6 +82,7 @@ class TaskEdit:
     cores: int | None = None
     gpus: int | None = None
     exclusive: bool | None = None
+    licences: Mapping[str, int] | None = None
     retries: int | None = None
     requeue: bool | None = None
     time_limit: float | None = None
@@ -114,6 +118,7 @@ class TaskEdit:
             "cores": self.cores is not None,
             "GPUs": self.gpus is not None,
             "hosts for itself": self.exclusive is not None,
+            "licences": self.licences is not None,
             "retries": self.retries is not None,
             "requeue": self.requeue is not None,
             "time limit": self.time_limit is not None,
@@ -130,6 +135,7 @@ _PLAIN = (
     "cores",
     "gpus",
     "exclusive",
+    "licences",
     "retries",
     "requeue",
     "array_at_most",

@@ -22,6 +22,7 @@ from cosched.coscheduler.sharing.standing import share_obstacle
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.counts import plural
 from cosched.durations import format_duration
+from cosched.licence_requests import format_licences
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.plan import Plan
@@ -98,7 +99,8 @@ def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None
         why = "it has no model: it goes to the resource manager as it is"
         if task.spec.deadline is not None:
             why += ", and nothing plans towards its deadline"
-        return TaskExplanation(name, status.state, (*_obstacles(core, task, time), why))
+        beyond = _beyond_licences(core, task)
+        return TaskExplanation(name, status.state, (*_obstacles(core, task, time), beyond or why))
     return _explain_waiting(core, task, time)
 
 
@@ -228,6 +230,7 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
     if limit is not None and core.owner_is_limited(task.id, time):
         pause = max(limit.until - time, 0.0)
         found.append(f"{limit.why}; tried again when a task of its owner ends, or in {format_duration(pause)}")
+    found += _missing_licences(core, task, time)
     if full := core.array_obstacle(task.id):
         found.append(full)
     if shares := share_obstacle(core, task):
@@ -247,7 +250,34 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
     return found
 
 
+def _missing_licences(core: Coscheduler, task: Task, time: float) -> list[str]:
+    """Say which licences a task cannot have now, who has them, and until when."""
+    found = []
+    for name, amount in core.licences.lacking(task).items():
+        total, used = core.licences.total.get(name, 0), core.licences.in_use[name]
+        if amount > total:
+            continue
+        having = core.planning_view.licence_holders(name)
+        text = f"{format_licences({name: amount})}: {used} of {total} are in use"
+        if having:
+            text += f" by {_first_tasks(core, [other for other, _ in having], task)}"
+        first, kept = core.licences.kept_for(name)
+        if first not in {"", task.id}:
+            text += f", and {kept} are kept for {_task_text(core, first, task)}, which no plan has"
+        elif (when := core.planning_view.licence_back(name, amount, time)) is not None:
+            text += f"; {'it is' if amount == 1 else 'as many are'} free in {format_duration(when - time)}"
+        found.append(text)
+    return found
+
+
+def _beyond_licences(core: Coscheduler, task: Task) -> str:
+    beyond = core.licences.beyond(task.spec)
+    return beyond and f"it asks for {beyond}: change it, or ask an administrator for more ([licences])"
+
+
 def _impossible(core: Coscheduler, task: Task) -> str:
+    if beyond := _beyond_licences(core, task):
+        return beyond
     task = task.shapes()[0]  # that with the fewest cores is the last to become impossible
     assert task.profile is not None
     least = next(count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value))
@@ -267,6 +297,11 @@ def _ahead(
     """
     hosts = set(mine.hosts)
     planned = [a.task for a in assignments if a.start < mine.start and hosts.intersection(a.hosts)]
+    first = [
+        a.task
+        for a in assignments
+        if a.start < mine.start and not task.spec.licences.keys().isdisjoint(core.tasks[a.task].spec.licences)
+    ]
     taken = [a.task for a in core.attempts.values() if not a.loan and hosts.intersection(a.reckoned_hosts)]
     found = lent_sentences(core, hosts)
     if taken := list(dict.fromkeys(taken)):
@@ -291,6 +326,8 @@ def _ahead(
     reserved = core.reservations.on(core.domain.hosts if delayed else hosts, time, time + mine.start, time)
     if reserved:
         found.append(f"reserved: {'; '.join(_reserved(each, time) for each in reserved[:3])}")
+    if first:
+        found.append(f"planned before it with licences that it needs, too: {_first_tasks(core, first, task)}")
     if planned:
         found.append(f"planned before it on those hosts: {_first_tasks(core, planned, task)}")
     return found

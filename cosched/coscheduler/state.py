@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.changes import Changes, Outcome, Replan, RunRecord
 from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.places.hosts import DomainHosts
+from cosched.coscheduler.places.licences import LicenceUse
 from cosched.coscheduler.reservations import Reservations
 from cosched.coscheduler.sharing.claims import given_back
 from cosched.coscheduler.sharing.fair_shares import FairShares
@@ -20,7 +21,7 @@ from cosched.coscheduler.task import AttemptState
 from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from cosched.coscheduler.changes import Decision
     from cosched.coscheduler.events import Event
@@ -30,12 +31,15 @@ if TYPE_CHECKING:
 
 __all__ = ["CoreState"]
 
+_NO_LICENCES: Mapping[str, int] = {}
+
 
 class CoreState:
     """Keep the domain's records, and note every change, so that no outcome misses one.
 
     Attributes:
         hosts: the domain's hosts.
+        licences: those of the domain, with what attempts hold of them.
         reservations: hosts that are kept for others.
         corrections: learnt corrections.
         tasks: live tasks by identifier.
@@ -49,8 +53,9 @@ class CoreState:
         elastic: live elastic tasks; a dictionary keeps their order.
     """
 
-    def __init__(self, *, share_hosts: bool = False) -> None:
+    def __init__(self, *, share_hosts: bool = False, licences: Mapping[str, int] = _NO_LICENCES) -> None:
         self.hosts = DomainHosts(shared=share_hosts)
+        self.licences = LicenceUse(licences)
         self.reservations = Reservations()
         self.corrections = LearntCorrections()
         self.shares = FairShares()
@@ -68,6 +73,7 @@ class CoreState:
         self._demanding: set[str] = set()
         self._bounded: set[str] = set()
         self._choosing: set[str] = set()
+        self._licensed: dict[str, None] = {}  # keeps its order
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin(0.0)
 
@@ -142,6 +148,11 @@ class CoreState:
         return bool(self._choosing)
 
     @property
+    def licensed(self) -> Collection[str]:
+        """Return the live tasks that ask for licences, in order of arrival."""
+        return self._licensed.keys()
+
+    @property
     def bounded(self) -> bool:
         """Return whether any live task is of an array with a limit."""
         return bool(self._bounded)
@@ -173,6 +184,7 @@ class CoreState:
         self._bounded.discard(task.id)
         self._choosing.discard(task.id)
         self.elastic.pop(task.id, None)
+        self._licensed.pop(task.id, None)
         self._unlink(task)
         self.tasks_by_owner[task.owner] -= 1
         self.bytes_by_owner[task.owner] -= task.spec.text_bytes
@@ -208,6 +220,7 @@ class CoreState:
             if not self.workers[attempt.task]:
                 del self.workers[attempt.task]
         else:
+            self.licences.give_back(task.spec)
             if task.spec.array:
                 self.live_by_array[task.spec.array] -= 1
             del self._live[attempt.task]
@@ -269,8 +282,10 @@ class CoreState:
             self.live_by_owner[task.owner] += 1
             if attempt.worker:
                 self.workers.setdefault(attempt.task, {})[attempt.worker] = attempt.uuid
-            elif task.spec.array:
-                self.live_by_array[task.spec.array] += 1
+            else:
+                self.licences.take(task.spec)
+                if task.spec.array:
+                    self.live_by_array[task.spec.array] += 1
         self.attempts[attempt.uuid] = attempt
         if attempt.state is AttemptState.SUBMITTING and not attempt.hosts:
             self.unmodelled_submitting.add(attempt.uuid)
@@ -291,6 +306,10 @@ class CoreState:
             (self._demanding.add if any(task.spec.needs) else self._demanding.discard)(task.id)
             (self._bounded.add if task.spec.array_at_most else self._bounded.discard)(task.id)
             (self._choosing.add if task.alternatives else self._choosing.discard)(task.id)
+            if task.spec.licences:
+                self._licensed[task.id] = None
+            else:
+                self._licensed.pop(task.id, None)
         self.tasks[task.id] = task
 
 

@@ -106,6 +106,7 @@ class TaskSpec:
             one chosen once it leaves, as for memory, GPUs and processes.
         gpus: that it needs on each host.
         exclusive: whether it has its hosts for itself in a domain that shares them.
+        licences: how many it holds of each of the domain's licences while it runs, on however many hosts.
         cores_range: numbers of cores of each host among which cosched chooses, "8-32"; empty for one number.
         processes: numbers of ranks on all its hosts together among which cosched chooses, "1-256"; empty where
             `processes_per_host` says it.
@@ -144,6 +145,7 @@ class TaskSpec:
     cores: int = 0
     gpus: int = 0
     exclusive: bool = False
+    licences: Mapping[str, int] = field(default_factory=dict)
     cores_range: str = ""
     processes: str = ""
     file_sizes: Mapping[str, int] = field(default_factory=dict)
@@ -176,9 +178,10 @@ class TaskSpec:
         """Return whether no other domain may have it.
 
         None watches what was promised here: an array's limit, or one run alone. Nor does one choose among its shapes,
-        or lend it hosts.
+        lend it hosts, or have this one's licences.
         """
-        return bool(self.adopted or self.array_at_most or self.ranged or self.elastic) or not self.requeue
+        own = self.adopted or self.array_at_most or self.ranged or self.elastic or self.licences
+        return bool(own) or not self.requeue
 
     def features(self, owner: str) -> RunFeatures:
         """Return what decides how long it runs, as far as command and files tell.

@@ -32,6 +32,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.durations import parse_duration
 from cosched.errors import CoschedError, SystemFault, UserError
+from cosched.licence_requests import parse_licences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -275,6 +276,7 @@ def _request(job: AdoptableJob, manager: str) -> TaskRequest:
         memory=job.needs.memory,
         cores=job.needs.cores,
         gpus=job.needs.gpus,
+        licences=parse_licences(options.get("licences", "")),
     )
 
 

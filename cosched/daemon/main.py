@@ -457,6 +457,7 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
         seed=planning.seed,
         share_hosts=planning.share_hosts,
         elastic=ElasticSettings(**configuration.elastic.model_dump()),
+        licences=configuration.licences,
     )
 
 

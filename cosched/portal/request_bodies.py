@@ -195,6 +195,7 @@ _LATER_FIELDS = (
     "cores_per_process",
     "gpus_per_process",
     "exclusive",
+    "licences",
     "file_sizes",
     "program_digest",
     "elastic",

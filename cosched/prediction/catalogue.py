@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from cosched.errors import UserError
+from cosched.licence_requests import checked_amounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -183,6 +184,7 @@ class CatalogueEntry(BaseModel):
         processes_per_host: ranks on each host of a program that is launched once, likewise.
         cores: of each host, a number or a range "8-32" of which cosched chooses, where its task does not say; 0: none.
         processes: ranks on all hosts together, likewise, in place of `processes_per_host`.
+        licences: how many of each of the domain's licences its tasks hold while they run, where they do not say.
         observe: whether its programs are watched, in tasks that the command line submits.
     """
 
@@ -200,7 +202,16 @@ class CatalogueEntry(BaseModel):
     processes_per_host: Annotated[int, Field(ge=1)] = 1
     cores: int | str = 0
     processes: int | str = 0
+    licences: dict[str, Annotated[int, Field(ge=1)]] = {}
     observe: bool = False
+
+    @model_validator(mode="after")
+    def _licences(self) -> CatalogueEntry:
+        try:
+            checked_amounts(self.licences)
+        except UserError as error:
+            raise ValueError(str(error)) from error
+        return self
 
     @model_validator(mode="after")
     def _once(self) -> CatalogueEntry:

@@ -46,6 +46,7 @@ TASK = make_task(
         ({"deadline": None}, "no deadline"),
         ({"profile": None}, "no prediction"),
         ({"native": NativeDescription("slurm")}, ""),
+        ({"licences": {"matlab": 2}}, r"the licences that it asks for (matlab) are this domain's"),
     ],
 )
 def test_what_may_travel(changes: dict[str, object], words: str) -> None:

@@ -165,6 +165,15 @@ def test_an_edit_at_fault_changes_nothing(here: Daemon, change: TaskChange, word
     assert here.services.tasks.task(ME, "1") == before
 
 
+def test_licences_of_a_waiting_task_are_changed_and_checked(here: Daemon) -> None:
+    submitted(here, ME)
+    with pytest.raises(UserError, match="it asks for 1 of matlab, and this domain has none of it"):
+        here.services.tasks.edit(ME, "1", TaskChange(licences={"matlab": 1}))
+    here.services.tasks.edit(ME, "1", TaskChange(licences={}))
+    task = here.services.tasks.task(ME, "1")
+    assert task.licences == {}
+
+
 def test_a_waiting_task_gets_what_its_job_is_to_be_like(here: Daemon) -> None:
     submitted(here, ME)
     change = TaskChange(memory="2G", cores=2, exclusive=True, retries=3, requeue=False, time_limit="2h")

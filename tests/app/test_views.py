@@ -205,6 +205,19 @@ def test_a_plan_at_its_bound_is_optimal(core: Coscheduler) -> None:
         assert shown.gap == pytest.approx(16.0 / bound - 1)
 
 
+def test_the_plan_says_who_has_the_licences() -> None:
+    core = Coscheduler(CoreSettings(UUID, staging=0.0, licences={"matlab": 2, "ansys": 1}))
+    core.handle(HostsObserved(0.0, (Host("h1"), Host("h2"))))
+    for number, owner in ((1, "ann"), (2, "bob"), (3, "ann")):
+        task = replace(a_task(number), owner=owner, origin="", submitted=0.0)
+        core.handle(TaskSubmitted(0.0, replace(task, spec=replace(task.spec, licences={"matlab": 1}))))
+    found = plan_view(Principal("ann", Role.USER), core, 0.0).licences
+    assert [(each.name, each.total, each.in_use, each.tasks, each.waiting) for each in found] == [
+        ("ansys", 1, 0, (), 0),
+        ("matlab", 2, 2, ("1",), 1),
+    ]
+
+
 def test_the_plan_says_when_one_run_in_twenty_ends_later() -> None:
     core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
     core.handle(HostsObserved(NOW, (Host("h1"),)))

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from hypothesis import note
@@ -731,6 +731,7 @@ class AnyWeather(RuleBasedStateMachine):
 
     shared = False
     elastic = ElasticSettings()
+    licences: ClassVar[dict[str, int]] = {}
 
     @initialize(staging=st.sampled_from([0.0, 2.0]))
     def begin(self, staging: float) -> None:
@@ -742,6 +743,7 @@ class AnyWeather(RuleBasedStateMachine):
                 staging=staging,
                 share_hosts=self.shared,
                 elastic=self.elastic,
+                licences=self.licences,
             )
         )
         self.time = 0.0

@@ -52,6 +52,7 @@ _ADDED = (
     ("0038", "attempts", "loan"),
     ("0038", "attempts", "leave_by"),
     ("0038", "attempts", "lead"),
+    ("0039", "tasks", "licences"),
 )
 # Tables that they have made.
 _MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"), ("0034", "notices"), ("0035", "forms"))

@@ -15,6 +15,7 @@ __all__ = [
     "HostView",
     "LearntApplication",
     "LearntRunView",
+    "LicenceView",
     "NetworkView",
     "OutlookView",
     "PeerView",
@@ -234,6 +235,24 @@ class ForwardedPlacement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LicenceView:
+    """A licence of the domain.
+
+    Attributes:
+        total: how many there are.
+        in_use: how many this domain's tasks hold.
+        tasks: those that do, of other users without names here and so left out.
+        waiting: tasks that ask for it and have no job.
+    """
+
+    name: str
+    total: int
+    in_use: int
+    tasks: tuple[str, ...] = ()
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanView:
     """The schedule in force.
 
@@ -244,6 +263,7 @@ class PlanView:
         gap: (planned makespan of the waiting tasks - bound) / bound; null likewise.
         optimal: it is proved that no schedule of the waiting tasks is shorter than the planned one: it is at the bound.
         called_back: jobs that were called back since the start, because they had not begun on free hosts.
+        licences: the domain's, by name.
         evaluations: schedules the search has looked at for this queue.
         rate: generations of the search in each second that it worked on this queue; null before it has begun.
         changed: when the search last made the plan better; null before it has.
@@ -262,6 +282,7 @@ class PlanView:
     called_back: int = 0
     optimal: bool = False
     forwarded: tuple[ForwardedPlacement, ...] = ()
+    licences: tuple[LicenceView, ...] = ()
 
     def expected_ends(self) -> dict[str, float]:
         """Return when its tasks are expected to end, here and in other domains; epoch seconds."""

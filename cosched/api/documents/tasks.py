@@ -91,6 +91,7 @@ class TaskRequest:
         cores_per_process: that each of them needs.
         gpus_per_process: that each of them needs.
         exclusive: whether it has its hosts for itself where tasks share hosts.
+        licences: how many it holds of each of the domain's licences while it runs, by name.
         file_sizes: bytes of the files that it reads, by name: runs teach how its time grows with them.
         program_digest: any digest of its program's files: what runs of another one taught counts less.
         elastic: what its workers are, where it may change its hosts while it runs; `hosts` and its run times then count
@@ -131,6 +132,7 @@ class TaskRequest:
     cores_per_process: int = 0
     gpus_per_process: int = 0
     exclusive: bool = False
+    licences: dict[str, int] = field(default_factory=dict)
     file_sizes: dict[str, int] = field(default_factory=dict)
     program_digest: str = ""
     elastic: ElasticRequest | None = None
@@ -307,6 +309,7 @@ class TaskChange:
         processes: ranks on all hosts together, likewise, of a program that is launched once.
         gpus: that it needs on each host.
         exclusive: whether it has its hosts for itself where tasks share hosts.
+        licences: how many it holds of each of the domain's licences while it runs, by name.
         retries: how many more times it is run where its program fails.
         requeue: whether it is run again where a host is lost under it.
         time_limit: seconds (or "2h") after which the manager may end it, or "none".
@@ -325,6 +328,7 @@ class TaskChange:
     processes: int | str | None = None
     gpus: int | None = None
     exclusive: bool | None = None
+    licences: dict[str, int] | None = None
     retries: int | None = None
     requeue: bool | None = None
     time_limit: float | str | None = None
@@ -434,6 +438,7 @@ class TaskDetail(TaskView):
         cores: that it needs on each host.
         gpus: that it needs on each host.
         exclusive: whether it has its hosts for itself where tasks share hosts.
+        licences: how many it holds of each of the domain's licences while it runs, by name.
         cores_range: numbers of cores of each host among which cosched chooses; empty for one. `cores` are the fewest
             while it waits, then those that it got.
         processes: numbers of ranks on all hosts together among which cosched chooses; empty where
@@ -470,6 +475,7 @@ class TaskDetail(TaskView):
     cores: int = 0
     gpus: int = 0
     exclusive: bool = False
+    licences: dict[str, int] = field(default_factory=dict)
     cores_range: str = ""
     processes: str = ""
     alternatives: tuple[AlternativeView, ...] = ()

@@ -19,6 +19,7 @@ from cosched.coscheduler.task import TaskState
 from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.errors import UserError
+from cosched.licence_requests import format_licences
 from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
     from cosched.prediction.calibration import Correction
 
-__all__ = ["DomainState", "check_deadline_can_be_met", "check_needs", "check_predecessors", "offered_notice"]
+__all__ = [
+    "DomainState",
+    "check_deadline_can_be_met",
+    "check_licences",
+    "check_needs",
+    "check_predecessors",
+    "offered_notice",
+]
 
 _MOST_NEEDED = 1 << 30
 _NEEDED = ("memory", "cores", "gpus")
@@ -49,6 +57,7 @@ class DomainState:
         shares_hosts: whether tasks share hosts.
         elastic: how hosts are lent to elastic tasks.
         carries_mail: whether leads of elastic tasks can speak with cosched.
+        licences: how many the domain has of each, by name.
     """
 
     time: float
@@ -60,6 +69,7 @@ class DomainState:
     shares_hosts: bool = False
     elastic: ElasticSettings = field(default_factory=ElasticSettings)
     carries_mail: bool = True
+    licences: Mapping[str, int] = field(default_factory=dict)
 
 
 def check_predecessors(
@@ -101,6 +111,18 @@ def check_needs(task: Task, domain: DomainState) -> None:
             f"{hosts} {share_text(HostShare(*spec.needs))} for a job, and the task needs that on {least:g}: "
             f"ask for less ({most})"
         )
+
+
+def check_licences(task: Task, domain: DomainState) -> None:
+    """Refuse a task that asks for more of a licence than the domain has."""
+    for name, amount in task.spec.licences.items():
+        total = domain.licences.get(name, 0)
+        if amount > total:
+            there = ", ".join(f"{each} {number}" for each, number in sorted(domain.licences.items())) or "none"
+            raise UserError(
+                f"it asks for {format_licences({name: amount})}, and this domain has {total or 'none'} of it: ask for "
+                f"less, or an administrator for more (licences here: {there})"
+            )
 
 
 def offered_notice(task: Task, domain: DomainState) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cosched.api.command_names import command_name
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.app.notifications.transports import NotificationTargets
-from cosched.app.submission.admission import check_deadline_can_be_met, check_needs
+from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs
 from cosched.app.submission.elastic_requests import check_beside_workers, check_predicted, elastic_of
 from cosched.app.submission.field_checks import (
     check_fields,
@@ -33,6 +33,7 @@ from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.task import Task, TaskSpec, shared_values
 from cosched.counts import plural
 from cosched.errors import SystemFault, UserError
+from cosched.licence_requests import checked_amounts
 from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 from cosched.sizes import parse_memory
@@ -152,6 +153,7 @@ class TaskValidator:
             task = replace(task, spec=spec)
         check_length(task.spec)
         check_needs(task, domain)
+        check_licences(task, domain)
         if owner and self._history is not None:
             task = self._with_history(self._history, task, owner, request, domain)
         return task
@@ -184,6 +186,7 @@ class TaskValidator:
         entry = self._catalogue.get(request.application)
         launch = LaunchMode(entry.launch) if request.launch is LaunchMode.EACH else request.launch
         request = replace(request, launch=launch)
+        request = replace(request, licences=request.licences or dict(entry.licences))
         if request.processes:
             return request
         if request.processes_per_host == 1 and not request.cores:
@@ -347,6 +350,7 @@ def _task(
         "after": checked_predecessors(request.after),
         "time_limit": checked_time_limit(request.time_limit),
         "memory": parse_memory(request.memory),
+        "licences": checked_amounts(request.licences),
         "processes": "",
         "elastic": elastic_of(request, domain),
     }

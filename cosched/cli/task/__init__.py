@@ -128,6 +128,7 @@ def submit(
     cores_per_process: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
     gpus_per_process: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
     exclusive: Annotated[bool, typer.Option("--exclusive", help="No other task on its hosts.")] = False,
+    licences: Annotated[str, typer.Option(metavar="NAME[:N],…", help="Of the domain, while it runs: matlab:2.")] = "",
     observe: Annotated[bool, typer.Option("--observe", help="Watch its program; `model fit` learns of it.")] = False,
     elastic: Annotated[str, typer.Option(metavar="workers", help="Its hosts may change while it runs.")] = "",
     worker: Annotated[str, typer.Option(metavar="PROGRAM", help="What runs on each host but the first.")] = "",
@@ -177,6 +178,7 @@ def submit(
         elastic=elastic,
         worker=worker,
         grace=grace,
+        licences=licences,
         model=model,
     )
     command = context.meta.get("command", ())

@@ -26,6 +26,7 @@ from cosched.cli.task.selection import (
 )
 from cosched.cli.task.submission import number_or_range, whole_number, whole_priority
 from cosched.errors import UserError
+from cosched.licence_requests import parse_licences
 
 __all__ = ["changes"]
 
@@ -82,6 +83,9 @@ def edit(
     exclusive: Annotated[
         bool | None, typer.Option("--exclusive/--no-exclusive", help="No other task on its hosts.")
     ] = None,
+    licences: Annotated[
+        str, typer.Option(metavar="NAME[:N],…", help="Of the domain, while it runs; `none`: no more.")
+    ] = "",
     retries: Annotated[str, typer.Option(metavar="N", help="Where its program fails, so many more times.")] = "",
     requeue: Annotated[
         bool | None, typer.Option("--requeue/--no-requeue", help="Run again where a host is lost under it.")
@@ -111,6 +115,7 @@ def edit(
         processes=number_or_range(processes, "--processes") if processes else None,
         gpus=whole_number(gpus, "--gpus") if gpus else None,
         exclusive=exclusive,
+        licences=parse_licences("" if licences == "none" else licences) if licences else None,
         retries=whole_number(retries, "--retries") if retries else None,
         requeue=requeue,
         time_limit=time_limit or None,

@@ -25,6 +25,7 @@ from cosched.connector.userfiles import (
 )
 from cosched.durations import parse_duration
 from cosched.errors import UserError
+from cosched.licence_requests import parse_licences
 from cosched.sizes import parse_memory
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class SubmitOptions:
         elastic: "workers" where its hosts may change while it runs; empty where not.
         worker: a command line that runs on each of its hosts but the first, split into words as a shell does.
         grace: a duration within which a worker leaves.
+        licences: of the domain that it holds while it runs, as matlab:2,ansys; empty for none.
         model: a file with the user's own performance model (PSL); `settings` are then its parameters.
     """
 
@@ -114,6 +116,7 @@ class SubmitOptions:
     elastic: str = ""
     worker: str = ""
     grace: str = ""
+    licences: str = ""
     model: str = ""
 
 
@@ -177,6 +180,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         gpus_per_process=whole_number(options.gpus_per_process or "0", "--gpus-per-process"),
         exclusive=options.exclusive,
         elastic=_elastic(options),
+        licences=parse_licences(options.licences),
     )
     return request, "; ".join(filter(None, (begins, note)))
 
@@ -381,6 +385,7 @@ def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[Tas
         memory=f"{job.needs.memory}M" if job.needs.memory else "",
         cores=str(job.needs.cores or ""),
         gpus=str(job.needs.gpus or ""),
+        licences=options.licences or requests.get("licences", ""),
         exclusive=options.exclusive or (job.whole_hosts and job.needs.cores > 0),
     )
     request, note = request_of(chosen, () if chosen.application else ("/bin/true",), now)

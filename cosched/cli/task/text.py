@@ -10,6 +10,7 @@ from cosched.api.times import format_optional_time
 from cosched.cli.output import clean
 from cosched.counts import plural
 from cosched.durations import format_duration
+from cosched.licence_requests import format_licences
 from cosched.sizes import format_memory
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("after", ", ".join(task.after)),
         ("state", f"{task.state}{f': {task.reason}' if task.reason else ''}"),
         ("needs", _needs_text(task, alone=task.exclusive)),
+        ("licences", format_licences(task.licences)),
         ("chosen from", _range_of_shapes(task)),
         ("priority", str(task.priority or "")),
         ("failures", f"{task.failures}, of {task.retries + 1} tries at most" if task.failures or task.retries else ""),

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.coscheduler.places.licences import LicenceTimeline
 from cosched.coscheduler.planning.dispatch import NOW, ImmediateStart, may_start
 from cosched.scheduling.decoding.decoder import dependency_order
 from cosched.scheduling.decoding.packed_decoder import first_to_end, rooms_of
+from cosched.scheduling.decoding.stairs import free_licences
 from cosched.scheduling.packing import scaled
 
 if TYPE_CHECKING:
@@ -79,6 +81,7 @@ class _Departures:
         seconds = packing.seconds[plan.counts]
         self._columns = hosts.tolist(), demand.tolist(), seconds.tolist(), cores
         self._rooms = rooms_of(problem, packing)
+        self._licences, self._held = free_licences(problem), LicenceTimeline.of(problem)
         self._in_use: dict[int, list[tuple[float, float, Sequence[int]]]] = {}  # host → begin, end, amounts
         self._free = np.where((problem.free <= NOW)[:, np.newaxis], packing.capacity, 0)
         for host, until, taken in packing.held:
@@ -107,18 +110,22 @@ class _Departures:
                 self._unplaced += self._order[number:]
                 return
             request, kind = self._request(task), kinds.take(task)
-            if len(self._waiting) >= _DEPTH and (kind < 0 or offer.counts[kind] < request.hosts):
+            lacks = kind < 0 or offer.counts[kind] < request.hosts or self._licensed_from(task) > NOW
+            if len(self._waiting) >= _DEPTH and lacks:
                 self._unplaced.append(task)
                 continue
-            earliest = max([release[task], *[ends[other] for other in before[task]]])
+            earliest = max([release[task], self._licensed_from(task), *[ends[other] for other in before[task]]])
             start, end, rooms = first_to_end(self._rooms, request.seconds, request.demand, request.hosts, earliest)
             if not rooms:  # no host that stays has room for it
                 continue
             ends[task] = end
             hosts = [room.host for room in rooms]
+            if self._licences is not None:
+                self._licences.take(task, start, end)
             if start > NOW or not self._leaves(request, hosts, end - start, ready):
                 self._waiting.append((task, end))
                 self._use(hosts, start, end, request.demand)
+                self._held.place(problem.tasks[task], start, end)
             for room in rooms:
                 room.take(request.demand, start, end)
                 offer.change(place[id(room)], room.at(NOW))
@@ -134,15 +141,18 @@ class _Departures:
             kind = kinds.of[task]
             if not suits[kind]:
                 continue
-            request = self._request(task)
+            request, name = self._request(task), self._problem.tasks[task]
             quickest = min(request.seconds)
-            if quickest >= too_long[kind] or not ready(self._problem.tasks[task]):
+            if quickest >= too_long[kind] or not ready(name):
                 continue
             tries -= 1
             if tries < 0:
                 return
             first = {room.host: room for room in reversed(self._rooms)} if end == math.inf else {}
             hosts, seconds = self._gap(request, quickest if end == math.inf else end, first)
+            others = self._licences if end == math.inf else None
+            if hosts and not self._held.free(name, seconds, others):
+                continue
             if hosts and self._leaves(request, hosts, seconds, ready):
                 for host in hosts:
                     offer.change(host, self._free[host])
@@ -199,9 +209,13 @@ class _Departures:
             return False
         self._free[hosts] -= wanted
         self._use(hosts, 0.0, seconds, request.demand)
+        self._held.place(name, 0.0, seconds)
         names = tuple(sorted([self._problem.hosts[host] for host in hosts]))
         self.leaving.append(ImmediateStart(name, names, seconds, request.cores))
         return True
+
+    def _licensed_from(self, task: int) -> float:
+        return 0.0 if self._licences is None else self._licences.free_from(task)
 
     def _use(self, hosts: Iterable[int], begin: float, end: float, amounts: Sequence[int]) -> None:
         for host in hosts:

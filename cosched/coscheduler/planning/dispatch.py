@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.coscheduler.places.licences import NO_LICENCES, LicenceTimeline
 from cosched.scheduling.decoding.decoder import decode, dependency_order
 from cosched.scheduling.host_counts import single_class
+from cosched.scheduling.licences import binding
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
@@ -94,7 +96,8 @@ def first_on_idle_hosts(
 
     Only these tasks can start now, and when they start is when the plan needs the hosts. It ends sooner where whoever
     could start now does: what idle hosts are needed for later delays nobody then. Where hosts differ, or come and go,
-    all is decoded: where a task is planned to run says how quick it is.
+    all is decoded: where a task is planned to run says how quick it is. So it is where licences are scarce: any task
+    may hold these later.
 
     Returns:
         The first tasks as they are planned, and those behind them that the idle hosts suffice for, in planned order.
@@ -103,7 +106,7 @@ def first_on_idle_hosts(
     if not able.any():
         return [], []
     only = single_class(problem)
-    if only is None or problem.unavailability:
+    if only is None or problem.unavailability or binding(problem.licences) is not None:
         return decode(problem, plan).assignments, []
     order, ahead = np.array(dependency_order(problem, plan.order.tolist()), dtype=np.int64), _FIRST
     while True:
@@ -135,6 +138,7 @@ def starts_now(
     speeds: RunTimeTable,
     kept: Mapping[str, float] | None = None,
     behind: Iterable[BackfillCandidate] = (),
+    licences: LicenceTimeline = NO_LICENCES,
 ) -> list[ImmediateStart]:
     """Choose the tasks that leave now under a plan.
 
@@ -148,25 +152,30 @@ def starts_now(
         ready: whether a task may leave yet.
         speeds: how long tasks take which hosts.
         kept: when hosts are kept for others next, seconds from now; the plan heeds that.
-        behind: the rest of the plan, where no other task is the first on an idle host, and hosts are alike.
+        behind: the rest of the plan, where no other task is the first on an idle host, and hosts are alike; none of
+            them asks for scarce licences.
+        licences: scarce ones, as what runs holds them; changed. Like hosts they are never taken from a planned task.
     """
     left = set(idle)
     leaving: list[ImmediateStart] = []
     waiting: list[Assignment] = []
     needed = dict(kept or {})  # when the plan, or a reservation, needs a host next
     for assignment in assignments:
-        if assignment.start <= NOW and left.issuperset(assignment.hosts) and ready(assignment.task):
-            leaving.append(ImmediateStart(assignment.task, assignment.hosts, assignment.end - assignment.start))
+        begins, seconds = assignment.start <= NOW, assignment.end - assignment.start
+        if begins and left.issuperset(assignment.hosts) and ready(assignment.task):
+            licences.place(assignment.task, 0.0, seconds)
+            leaving.append(ImmediateStart(assignment.task, assignment.hosts, seconds))
             left.difference_update(assignment.hosts)
         else:
             waiting.append(assignment)
+            licences.place(assignment.task, assignment.start, assignment.end)
             for host in assignment.hosts:
                 needed[host] = min(needed.get(host, math.inf), assignment.start)
     for assignment in waiting:
         if not left:
             break
         if ready(assignment.task):
-            leaving.extend(_backfill(assignment, left, needed, speeds))
+            leaving.extend(_backfill(assignment, left, needed, speeds, licences))
     for filler in behind:
         if not left:
             break
@@ -178,7 +187,11 @@ def starts_now(
 
 
 def _backfill(
-    assignment: Assignment, left: set[str], needed: dict[str, float], speeds: RunTimeTable
+    assignment: Assignment,
+    left: set[str],
+    needed: dict[str, float],
+    speeds: RunTimeTable,
+    licences: LicenceTimeline,
 ) -> list[ImmediateStart]:
     planned = {speeds.kinds[host] for host in assignment.hosts}
     others = sorted({speeds.kinds[host] for host in left} - planned)
@@ -190,11 +203,12 @@ def _backfill(
             if seconds > assignment.end:
                 continue
         chosen = _tightest_fit([host for host in left if speeds.kinds[host] in kinds], needed, count, seconds)
-        if not chosen:
+        if not chosen or not licences.free(assignment.task, seconds):
             continue
         left.difference_update(chosen)
         if len(planned) > 1:
             seconds = speeds.on(assignment.task, count, {speeds.kinds[host] for host in chosen})
+        licences.place(assignment.task, 0.0, seconds)
         return [ImmediateStart(assignment.task, chosen, seconds)]
     return []
 

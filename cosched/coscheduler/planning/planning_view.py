@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.licences import with_licences
 from cosched.coscheduler.places.packing import Choice, PlaceRequest, place_requests, planned_hosts, with_packing
 from cosched.coscheduler.planning.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
@@ -243,7 +244,22 @@ class PlanningView:
         if self._settings.weights.slowdown:
             problem = replace(problem, waited=_waits(problem, self._state.tasks, time))
         problem = with_reservations(problem, self._reservations, time) if reserved else problem
-        return self.packed(problem, time) if self._domain.shared else problem
+        problem = self.packed(problem, time) if self._domain.shared else problem
+        return self.licensed(problem, time) if self._state.licensed else problem
+
+    def licensed(self, problem: Problem, time: float, beside: Sequence[Task] = ()) -> Problem:
+        """Return a problem with the licences that its tasks ask for, and all that tasks `beside` it ask for."""
+        state, handover = self._state, self._corrections.dispatch_latency.seconds
+        specs = [state.tasks[name].spec for name in problem.tasks]
+        asked = [spec.licences for spec in (*specs, *[task.spec for task in beside])]
+        held = []
+        for name in state.licensed:
+            attempt = state.attempt_of(name)
+            if attempt is not None:
+                end = None if attempt.predicted is None else expected_end(attempt, time, handover) - time
+                held.append((end, state.tasks[name].spec))
+        names = tuple(sorted({name for each in asked for name in each}))
+        return with_licences(problem, names, state.licences, specs, held) if names else problem
 
     def packed(self, problem: Problem, time: float, beside: Sequence[Task] = ()) -> Problem:
         """Return a problem of a domain that shares its hosts, with all that tasks `beside` it ask for."""
@@ -262,6 +278,28 @@ class PlanningView:
                 row: self._within(choice, self._most(room, problem.tasks[row])) for row, choice in choices.items()
             }
         return with_packing(problem, requests, self._domain, held, time, choices, handover)
+
+    def licence_holders(self, name: str) -> list[tuple[str, Attempt]]:
+        """Return the tasks that hold some of a licence, with their attempts, in order of arrival."""
+        state = self._state
+        attempts = [
+            (task, state.attempt_of(task)) for task in state.licensed if name in state.tasks[task].spec.licences
+        ]
+        return [(task, attempt) for task, attempt in attempts if attempt is not None]
+
+    def licence_back(self, name: str, amount: int, time: float) -> float | None:
+        """Return when so many of a licence should not be in use any more, epoch seconds; None if unknown."""
+        state, handover = self._state, self._corrections.dispatch_latency.seconds
+        free = state.licences.total.get(name, 0) - state.licences.in_use[name]
+        ends = []
+        for task, attempt in self.licence_holders(name):
+            if (end := expected_completion(attempt, time, handover)) is not None:
+                ends.append((end, state.tasks[task].spec.licences[name]))
+        for end, back in sorted(ends):
+            free += back
+            if free >= amount:
+                return end
+        return None
 
     def _place_requests(self, name: str) -> tuple[PlaceRequest, ...]:
         """Return what a waiting task takes of shared hosts in each alternative.
@@ -373,8 +411,10 @@ class PlanningView:
         return problem, decode(problem, plan)
 
     def _plannable(self) -> tuple[str, ...]:
-        """Return the waiting tasks, without those that need more hosts than their users may have."""
-        room, tasks = self._room(), self._queue.plan.tasks
+        """Return the waiting tasks, without those that ask for more than their users, or anybody, may have."""
+        room, tasks, state = self._room(), self._queue.plan.tasks, self._state
+        if any(state.licences.beyond(state.tasks[name].spec) for name in state.licensed):
+            tasks = tuple(name for name in tasks if not state.licences.beyond(state.tasks[name].spec))
         if not room.limited:
             return tasks
         return tuple(name for name in tasks if self._fewest(name) <= self._most(room, name))

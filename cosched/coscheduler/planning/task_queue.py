@@ -214,10 +214,16 @@ class TaskQueue:
         """Return the first tasks without a profile that may leave now, `most` at most."""
         return list(islice((task for task in self._unmodelled if self.may_leave(task, time)), most))
 
+    def is_unmodelled(self, task: str, time: float) -> bool:
+        """Return whether a task waits without a profile, and its time has come."""
+        return task in self._unmodelled and self._released(task, time)
+
     def may_leave(self, task: str, time: float) -> bool:
         """Return whether nothing holds the task back any more."""
-        earliest = max(self.held_back.get(task, 0.0), self._begins.get(task, 0.0))
-        return earliest <= time and not self._waits(task, time)
+        return self._released(task, time) and not self._waits(task, time)
+
+    def _released(self, task: str, time: float) -> bool:
+        return max(self.held_back.get(task, 0.0), self._begins.get(task, 0.0)) <= time
 
     def staged(self, task: Task, time: float) -> bool:
         """Return whether the task has waited long enough for the search."""

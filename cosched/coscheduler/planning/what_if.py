@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.places.licences import with_one_more
 from cosched.coscheduler.places.packing import Choice, place_requests, with_shapes
 from cosched.coscheduler.planning.problem_builder import PlanningAssumptions, alternative_times
 from cosched.coscheduler.reservations import with_reservations
@@ -82,6 +83,8 @@ def predict_placement(
     problem, plan = _waiting(core, time, by_kind=by_kind)
     if core.domain.shared:
         problem = core.planning_view.packed(problem, time, (task, *booked))
+    if any(each.spec.licences for each in (task, *booked)):
+        problem = core.planning_view.licensed(problem, time, (task, *booked))
     rows = _run_times(core, task, problem, by_kind=by_kind)
     if rows is None:
         return None
@@ -144,7 +147,7 @@ def _run_times(core: Coscheduler, task: Task, problem: Problem, *, by_kind: bool
 
     They are corrected seconds, without a hand-over.
     """
-    if task.profile is None:
+    if task.profile is None or core.licences.beyond(task.spec):
         return None
     kinds = core.planning_view.kinds(by_kind=by_kind)
     assumptions = PlanningAssumptions(
@@ -153,7 +156,13 @@ def _run_times(core: Coscheduler, task: Task, problem: Problem, *, by_kind: bool
     rows = alternative_times(task, assumptions, problem.classes, len(problem.hosts))
     quickest = rows.min(axis=0)
     alone = replace(
-        problem, tasks=("",), seconds=quickest[:, np.newaxis], release=np.zeros(1), deadline=np.zeros(1), depends_on=()
+        problem,
+        tasks=("",),
+        seconds=quickest[:, np.newaxis],
+        release=np.zeros(1),
+        deadline=np.zeros(1),
+        depends_on=(),
+        licences=None,
     )
     return rows if np.isfinite(best_seconds(alone)).any() else None
 
@@ -230,6 +239,7 @@ def _with_one_more(
         weight=None,  # nothing here is judged by its objective
         waited=None,
         packing=None if packing is None else with_shapes(packing, Choice.of(place_requests(task, core.domain), rows)),
+        licences=problem.licences and with_one_more(problem.licences, task.spec),
     )
 
 

@@ -19,6 +19,7 @@ from cosched.addresses import ListenAddress, is_loopback_host, parse_listen_addr
 from cosched.connector.registry import available_connectors
 from cosched.durations import parse_duration
 from cosched.errors import UserError
+from cosched.licence_requests import MOST_LICENCES, checked_licence
 from cosched.paths import database_file
 from cosched.secret_files import check_private
 from cosched.user_names import checked_user_name
@@ -132,6 +133,14 @@ def _private(path: Path, what: str) -> None:
         raise ValueError(str(error)) from error
 
 
+def _licence(name: str) -> str:
+    try:
+        return checked_licence(name)
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
+LicenceName = Annotated[str, AfterValidator(_licence)]
 Duration = Annotated[float, BeforeValidator(_duration)]
 FolderPath = Annotated[Path, BeforeValidator(_folder)]
 OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
@@ -477,9 +486,18 @@ class Configuration(_Section):
     server: ServerSection = Field(default_factory=ServerSection)
     access: AccessSection = Field(default_factory=AccessSection)
     shares: SharesSection = Field(default_factory=SharesSection)
+    licences: dict[LicenceName, Annotated[int, Field(ge=0, le=MOST_LICENCES)]] = Field(default_factory=dict)
     notify: NotifySection = Field(default_factory=NotifySection)
     agent: AgentSection = Field(default_factory=AgentSection)
     applications: ApplicationsSection = Field(default_factory=ApplicationsSection)
     models: ModelsSection = Field(default_factory=ModelsSection)
     prediction: PredictionSection = Field(default_factory=PredictionSection)
     recorder: RecorderSection = Field(default_factory=RecorderSection)
+
+    @model_validator(mode="after")
+    def _check_licences(self) -> Configuration:
+        if self.licences and self.planning.policy != _DEFAULT_POLICY:
+            raise ValueError(
+                f'[licences] need [planning] policy = "{_DEFAULT_POLICY}": "{self.planning.policy}" plans hosts alone'
+            )
+        return self

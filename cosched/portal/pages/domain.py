@@ -141,12 +141,14 @@ def domain(
     now = time.time()
     hosts = services.domain.hosts(principal)
     window = now - _HOUR, now
-    spans = spans_of(services.history.runs(principal, now - _HOUR), services.domain.plan(principal), now)
+    plan = services.domain.plan(principal)
+    spans = spans_of(services.history.runs(principal, now - _HOUR), plan, now)
     busy = busy_shares(hosts, spans, window)
     return render_page(
         request,
         "domain.html",
         hosts=hosts,
+        licences=plan.licences,
         busy=busy,
         course=busy_over_time(hosts, spans, window),
         busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,

@@ -18,6 +18,7 @@ from cosched.connector import LaunchMode
 from cosched.connector.array_indices import parse_array
 from cosched.connector.userfiles import UserFileOrigin, array_places, load_user_file_reader, manager_of_user_file
 from cosched.errors import UserError
+from cosched.licence_requests import licences_text, parse_licences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,6 +121,7 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         cores_per_process=_whole(fields.get("cores_per_process", "").strip(), "cores of each rank"),
         gpus_per_process=_whole(fields.get("gpus_per_process", "").strip(), "GPUs of each rank"),
         exclusive=fields.get("exclusive", "") == "on",
+        licences=parse_licences(fields.get("licences", "")),
     )
 
 
@@ -146,12 +148,17 @@ def read_change(fields: Mapping[str, str], zone: tzinfo | None) -> TaskChange:
         processes=_whole_or_range(given["processes"], "processes") if "processes" in given else None,
         gpus=number("gpus", "GPUs"),
         exclusive=_choice(given, "exclusive"),
+        licences=_new_licences(given["licences"]) if "licences" in given else None,
         retries=number("retries", "retries"),
         time_limit=given.get("time_limit"),
         array_at_most=number("at_most", "tasks at once"),
         requeue=_choice(given, "requeue"),
         best_effort=_choice(given, "best_effort"),
     )
+
+
+def _new_licences(text: str) -> dict[str, int]:
+    return {} if text == "none" else parse_licences(text)
 
 
 def _choice(given: Mapping[str, str], name: str) -> bool | None:
@@ -226,6 +233,7 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
     if task.name != task.application:
         fields["name"] = task.name
     fields |= _time_and_size_fields(task, now, catalogued=catalogued)
+    fields |= {"licences": licences_text(task.licences)} if task.licences else {}
     fields |= {name: "on" for name in ("best_effort", "exclusive") if getattr(task, name)}
     fields |= {"directory": task.directory} if task.directory else {}
     fields |= {"stdin": task.stdin} if task.stdin else {}
@@ -383,5 +391,6 @@ def _uploaded_request(
         memory=job.needs.memory,
         cores=job.needs.cores,
         gpus=job.needs.gpus,
+        licences=form.licences or parse_licences(requests.get("licences", "")),
         exclusive=form.exclusive or (job.whole_hosts and job.needs.cores > 0),
     )

@@ -19,6 +19,7 @@ from cosched.api.problems import NotFoundError
 from cosched.api.times import format_clock, format_moment, zone_named
 from cosched.durations import format_duration, format_shift
 from cosched.errors import CoschedError
+from cosched.licence_requests import licences_text
 from cosched.markup import environment
 from cosched.portal.middleware.csrf import masked
 from cosched.portal.pages.wording import commands, number, plain, sentence
@@ -143,7 +144,7 @@ def _environment() -> Environment:
     """Return the templates; they are compiled once in a process."""
     templates = environment(plain)
     templates.filters |= {"duration": format_duration, "shift": format_shift, "number": number}
-    templates.filters |= {"commands": commands, "sentence": sentence}
+    templates.filters |= {"commands": commands, "sentence": sentence, "licences": licences_text}
     templates.globals["stamp"] = _stamp()
     return templates
 

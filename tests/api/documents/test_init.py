@@ -53,6 +53,7 @@ FULL = TaskRequest(
     cores_per_process=2,
     gpus_per_process=1,
     exclusive=True,
+    licences={"matlab": 2},
     file_sizes={"mesh.dat": 7},
     program_digest="a1",
 )

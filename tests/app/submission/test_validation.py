@@ -161,6 +161,35 @@ def test_what_too_few_hosts_have_is_refused(intake: TaskValidator, needs: dict[s
         intake.task(TaskRequest(command=("/x",), **needs), domain)
 
 
+def test_an_application_brings_its_licences_where_its_task_does_not_say(tmp_path: Path) -> None:
+    (tmp_path / "matlab.toml").write_text('command = ["/bin/matlab"]\nlicences = { matlab = 2 }\n')
+    intake = TaskValidator(Catalogue([tmp_path]), Halving(), "fast")
+    domain = DomainState(NOW, hosts=3, licences={"matlab": 4})
+    assert intake.task(TaskRequest(application="matlab"), domain).spec.licences == {"matlab": 2}
+    asking = TaskRequest(application="matlab", licences={"matlab": 1})
+    assert intake.task(asking, domain).spec.licences == {"matlab": 1}
+
+
+def test_more_licences_than_the_domain_has_are_refused(intake: TaskValidator) -> None:
+    domain = DomainState(NOW, hosts=3, licences={"matlab": 4, "ansys": 0})
+    request = TaskRequest(command=("/x",), licences={"matlab": 4})
+    assert intake.task(request, domain).spec.licences == {"matlab": 4}
+    for asked, words in (
+        (
+            {"matlab": 5},
+            r"5 of matlab, and this domain has 4 of it: .*\(licences here: ansys 0, matlab 4\)",
+        ),
+        ({"spice": 1}, "it asks for 1 of spice, and this domain has none of it"),
+        ({"ansys": 1}, "it asks for 1 of ansys, and this domain has none of it"),
+        ({"mat lab": 1}, "'mat lab' is no name of a licence"),
+        ({"matlab": 0}, "0 of licence matlab is no number of them"),
+    ):
+        with pytest.raises(UserError, match=words):
+            intake.task(replace(request, licences=asked), domain)
+    with pytest.raises(UserError, match=r"\(licences here: none\)"):
+        intake.task(request, DOMAIN)
+
+
 def test_needs_of_each_process_are_those_of_all_on_a_host(intake: TaskValidator) -> None:
     each: dict[str, Any] = {"memory_per_process": "1.5G", "cores_per_process": 2, "gpus_per_process": 1}
     ranks = TaskRequest(command=("/x",), hosts=2, launch=LaunchMode.OPENMPI, processes_per_host=8, **each)

@@ -103,6 +103,17 @@ def test_a_launch_that_cannot_be_is_refused(launch: str, mpi: str, words: str) -
         request_of(SubmitOptions(application="x", launch=launch, mpi=mpi), (), NOW)
 
 
+def test_licences_are_names_with_numbers(tmp_path: Path) -> None:
+    request, _ = request_of(SubmitOptions(application="x", licences="matlab:2,ansys"), (), NOW)
+    assert request.licences == {"ansys": 1, "matlab": 2}
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\n#COSCHED --licences=matlab:2\ntrue\n")
+    assert requests_of_file(script, SubmitOptions(), NOW)[0][0].licences == {"matlab": 2}
+    assert requests_of_file(script, SubmitOptions(licences="ansys"), NOW)[0][0].licences == {"ansys": 1}
+    with pytest.raises(UserError, match="'matlab=2' is no name of a licence"):
+        request_of(SubmitOptions(application="x", licences="matlab=2"), (), NOW)
+
+
 def test_words_become_a_request() -> None:
     options = SubmitOptions(
         application="sweep3d",

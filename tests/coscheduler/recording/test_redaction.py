@@ -145,6 +145,7 @@ PLAIN = {
     *(("TaskPlan", name) for name in ("tasks", "classes")),
     *(("Task", name) for name in ("id", "origin")),
     *(("TaskStatus", name) for name in ("state", "hosts", "peer")),
+    *((kind, "licences") for kind in ("CoreSettings", "TaskEdit", "TaskSpec")),  # names of what a site has, as classes
     ("AttemptDiagnosed", "attempt"),
     *((kind, "attempt") for kind in ("LeadAnnounced", "WorkerDrained", "WorkerRefused", "WorkReported")),
     ("LeadStatus", "promised"),

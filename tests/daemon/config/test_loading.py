@@ -159,6 +159,15 @@ def test_a_policy_for_simulations_alone_is_refused(file: Path) -> None:
     assert "planning.policy is 'edf': it must be 'genetic'" in fault(file, "[planning]\npolicy = 'edf'\n")
 
 
+def test_licences_have_names_and_numbers(file: Path) -> None:
+    file.write_text("[licences]\nmatlab = 4\n'tool@server' = 0\n")
+    assert load_configuration(file, HOME).licences == {"matlab": 4, "tool@server": 0}
+    assert "licences.matlab is -1" in fault(file, "[licences]\nmatlab = -1\n")
+    assert "'mat lab' is no name of a licence" in fault(file, "[licences]\n'mat lab' = 1\n")
+    words = '[licences] need [planning] policy = "genetic"'
+    assert words in fault(file, "[licences]\nmatlab = 1\n[planning]\npolicy = 'fcfs-maximum'\n")
+
+
 def test_a_configuration_without_a_policy_loads_no_arrays() -> None:
     code = "import sys; from cosched.daemon.config.loading import load_configuration as load"
     code += "; load(None, {'HOME': '/x'}); sys.exit(bool({'numpy', 'numba'} & set(sys.modules)))"

@@ -246,6 +246,23 @@ def test_a_file_says_when_it_begins_and_how_long_it_runs() -> None:
     assert changed.profile == (None, 300.0)
 
 
+def test_licences_are_written_as_on_the_command_line() -> None:
+    assert read_request({"command": "/bin/cat", "licences": " matlab:2, ansys "}, None).licences == {
+        "ansys": 1,
+        "matlab": 2,
+    }
+    assert read_change({"licences": "matlab"}, None).licences == {"matlab": 1}
+    assert read_change({"licences": "none"}, None).licences == {}
+    assert read_change({"licences": " "}, None).licences is None
+    with pytest.raises(UserError, match="'2' is no name of a licence"):
+        read_request({"command": "/bin/cat", "licences": "2"}, None)
+    batch = BATCH.replace("--profile=9,8,7", "--profile=9,8,7 --licences=matlab:3")
+    (request,) = requests_of_upload(batch, "job.sh", {}, NOW, BERLIN)
+    assert request.licences == {"matlab": 3}
+    (request,) = requests_of_upload(batch, "job.sh", {"licences": "matlab"}, NOW, BERLIN)
+    assert request.licences == {"matlab": 1}
+
+
 def test_times_and_input_are_written_as_on_the_command_line() -> None:
     fields = {"command": "/bin/cat", "hosts": "4", "runtime": "30m", "stdin": " /data/in ", "no_requeue": "on"}
     request = read_request(fields, None)
