@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,8 @@ def document(queue: TunableQueue) -> tuple[dict[str, Any], TunablePlan]:
             for run in plan.runs
         ],
         "refused": list(plan.refused),
+        "rule": plan.rule,
+        "rules": [asdict(each) for each in plan.compared],
     }, plan
 
 
@@ -98,9 +101,18 @@ def show(found: dict[str, Any]) -> None:
     ]
     print_table(("task", "chain", "stage", "start (s)", "end (s)", "count"), rows)
     summarise(found)
+    console.print(_rules_text(found), markup=False)
     if found["refused"]:
         names = clean(", ".join(found["refused"]))
         console.print(f"refused, as no chain meets its deadlines: {names}", markup=False)
+
+
+def _rules_text(found: dict[str, Any]) -> str:
+    """Tell which rule was kept, and what the first others admit."""
+    kept = [each for each in found["rules"] if each["rule"] == found["rule"]]
+    others = [each for each in found["rules"] if each["rule"] != found["rule"]]
+    texts = [f"{each['rule']} {each['admitted']} (quality {each['quality']:.4g})" for each in (*kept, *others[:4])]
+    return f"admitted by rule, the first was kept: {'; '.join(texts)}"
 
 
 def bars(plan: TunablePlan) -> list[GanttBar]:

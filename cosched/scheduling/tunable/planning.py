@@ -19,7 +19,7 @@ from cosched.scheduling.decoding.decoder import dependency_order
 from cosched.scheduling.decoding.holes import Holes
 from cosched.scheduling.host_counts import best_seconds, useful_counts
 from cosched.scheduling.plan import Plan
-from cosched.scheduling.tunable.tasks import Chain, Stage, TunableTask, admit, is_late
+from cosched.scheduling.tunable.tasks import AdmissionRule, Chain, Stage, TunableTask, admit, is_late
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.tunable.tasks import TunablePlacement, TunableQueue
 
-__all__ = ["StageRun", "TunablePlan", "check_tunable", "plan_moldable", "plan_tunable"]
+__all__ = [
+    "RuleOutcome",
+    "StageRun",
+    "TunablePlan",
+    "check_tunable",
+    "plan_by_rule",
+    "plan_moldable",
+    "plan_tunable",
+]
+
+_MOST_ALONE = 16  # ways that are tried as the only one of every task
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +65,70 @@ class StageRun:
 
 @dataclass(frozen=True, slots=True)
 class TunablePlan:
-    """Admitted tasks by arrival, refused ones, and every stage by its start."""
+    """Admitted tasks by arrival, refused ones, and every stage by its start.
+
+    Attributes:
+        rule: by which they were admitted.
+        compared: what each rule that was tried admits, the one that was kept, too.
+    """
 
     placements: tuple[TunablePlacement, ...]
     refused: tuple[str, ...]
     runs: tuple[StageRun, ...]
+    rule: str = ""
+    compared: tuple[RuleOutcome, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcome:
+    """What one rule makes of a queue: how many tasks it admits, and the sum of their qualities."""
+
+    rule: str
+    admitted: int
+    quality: float
 
 
 def plan_tunable(queue: TunableQueue) -> TunablePlan:
+    """Return the best of the plans that a few rules make; each admits tasks by arrival, without looking ahead.
+
+    The rules are those of `AdmissionRule`, and each way alone, the first of every task, the second, and so on, of at
+    most 16: freedom to choose makes no queue worse. The plan of the highest quality in all is kept, of equals that with
+    most tasks, then that of the earlier rule.
+    """
+    plans = [plan_by_rule(queue, rule) for rule in AdmissionRule]
+    fewest = min((len(task.chains) for task in queue.tasks), default=0)
+    for way in range(min(fewest, _MOST_ALONE) if fewest > 1 else 0):
+        alone = [replace(task, chains=task.chains[way : way + 1]) for task in queue.tasks]
+        found = plan_by_rule(replace(queue, tasks=tuple(alone)), AdmissionRule.PAPER)
+        placements = tuple([replace(each, chain=way) for each in found.placements])
+        runs = tuple([replace(each, chain=way) for each in found.runs])
+        plans.append(replace(found, placements=placements, runs=runs, rule=f"way {way + 1} alone"))
+    compared = tuple([_outcome(plan) for plan in plans])
+    best = max(range(len(plans)), key=lambda place: (*_worth(compared[place]), -place))
+    return replace(plans[best], compared=compared)
+
+
+def _outcome(plan: TunablePlan) -> RuleOutcome:
+    qualities = [math.prod(stage.quality for stage in placement.stages) for placement in plan.placements]
+    return RuleOutcome(plan.rule, len(qualities), math.fsum(qualities))
+
+
+def _worth(outcome: RuleOutcome) -> tuple[float, int]:
+    return round(outcome.quality, 9), outcome.admitted
+
+
+def plan_by_rule(queue: TunableQueue, rule: AdmissionRule) -> TunablePlan:
     """Admit tasks one by one in order of release and position, without looking ahead."""
     holes = Holes([0.0] * len(queue.hosts))
     placements, refused = [], []
     for task in sorted(queue.tasks, key=lambda task: task.release):
         holes.forget(task.release)
-        placement = admit(holes, task)
+        placement = admit(holes, task, rule)
         if placement is None:
             refused.append(task.id)
         else:
             placements.append(placement)
-    return TunablePlan(tuple(placements), tuple(refused), tuple(_runs(placements, queue.hosts)))
+    return TunablePlan(tuple(placements), tuple(refused), tuple(_runs(placements, queue.hosts)), str(rule))
 
 
 def _runs(placements: Sequence[TunablePlacement], hosts: Sequence[str]) -> list[StageRun]:

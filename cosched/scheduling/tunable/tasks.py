@@ -6,13 +6,15 @@ it is a chain. Stages are rigid and not preempted; a task is admitted with all i
 
 Of the chains that fit, the one of the highest quality is taken; of equals the one that ends first; of these the one
 that keeps the hosts busiest until then; of these the one that needs less for its first stages (section 5.2, which has
-one quality for all).
+one quality for all). Where ways need different host-seconds, hosts that end a task a little sooner at a high price are
+missing for the next tasks: `AdmissionRule.THRIFTY` prefers the fewest host-seconds among equals in quality.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import accumulate, product
 from typing import TYPE_CHECKING
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.decoding.holes import Holes
 
 __all__ = [
+    "AdmissionRule",
     "Chain",
     "Stage",
     "StageChoice",
@@ -36,6 +39,13 @@ __all__ = [
     "deadline",
     "is_late",
 ]
+
+
+class AdmissionRule(StrEnum):
+    """Which of the chains that fit is taken, of the highest quality."""
+
+    PAPER = "paper"  # that ends first
+    THRIFTY = "thrifty"  # that needs the fewest host-seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +61,8 @@ class Stage:
         name: for people; may be empty.
         since: index of the first stage of that turn in the chain; None outside loops. The turn begins when the stage
             before it ends.
+        turn: number of that turn, from 1; 0 outside loops.
+        known: the control parameters as they are while it runs; stages of equal work are equal whatever these are.
     """
 
     hosts: int
@@ -59,6 +71,8 @@ class Stage:
     quality: float = 1.0
     name: str = ""
     since: int | None = None
+    turn: int = field(default=0, compare=False)
+    known: tuple[tuple[str, float], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +143,15 @@ def chains(sequence: Sequence[Stage | StageChoice]) -> tuple[Chain, ...]:
     return tuple(Chain(stages) for stages in _ways(sequence))
 
 
-def admit(holes: Holes, task: TunableTask) -> TunablePlacement | None:
-    """Place a task in the holes and occupy them; return None if no chain fits.
+def admit(holes: Holes, task: TunableTask, rule: AdmissionRule = AdmissionRule.PAPER) -> TunablePlacement | None:
+    """Place a task in the holes and occupy them, by a rule; return None if no chain fits.
 
     A chain fits where its stages meet their deadlines. Nothing is occupied for None.
     """
     placed = [placement for index in range(len(task.chains)) if (placement := _fit(holes, task, index)) is not None]
     if not placed:
         return None
-    best = placed[0] if len(placed) == 1 else min(placed, key=lambda placement: _rank(task, placement))
+    best = placed[0] if len(placed) == 1 else min(placed, key=lambda placement: _rank(task, placement, rule))
     for stage, start in zip(best.stages, best.starts, strict=True):
         holes.take(stage.hosts, start, start + stage.seconds)
     return best
@@ -191,9 +205,11 @@ def is_late(release: float, stage: Stage, ready: Sequence[float], end: float) ->
     return end > due and (stage.since is None or not math.isclose(end, due, rel_tol=1e-12))
 
 
-def _rank(task: TunableTask, placement: TunablePlacement) -> tuple[float, ...]:
-    """Order placements by end; at equal ends prefer the chain of the largest area."""
+def _rank(task: TunableTask, placement: TunablePlacement, rule: AdmissionRule) -> tuple[float, ...]:
+    """Order placements by quality, then by end, of equals the largest area first; or by area, then by end."""
     prefixes = list(accumulate(stage.hosts * stage.seconds for stage in placement.stages))
+    if rule is AdmissionRule.THRIFTY:
+        return (-task.chains[placement.chain].quality, prefixes[-1], placement.end, *prefixes)
     return (-task.chains[placement.chain].quality, placement.end, -prefixes[-1], *prefixes)
 
 
