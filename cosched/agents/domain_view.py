@@ -95,7 +95,7 @@ class DomainView:
             (task, task.spec.deadline)
             for task in waiting
             if task.spec.deadline is not None
-            and not task.spec.stays
+            and not task.stays
             and (task.spec.begin or 0.0) <= time
             and self._core.staged(task, time)
             and not self._core.predecessors(task.id)

@@ -13,6 +13,7 @@ from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.api.runtimes import parse_shape_runtimes
+from cosched.app.chain_views import chain_view
 from cosched.app.share_service import check_share_of_hosts
 from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs
 from cosched.app.submission.field_checks import (
@@ -158,7 +159,9 @@ class TaskService:
 
         def question(core: Coscheduler, time: float) -> ExplanationView | None:
             found = self._neighbours.explain(core, task.id, time)
-            return None if found is None else explanation_view(found, core)
+            if found is None:
+                return None
+            return replace(explanation_view(found, core), chain=chain_view(core, core.tasks[task.id], time))
 
         return self._core.ask(question) or ended_explanation(self._find(principal, task.id))
 

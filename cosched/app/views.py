@@ -28,6 +28,7 @@ from cosched.api.documents import (
     TaskDetail,
     TaskView,
 )
+from cosched.app.chain_views import chain_view
 from cosched.connector.hosts import HostShare
 from cosched.coscheduler import explain
 from cosched.coscheduler.end_ranges import EndRanges
@@ -138,6 +139,7 @@ def task_detail(
     shown: dict[str, Any] = {
         "profile": None if task.profile is None else profile_view(task.profile),
         "alternatives": tuple(map(_alternative_view, task.alternatives)),
+        "chain": chain_view(None, task, 0.0),
         "elastic": None if elastic is None else ElasticRequest(worker=elastic.worker, grace=elastic.grace),
         "tries": tuple(
             AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT})
@@ -426,4 +428,5 @@ def ended_explanation(task: Task) -> ExplanationView:
         planned_hosts=task.status.hosts,
         slack=slack,
         would_change=(),
+        chain=chain_view(None, task, 0.0),
     )

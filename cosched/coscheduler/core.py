@@ -72,6 +72,9 @@ from cosched.coscheduler.sharing.claims import claimed, given_back, granted_clai
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
 from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.shares import share_user
+from cosched.coscheduler.stages.admission import admit, first_late, waiting_stages
+from cosched.coscheduler.stages.chains import Chains
+from cosched.coscheduler.stages.trial_plan import TrialPlan
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.bounds import lower_bound
@@ -88,6 +91,8 @@ if TYPE_CHECKING:
     from cosched.coscheduler.events import LeadEvent, ManagerEvent
     from cosched.coscheduler.places.licences import LicenceUse
     from cosched.coscheduler.sharing.fair_shares import FairShares
+    from cosched.coscheduler.stages.admission import Admission
+    from cosched.coscheduler.stages.trial_plan import PlacedWay
     from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
     from cosched.coscheduler.unstarted import UnstartedAttempts
@@ -147,6 +152,9 @@ class Coscheduler:
         self._forwarding = Forwarding(settings, self._state, self._queue, self._lifecycle)
         self.planning_view = PlanningView(settings, self._state, self._queue, self._lifecycle)
         self.elastic = ElasticTasks(settings, self._state, self._queue, self._lifecycle, self.planning_view)
+        self._chains = Chains(
+            self._state, self._queue, self.planning_view, self._lifecycle, guarantees=self._policy.searched
+        )
 
     def handle(self, event: Event) -> Outcome:
         """Take one event and return what to write down and what to do.
@@ -158,6 +166,8 @@ class Coscheduler:
         self._take(event)
         if self._state.elastic:
             self.elastic.tend(event.time)
+        if self._state.chained:
+            self._chains.end_unused(event.time)
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)
             self._dispatched_at = event.time
@@ -307,6 +317,29 @@ class Coscheduler:
         """
         return self._queue.overtaken_by(task)
 
+    def foresee_chain(self, chain: Sequence[Task], time: float) -> Admission:
+        """Return how a new chain would be admitted; nothing is changed."""
+        return admit(self.planning_view, self._state, chain, time)
+
+    def first_late_chain(self, chains: Sequence[Sequence[Task]], time: float) -> int | None:
+        """Return the place of the first of several new chains that is late behind the others; None where none is."""
+        return first_late(self.planning_view, self._state, chains, time)
+
+    def ways(self, chain: Sequence[Task], time: float) -> list[PlacedWay]:
+        """Return where the ways of a chain that are still open would run, each by itself, the best first.
+
+        Args:
+            chain: its tasks that have not left, in order, whether they are known here or not.
+            time: now, epoch seconds.
+        """
+        stage = chain[0].stage
+        trial = TrialPlan.now(self.planning_view, self._state, time, chain, {task.id for task in chain})
+        return [] if trial is None or stage is None else trial.place(chain, stage.open)
+
+    def waiting_stages(self, chain: str) -> list[Task]:
+        """Return the tasks of a chain that have not left, in order."""
+        return waiting_stages(self._state, chain)
+
     def staged(self, task: Task, time: float) -> bool:
         """Return whether the search has looked at a waiting task, or had its time to."""
         return self._queue.staged(task, time)
@@ -383,7 +416,13 @@ class Coscheduler:
         in_order = sorted(self.tasks.values(), key=lambda task: task.number)
         waiting = [task for task in in_order if task.status.state is TaskState.QUEUED]
         # Others without an attempt are with another domain.
-        self._queue.add_all(task for task in waiting if self.attempt_of(task.id) is None and not task.status.held_by)
+        self._queue.add_all(
+            task
+            for task in waiting
+            if self.attempt_of(task.id) is None
+            and not task.status.held_by
+            and not (task.stage is not None and task.stage.unused)
+        )
         if saved.plan is not None:
             self._queue.adopt(saved.plan)
         self._lifecycle.distrust(task.id for task in in_order if task.number <= saved.forgotten)
@@ -396,7 +435,11 @@ class Coscheduler:
             task = self._claim(task, time)
             self._state.put(task)
             self._state.replan()
-            self._queue.add(task)
+            if task.stage is not None:
+                self._chains.accept(task, time)
+            else:
+                self._queue.add(task)
+                self._chains.protect(task.id, time)
 
     def with_granted_claim(self, task: Task, time: float) -> Task:
         """Return a new task with the claim that its deadline would have; nothing is changed."""
@@ -442,6 +485,8 @@ class Coscheduler:
             return
         if isinstance(event, AdoptedJobGone | AdoptedJobStarted):
             self._follow(task, event)
+        elif isinstance(event, CancelRequested) and task.stage is not None:
+            self._chains.cancel(task, event.reason, event.time)
         elif isinstance(event, CancelRequested):
             self._lifecycle.cancel(task, event.reason, event.time)
         elif not why_unchangeable(task):
@@ -461,6 +506,7 @@ class Coscheduler:
         if changed != task:
             self._state.put(changed)
             self._queue.change(task, changed)
+            self._chains.protect(task.id, event.time)
             self._state.replan()
 
     def _follow(self, task: Task, event: AdoptedJobGone | AdoptedJobStarted) -> None:
@@ -524,6 +570,8 @@ class Coscheduler:
         current = self.planning_view.arranged(problem, self.plan.for_problem(problem), time)
         proposed = self.planning_view.arranged(problem, proposed, time)
         problem = without_distant_reservations(problem, current, proposed)
+        if not self._chains.keeps_guarantees(problem, current, proposed, time):
+            return
         before, after = (measure_plan(problem, plan) for plan in (current, proposed))
         bound, weights = lower_bound(problem), self.settings.weights
         # For comparison, Titan's own search is followed wherever it leads: what is here may be better than it would do.
@@ -551,6 +599,7 @@ class Coscheduler:
                 seconds = departure.seconds - self._corrections.dispatch_latency.seconds
                 task = task.on(host.host_class for host in hosts)
                 self._lifecycle.start(task, departure.hosts, seconds, time)
+                self._chains.left(task)
                 self._state.replan()
         if self._state.elastic:
             self.elastic.start_workers(time)
@@ -597,7 +646,7 @@ class Coscheduler:
         task = self.tasks[departure.task]
         end = time + departure.seconds
         early = self._neighbours.offer_on_time and not task.origin
-        asked = not task.spec.stays and task.spec.deadline is not None and (end > task.spec.deadline or early)
+        asked = not task.stays and task.spec.deadline is not None and (end > task.spec.deadline or early)
         if self._neighbours.available and asked and self._forwarding.ask_peers(task.id, end, time):
             return True
         if task.status.held:

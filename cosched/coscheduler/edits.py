@@ -167,6 +167,11 @@ def why_unchangeable(task: Task) -> str:
     status = task.status
     if task.origin:
         return f"task {task.id} comes from domain {task.origin}: change it there"
+    if task.stage is not None:
+        return (
+            f"task {task.id} is a stage of {task.stage.title}, whose times were planned together: cancel it, which "
+            "cancels all stages, and submit the application again"
+        )
     if status.state is TaskState.CANCELLING:
         return f"task {task.id} is being cancelled: submit it again with other values"
     if status.peer:

@@ -195,7 +195,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         mine.hosts,
         slack,
         tuple(changes),
-        rescues(core, task.id, problem, schedule, time),
+        rescues(core, task.id, problem, schedule, time) if task.stage is None else (),
         shape.spec.cores if task.alternatives else 0,
     )
 

@@ -51,6 +51,7 @@ class CoreState:
         unmodelled_submitting: attempts without hosts that are on their way to the manager.
         workers: live workers of each elastic task that has any, UUIDs by their numbers.
         elastic: live elastic tasks; a dictionary keeps their order.
+        guaranteed: live stages of chains whose deadlines are guaranteed.
     """
 
     def __init__(self, *, share_hosts: bool = False, licences: Mapping[str, int] = _NO_LICENCES) -> None:
@@ -74,6 +75,8 @@ class CoreState:
         self._bounded: set[str] = set()
         self._choosing: set[str] = set()
         self._licensed: dict[str, None] = {}  # keeps its order
+        self.guaranteed: set[str] = set()
+        self._chains: dict[str, dict[str, None]] = {}  # chain → its live tasks; keeps their order
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin(0.0)
 
@@ -157,6 +160,19 @@ class CoreState:
         """Return whether any live task is of an array with a limit."""
         return bool(self._bounded)
 
+    @property
+    def chained(self) -> bool:
+        """Return whether any live task is a stage of a chain."""
+        return bool(self._chains)
+
+    def chains(self) -> tuple[str, ...]:
+        """Return the chains of which tasks are live, in order of arrival."""
+        return tuple(self._chains)
+
+    def chain(self, name: str) -> list[Task]:
+        """Return the live tasks of a chain, in order of their stages."""
+        return [self.tasks[task] for task in self._chains.get(name, ())]
+
     def predecessors(self, task: Task) -> tuple[str, ...]:
         """Return a task's predecessors that have not completed yet."""
         return tuple(name for name in task.spec.after if name in self.tasks)
@@ -185,6 +201,11 @@ class CoreState:
         self._choosing.discard(task.id)
         self.elastic.pop(task.id, None)
         self._licensed.pop(task.id, None)
+        self.guaranteed.discard(task.id)
+        if task.stage is not None:
+            del self._chains[task.stage.chain][task.id]
+            if not self._chains[task.stage.chain]:
+                del self._chains[task.stage.chain]
         self._unlink(task)
         self.tasks_by_owner[task.owner] -= 1
         self.bytes_by_owner[task.owner] -= task.spec.text_bytes
@@ -310,6 +331,9 @@ class CoreState:
                 self._licensed[task.id] = None
             else:
                 self._licensed.pop(task.id, None)
+        if task.stage is not None:
+            self._chains.setdefault(task.stage.chain, {})[task.id] = None
+            (self.guaranteed.add if task.stage.guaranteed else self.guaranteed.discard)(task.id)
         self.tasks[task.id] = task
 
 

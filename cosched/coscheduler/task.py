@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cosched.connector.values import NativeDescription
     from cosched.coscheduler.elastic.values import Elastic, LeadStatus
     from cosched.coscheduler.places.alternatives import Alternative
+    from cosched.coscheduler.stages.stage import Stage
     from cosched.prediction.profile import Profile
     from cosched.prediction.run_features import RunFeatures
 
@@ -289,6 +290,7 @@ class Task:
         correction: key under which predicted and actual times are compared; empty: not corrected.
         alternatives: the shapes among which cosched chooses, that with the fewest cores first; empty for a task with
             one.
+        stage: its place in the chain of a tunable application; None for others.
     """
 
     id: str
@@ -301,6 +303,7 @@ class Task:
     correction: str = ""
     status: TaskStatus = TaskStatus()
     alternatives: tuple[Alternative, ...] = ()
+    stage: Stage | None = None
 
     def with_status(self, **changes: Unpack[StatusChanges]) -> Task:
         """Return the task with fields of its status changed."""
@@ -313,6 +316,11 @@ class Task:
         None without a deadline, and where it may claim none.
         """
         return None if self.status.claim == 0.0 else self.spec.deadline
+
+    @property
+    def stays(self) -> bool:
+        """Return whether no other domain may have it: see `TaskSpec.stays`. The stages of a chain stay together."""
+        return self.spec.stays or self.stage is not None
 
     @property
     def in_transit(self) -> bool:

@@ -23,6 +23,7 @@ from cosched.app.core_access import MistakeError
 from cosched.app.submission.admission import check_predecessors
 from cosched.coscheduler.changes import Changes, LocateAttempt, Outcome, Replan
 from cosched.coscheduler.events import HostsObserved, Restored, TaskSubmitted, Tick
+from cosched.coscheduler.stages.stage import in_chain
 from cosched.coscheduler.task import AttemptState
 from cosched.daemon.effects import SNAPSHOT_INTERVAL
 from cosched.daemon.inbox import InboxItem
@@ -197,9 +198,11 @@ class Engine(threading.Thread):
             return [item.event]
         now = self._inbox.now()
         numbers = itertools.count(self._broker.core.next_number)
-        item.tasks = _arrays(
-            replace(task, id=str(number), number=number, submitted=now)
-            for number, task in zip(numbers, item.tasks, strict=False)
+        item.tasks = _chains(
+            _arrays(
+                replace(task, id=str(number), number=number, submitted=now)
+                for number, task in zip(numbers, item.tasks, strict=False)
+            )
         )
         if item.submission is not None:
             item.submission = replace(item.submission, tasks=tuple(task.id for task in item.tasks))
@@ -367,6 +370,8 @@ class Engine(threading.Thread):
 def _with_claim(task: Task, changes: Changes) -> Task:
     """Return a task as it was taken in, with what its deadline claims."""
     accepted = changes.tasks.get(task.id, task)
+    if task.stage is not None:  # the way that was chosen says what it is
+        return accepted
     return task if accepted.status.claim is None else task.with_status(claim=accepted.status.claim)
 
 
@@ -396,5 +401,18 @@ def _arrays(tasks: Iterable[Task]) -> tuple[Task, ...]:
         if task.spec.array_index is not None:
             array = array or task.id
             task = replace(task, spec=replace(task.spec, array=array))
+        found.append(task)
+    return tuple(found)
+
+
+def _chains(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Return new tasks of one submission; each stage comes after the one before it."""
+    found: list[Task] = []
+    chain = ""
+    for task in tasks:
+        if task.stage is not None:
+            before = found[-1].id if task.stage.index else ""
+            chain = chain if before else task.id
+            task = in_chain(task, chain, before)
         found.append(task)
     return tuple(found)

@@ -361,6 +361,7 @@ def _domain_parts(
             configuration.connector.kind,
             targets,
             RunHistory(RunTable(store), _NEW_RUNS, learning.explore, models.learnt) if learning.history else None,
+            models,
         ),
     )
 

@@ -199,6 +199,7 @@ _LATER_FIELDS = (
     "file_sizes",
     "program_digest",
     "elastic",
+    "least_quality",
 )
 _PLAIN: dict[str, Any] = _TASK_LIST.dump_python([TaskRequest()], mode="json")[0]
 _DEFAULTS = {name: _PLAIN[name] for name in _LATER_FIELDS}

@@ -19,10 +19,18 @@ from cosched.errors import UserError
 from cosched.licence_requests import checked_amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["ApplicationParameter", "Catalogue", "CatalogueEntry", "HostRange", "ParameterValue", "choose_values"]
+__all__ = [
+    "ApplicationParameter",
+    "Catalogue",
+    "CatalogueEntry",
+    "HostRange",
+    "ParameterValue",
+    "StageCommand",
+    "choose_values",
+]
 
 
 ParameterValue = float | int | str
@@ -147,6 +155,7 @@ def _text(name: str, given: ParameterValue) -> str:
 
 
 _LARGEST_FILE = 1 << 20
+_NO_COMMAND = "command is missing: set it"
 _SPAN = re.compile(r"\d{1,9}(?:-\d{1,9})?", re.ASCII)
 # "{{" and "}}" stand for themselves, "{name}" for a parameter; any other brace is a mistake.
 _PIECE = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_]\w*)\}|[{}]", re.ASCII)
@@ -167,6 +176,18 @@ class HostRange(BaseModel):
         return self
 
 
+class StageCommand(BaseModel):
+    """What a stage of a tunable application runs.
+
+    Attributes:
+        command: argument vector, as an entry's; `{name}` stands for a control parameter, too.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    command: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
 class CatalogueEntry(BaseModel):
     """One entry of the catalogue.
 
@@ -175,7 +196,8 @@ class CatalogueEntry(BaseModel):
         description: one line for people.
         model: name or path of its PSL model; empty: its tasks pass through to the resource manager.
         command: argument vector; `{parameter}` in an argument is replaced by the parameter's value, never by a shell.
-            A program with a relative path is meant from the folder of the entry's file.
+            A program with a relative path is meant from the folder of the entry's file. Of a tunable application it
+            is what the stages run that are not in `stages`.
         parameters: by name.
         hosts: how many it can use.
         environment: additions to its environment.
@@ -186,6 +208,7 @@ class CatalogueEntry(BaseModel):
         processes: ranks on all hosts together, likewise, in place of `processes_per_host`.
         licences: how many of each of the domain's licences its tasks hold while they run, where they do not say.
         observe: whether its programs are watched, in tasks that the command line submits.
+        stages: what stages run, by their names in the model's tunable procedure; with any, the application is tunable.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -193,7 +216,7 @@ class CatalogueEntry(BaseModel):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
     description: str = ""
     model: str = ""
-    command: Annotated[tuple[str, ...], Field(min_length=1)]
+    command: Annotated[tuple[str, ...], Field(min_length=1)] = ()
     parameters: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], ApplicationParameter] = {}
     hosts: HostRange = HostRange()
     environment: dict[str, str] = {}
@@ -204,6 +227,17 @@ class CatalogueEntry(BaseModel):
     processes: int | str = 0
     licences: dict[str, Annotated[int, Field(ge=1)]] = {}
     observe: bool = False
+    stages: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], StageCommand] = {}
+
+    @model_validator(mode="after")
+    def _runs(self) -> CatalogueEntry:
+        if not self.command and not self.stages:
+            raise ValueError(_NO_COMMAND)
+        if self.stages and not self.model:
+            raise ValueError("stages are those of a model with a tunable procedure: name it, model = …")
+        if self.stages and (self.cores or self.processes):
+            raise ValueError("the model of a tunable application chooses for it: leave cores and processes out")
+        return self
 
     @model_validator(mode="after")
     def _licences(self) -> CatalogueEntry:
@@ -235,17 +269,29 @@ class CatalogueEntry(BaseModel):
 
     @model_validator(mode="after")
     def _placeholders(self) -> CatalogueEntry:
-        if not self.command[0] or self.command[0].startswith("-") or _PIECE.search(self.command[0]):
-            raise ValueError(f"command starts with {self.command[0]!r}: name the program there, without placeholders")
-        for argument in (*self.command, *self.prepare):
+        for command in (self.command, *[stage.command for stage in self.stages.values()]):
+            if command and (not command[0] or command[0].startswith("-") or _PIECE.search(command[0])):
+                raise ValueError(f"command starts with {command[0]!r}: name the program there, without placeholders")
+        control = [argument for stage in self.stages.values() for argument in stage.command]
+        if self.stages:  # which control parameters there are is known to the model
+            control += self.command
+        else:
+            self._check_arguments(self.command, self.parameters)
+        self._check_arguments(control, None)
+        self._check_arguments(self.prepare, self.parameters)
+        return self
+
+    @staticmethod
+    def _check_arguments(arguments: Iterable[str], names: Collection[str] | None) -> None:
+        """Refuse arguments with placeholders that are none; with names, those for others, too."""
+        for argument in arguments:
             if "\0" in argument:
                 raise ValueError(f"command has a zero byte in {argument!r}: leave it out")
             for piece in _PIECE.finditer(argument):
                 if piece[0] in "{}":
                     raise ValueError(f"command has a stray {piece[0]!r} in {argument!r}: write it twice to mean itself")
-                if piece["name"] and piece["name"] not in self.parameters:
+                if piece["name"] and names is not None and piece["name"] not in names:
                     raise ValueError(f"command uses {piece[0]}, which is not among its parameters")
-        return self
 
     def values(self, given: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
         """Return a value for every parameter: the given ones checked, defaults for the others.
@@ -263,6 +309,27 @@ class CatalogueEntry(BaseModel):
     def arguments(self, values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
         """Return the command with values in place: one argument stays one argument."""
         return _filled(self.command, values)
+
+    def stage_arguments(self, stage: str, values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
+        """Return the command of a stage with values in place, of control parameters, too.
+
+        Raises:
+            UserError: it has none, or names a parameter that has no value by then.
+        """
+        command = self.stages[stage].command if stage in self.stages else self.command
+        if not command:
+            raise UserError(
+                f"the catalogue does not say what the stage {stage} of {self.name} runs: its administrator adds "
+                f"[stages.{stage}] with a command"
+            )
+        for argument in command:
+            for piece in _PIECE.finditer(argument):
+                if piece["name"] and piece["name"] not in values:
+                    raise UserError(
+                        f"the command of the stage {stage} of {self.name} uses {piece[0]}, which is neither one of "
+                        "its parameters nor a control parameter that is set by then: its administrator corrects it"
+                    )
+        return _filled(command, values)
 
     def preparation(self, values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
         """Return what runs before the command, with values in place."""
@@ -346,11 +413,19 @@ def _read(path: Path) -> CatalogueEntry:
         raise UserError(f"{path}: {error}: correct this line") from error
     except ValidationError as error:
         faults = [f"{path}: {_sentence(fault['loc'], fault['type'], fault['msg'])}" for fault in error.errors()]
+        if not document.keys() & {"command", "stages"} and not any(_NO_COMMAND in fault for fault in faults):
+            faults.append(f"{path}: {_NO_COMMAND}")
         raise UserError("; ".join(faults)) from error
 
 
 def _anchored(entry: CatalogueEntry, folder: Path) -> CatalogueEntry:
-    return entry.model_copy(update={"command": _from(folder, entry.command), "prepare": _from(folder, entry.prepare)})
+    return entry.model_copy(
+        update={
+            "command": _from(folder, entry.command),
+            "prepare": _from(folder, entry.prepare),
+            "stages": {name: StageCommand(command=_from(folder, each.command)) for name, each in entry.stages.items()},
+        }
+    )
 
 
 def _from(folder: Path, words: tuple[str, ...]) -> tuple[str, ...]:
@@ -367,6 +442,8 @@ def _sentence(location: tuple[int | str, ...], kind: str, message: str) -> str:
             if location[0] == "parameters"
             else HostRange
             if location[0] == "hosts"
+            else StageCommand
+            if location[0] == "stages"
             else CatalogueEntry
         )
         return f"unknown key {key}: valid here are {', '.join(model.model_fields)}"

@@ -15,6 +15,8 @@ from cosched.agents.protocol.letter_xml import read_task_document, write_task_do
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.elastic.values import Elastic, LeadStatus
 from cosched.coscheduler.places.alternatives import Alternative
+from cosched.coscheduler.recording.codec import Codec
+from cosched.coscheduler.stages.stage import Stage
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ __all__ = [
     "LEAD_STATUS",
     "NATIVE",
     "PROFILE",
+    "STAGE",
     "STRINGS",
     "STRING_MAP",
     "TASK_DOCUMENT",
@@ -129,5 +132,11 @@ PROFILE = _Converted(JSON(none_as_null=True), _profile_document, _profile)
 ALTERNATIVES = _Converted(JSON(), lambda value: list(map(_alternative_document, value)), _alternatives)
 ELASTIC = _Converted(JSON(none_as_null=True), asdict, _elastic)
 LEAD_STATUS = _Converted(JSON(none_as_null=True), asdict, _lead_status)
+_CODEC = Codec()
+STAGE = _Converted(
+    JSON(none_as_null=True),
+    lambda stage: _CODEC.write(stage, Stage),
+    lambda document: _CODEC.read(document, Stage),
+)
 NATIVE = _Converted(JSON(none_as_null=True), asdict, _native)
 TASK_DOCUMENT = _Converted(Text(), write_task_document, read_task_document)

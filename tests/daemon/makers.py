@@ -52,6 +52,7 @@ from cosched.portal.application import build_application
 from cosched.prediction.catalogue import Catalogue
 from cosched.prediction.model_predictor import ModelPredictor
 from cosched.prediction.profile import PredictionSource, Profile
+from cosched.scheduling.tunable.modelled import library_chains
 from cosched.store import Store
 from cosched.store.credentials import Credentials
 from cosched.store.domain_notices import DomainNoticeTable
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.sharing.shares import Shares
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
+    from cosched.scheduling.tunable.tasks import Chain
 
 HALVING = """
 model = "halving"
@@ -157,6 +159,13 @@ def catalogue(folder: Path) -> Catalogue:
     return Catalogue([folder])
 
 
+class LibraryChains:
+    """Finds the ways through tunable applications of the package's library, or of a file."""
+
+    def chains(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> tuple[Chain, ...]:
+        return library_chains(model, [resources.models()], hardware, values, hosts)
+
+
 CONFIGURED = (
     ConfigurationEntry(key="domain.name", value='"here"', origin="default"),
     ConfigurationEntry(key="planning.seed", value="7", origin="/etc/cosched/cosched.toml"),
@@ -214,7 +223,9 @@ def services_of(
     for listener in (current.on_change, feed.on_change, plans.on_change):
         engine.subscribe(listener)
     identity = DomainIdentity("here", "none", "genetic")
-    validator = TaskValidator(applications, Halving(), "fast", history=RunHistory(RunTable(store)))
+    validator = TaskValidator(
+        applications, Halving(), "fast", history=RunHistory(RunTable(store)), chains=LibraryChains()
+    )
     models = [resources.models()]
     state = partial(submission_state, current, neighbours)
     services = DomainServices(

@@ -10,6 +10,7 @@ What stands after the three backticks says what becomes of an example:
     json plan        given to `cosched plan`
     toml config      read by `cosched config show --config`
     toml FILE.toml   the same, written to this file
+    toml application NAME.toml   an entry of the catalogue, written to `applications.d`
     python FILE.py   a program, written to this file
     json, toml       parsed, each line or the whole
     nothing          no example: what a command prints, or a form with places to fill in
@@ -36,6 +37,7 @@ from unittest import mock
 
 from cosched.evaluation import load, load_hardware, profile
 from cosched.language import check_files, default_library
+from cosched.prediction.catalogue import Catalogue
 from cosched.scheduling.tunable.modelled import modelled_chains
 from demo.ports import free_ports
 from tests.models.library import library_hardware
@@ -137,6 +139,11 @@ class Workplace:
         if language == "toml" and more and more[0].endswith(".toml"):
             (self.folder / more[0]).write_text(text, encoding="utf-8")
             more = ["config"]
+        if language == "toml" and more and more[0] == "application":
+            (self.folder / "applications.d").mkdir(exist_ok=True)
+            (self.folder / "applications.d" / more[1]).write_text(text, encoding="utf-8")
+            assert Catalogue([self.folder / "applications.d"]).get(more[1].removesuffix(".toml"))
+            return
         if language == "python" and more and more[0].endswith(".py"):
             (self.folder / more[0]).write_text(text, encoding="utf-8")
             return

@@ -199,3 +199,48 @@ def test_whatever_is_given_is_in_range_or_refused(given: ParameterValue) -> None
         value = INTEGER.read("n", given)
         assert isinstance(value, int)
         assert 1 <= value <= 100
+
+
+TUNABLE = """
+model = "look"
+command = ["./look", "{size}"]
+[parameters.size]
+default = 3
+[stages.examine]
+command = ["./examine", "{size}", "{granularity}", "{{x}}"]
+"""
+
+
+def test_stages_have_commands_in_which_control_parameters_stand(tmp_path: Path) -> None:
+    write(tmp_path, TUNABLE, "look")
+    entry = Catalogue([tmp_path]).get("look")
+    values = {"size": 3, "granularity": 16.0}
+    assert entry.stage_arguments("examine", values) == (str(tmp_path / "examine"), "3", "16", "{x}")
+    assert entry.stage_arguments("sample", values) == (str(tmp_path / "look"), "3")
+    with pytest.raises(UserError, match=r"the stage examine of look uses \{granularity\}"):
+        entry.stage_arguments("examine", {"size": 3})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('model = "look"', ""), "stages are those of a model with a tunable procedure: name it"),
+        (
+            ("[stages.examine]", "[stages.examine]\nhosts = 3"),
+            "stages.examine.hosts: valid here are command",
+        ),
+        (("{{x}}", "{x"), "command has a stray '{'"),
+        (('command = ["./examine"', 'command = ["{size}"'), "name the program there, without placeholders"),
+        (('model = "look"', 'model = "look"\ncores = "2-4"'), "chooses for it: leave cores and processes out"),
+    ],
+)
+def test_a_fault_of_stages_is_named(tmp_path: Path, change: tuple[str, str], words: str) -> None:
+    write(tmp_path, TUNABLE.replace(*change), "look")
+    with pytest.raises(UserError, match=re.escape(words)):
+        Catalogue([tmp_path])
+
+
+def test_an_entry_without_command_and_stages_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, 'model = "look"\n', "look")
+    with pytest.raises(UserError, match="command is missing: set it"):
+        Catalogue([tmp_path])

@@ -47,6 +47,7 @@ _ADDED = (
     ("0036", "tasks", "cores_range"),
     ("0036", "tasks", "processes"),
     ("0036", "tasks", "alternatives"),
+    ("0037", "tasks", "stage"),
     ("0038", "tasks", "elastic"),
     ("0038", "attempts", "worker"),
     ("0038", "attempts", "loan"),

@@ -23,6 +23,7 @@ from cosched.store.database import RefusedError, StoreFault
 from cosched.store.store import TaskHistory
 from tests.changes import changed
 from tests.coscheduler.makers import with_shapes
+from tests.coscheduler.stages.makers import a_chain
 from tests.store.new_database import new_database
 from tests.tasks import change_task, make_task
 
@@ -102,6 +103,16 @@ def test_a_restart_finds_all_shapes_of_a_task(store: Store, url: str) -> None:
     again.close()
     assert found == (waiting, running)
     assert found[1].reopened().alternatives == running.alternatives
+
+
+def test_a_restart_finds_a_chain_with_all_its_ways(store: Store, url: str) -> None:
+    chain = a_chain(1, (1.0, [("sample", 2, 4.0), ("mark", 1, 2.0)]), (0.9, [("sample", 3, 1.0)]), deadline=1e9)
+    store.commit(changed(chain, []))
+    store.close()
+    again = Store(url)
+    found, _ = again.load()
+    again.close()
+    assert found == tuple(chain)
 
 
 def test_the_later_of_two_values_in_one_step_counts(store: Store) -> None:

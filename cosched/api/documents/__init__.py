@@ -61,6 +61,7 @@ from cosched.api.documents.shares import ShareChange, ShareView
 from cosched.api.documents.tasks import (
     AlternativeView,
     AttemptView,
+    ChainView,
     Effect,
     Evidence,
     ExplanationView,
@@ -72,11 +73,13 @@ from cosched.api.documents.tasks import (
     RecordView,
     RescueView,
     ShapeFigure,
+    StageView,
     TaskChange,
     TaskDetail,
     TaskPage,
     TaskRequest,
     TaskView,
+    WayView,
 )
 
 __all__ = [
@@ -90,6 +93,7 @@ __all__ = [
     "ApplicationView",
     "AttemptView",
     "AuditEntryView",
+    "ChainView",
     "ConfigurationEntry",
     "CurvesView",
     "DeadlineOutcome",
@@ -137,6 +141,7 @@ __all__ = [
     "ShapeFigure",
     "ShareChange",
     "ShareView",
+    "StageView",
     "Status",
     "TaskChange",
     "TaskDetail",
@@ -146,6 +151,7 @@ __all__ = [
     "TokenRequest",
     "TokenView",
     "UsageView",
+    "WayView",
     "WorkerOrder",
     "WorkerView",
     "WorkersView",

@@ -96,6 +96,7 @@ class TaskRequest:
         program_digest: any digest of its program's files: what runs of another one taught counts less.
         elastic: what its workers are, where it may change its hosts while it runs; `hosts` and its run times then count
             the host of its command as well.
+        least_quality: of the way through a tunable application, whose model says how good each is; 0: any.
     """
 
     application: str = ""
@@ -136,6 +137,7 @@ class TaskRequest:
     file_sizes: dict[str, int] = field(default_factory=dict)
     program_digest: str = ""
     elastic: ElasticRequest | None = None
+    least_quality: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +234,77 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StageView:
+    """A stage in one way through a tunable application; planned where it has not left.
+
+    Attributes:
+        hosts: how many it occupies.
+        start: seconds since the epoch; null where nothing is planned.
+        end: likewise.
+    """
+
+    name: str
+    hosts: int
+    seconds: float
+    start: float | None = None
+    end: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayView:
+    """A way through a tunable application, as it could be taken at present.
+
+    Attributes:
+        way: its number, from 0.
+        quality: of what it computes, as its model says.
+        control: the control parameters as the way sets them.
+        stages: those that have not left.
+        end: when the last of them would end, beside what is planned; null where hosts cannot run it now.
+        late: seconds by which it would miss a deadline; 0 where it is in time.
+        late_stage: the stage that would end later than its model says; empty where none would.
+        open: whether it may still be taken: no stage has left in which it differs.
+        chosen: whether it is the one that is taken.
+    """
+
+    way: int
+    quality: float
+    control: dict[str, float]
+    stages: tuple[StageView, ...]
+    end: float | None = None
+    late: float = 0.0
+    late_stage: str = ""
+    open: bool = True
+    chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainView:
+    """The tunable application of which a task is a stage.
+
+    Attributes:
+        first: identifier of the task of the first stage.
+        tasks: identifiers of the tasks of all stages, in order.
+        index: this task's place among them, from 0.
+        name: of the application's task.
+        deadline: that its user asked for, seconds since the epoch; null for none.
+        guaranteed: whether no later task makes it miss that, or what its model says.
+        quality: of the way that was chosen.
+        least_quality: it takes no way of less.
+        ways: all that there are, the chosen one, too.
+    """
+
+    first: str
+    tasks: tuple[str, ...]
+    index: int
+    name: str
+    deadline: float | None
+    guaranteed: bool
+    quality: float
+    least_quality: float
+    ways: tuple[WayView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """Likely result of a submission at present; nothing was stored.
 
@@ -248,6 +321,7 @@ class Forecast:
         more_runs: how many runs like it there must be before one without a prediction has it; 0 for all others.
         evidence: the earlier runs on which the prediction rests; null where it rests on none.
         planned_cores: of a task with several shapes the cores of each host in the one that it would have; 0 for others.
+        ways: those through a tunable application, the best first; empty for others.
     """
 
     application: str
@@ -265,6 +339,7 @@ class Forecast:
     more_runs: int = 0
     evidence: Evidence | None = None
     planned_cores: int = 0
+    ways: tuple[WayView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -444,6 +519,8 @@ class TaskDetail(TaskView):
         processes: numbers of ranks on all hosts together among which cosched chooses; empty where
             `processes_per_host` says it.
         alternatives: the shapes among which cosched chooses; empty for a task with one.
+        chain: the tunable application of which it is a stage; null for others. Where its ways would run at present is
+            told with the explanation.
         file_sizes: bytes of the files that it reads, by name, as they were at submission.
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the resource manager's key of the job that its owner submitted there; empty for other tasks.
@@ -479,6 +556,7 @@ class TaskDetail(TaskView):
     cores_range: str = ""
     processes: str = ""
     alternatives: tuple[AlternativeView, ...] = ()
+    chain: ChainView | None = None
     file_sizes: dict[str, int] = field(default_factory=dict)
     program_digest: str = ""
     adopted: str = ""
@@ -527,6 +605,8 @@ class ExplanationView:
         end_high: after when one ends, likewise.
         rescues: what would save one that is planned to be late, the best first.
         planned_cores: of a task with several shapes the cores of each host in the planned one; 0 for others.
+        chain: the tunable application of which it is a stage, with where each of its ways would run now; null for
+            others.
     """
 
     task: str
@@ -542,3 +622,4 @@ class ExplanationView:
     end_high: float | None = None
     rescues: tuple[RescueView, ...] = ()
     planned_cores: int = 0
+    chain: ChainView | None = None

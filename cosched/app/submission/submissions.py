@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from cosched.api.documents import Effect, Forecast
 from cosched.api.problems import ConflictError, QuotaError
+from cosched.app.chain_views import way_views
 from cosched.app.forwarding_status import forwarding_obstacle
 from cosched.app.share_service import check_share_limits
 from cosched.app.submission.admission import check_predecessors, offered_notice
+from cosched.app.submission.chain_admission import by_chain, chain_notice, check_chains
 from cosched.app.views import profile_view, task_view
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.learnt_corrections import corrected_profile
@@ -141,9 +143,9 @@ class SubmissionService:
             )
         state = self._state()
         forecasts = []
-        for task in self._make(principal, requests, state, check):
+        for chain in by_chain(self._make(principal, requests, state, check)):
             check()
-            forecasts.append(self._forecast(task, state))
+            forecasts.append(self._forecast(chain[0], state) if chain[0].stage is None else self._chain_forecast(chain))
         return forecasts
 
     def _accept(
@@ -164,6 +166,7 @@ class SubmissionService:
             if quota is not None:
                 quota(core)
             check_share_limits(core, tasks)
+            check_chains(core, tasks, self._core.now())
 
         return self._core.accept(tasks, submission, check)
 
@@ -193,11 +196,12 @@ class SubmissionService:
         state: DomainState,
         check: Callable[[], None] = lambda: None,
     ) -> list[Task]:
-        tasks = []
+        tasks: list[Task] = []
         for number, request in enumerate(requests, start=1):
             check()
             try:
-                tasks.append(replace(self._validator.task(request, state, principal.name), owner=principal.name))
+                made = self._validator.tasks(request, state, principal.name)
+                tasks += [replace(task, owner=principal.name) for task in made]
             except UserError as error:
                 if len(requests) == 1:
                     raise
@@ -243,6 +247,26 @@ class SubmissionService:
         answer.set_result(tuple(task for name in submission.tasks if (task := self._store.task(name)) is not None))
         return answer
 
+    def _chain_forecast(self, chain: Sequence[Task]) -> Forecast:
+        admission, ways = self._core.ask(
+            lambda core, time: (core.foresee_chain(chain, time), way_views(core, chain, time))
+        )
+        placed, stage = admission.placed, chain[0].stage
+        assert stage is not None
+        late = placed is None or stage.deadline is None
+        return Forecast(
+            application=chain[0].spec.application,
+            name=stage.title,
+            profile=None,
+            planned_start=None if placed is None else placed.starts[0],
+            planned_end=None if placed is None else placed.end,
+            planned_hosts=(),
+            deadline=stage.deadline,
+            meets_deadline=None if late else admission.in_time,
+            earliest_deadline=min([way.end for way in ways if way.end is not None], default=None),
+            ways=tuple([replace(way, chosen=placed is not None and way.way == placed.way) for way in ways]),
+        )
+
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
         task, placement, classes = self._core.ask(lambda core, time: _with_placement(core, task, time))
         quickest = corrected_profile(task, state.corrections)
@@ -282,6 +306,8 @@ def _with_placement(core: Coscheduler, task: Task, time: float) -> tuple[Task, P
 
 def _notice(task: Task, state: DomainState) -> str:
     """Return what the owner of a new task is told of its deadline."""
+    if task.stage is not None:
+        return chain_notice(task)
     if task.profile is None and task.spec.deadline is not None and not task.in_transit:
         return (
             "nothing plans towards its deadline, as its run time is not known: give it (`--runtime`, `--profile`), or "

@@ -104,4 +104,15 @@ def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> Task
         "array_at_most": 0,
         "after": (),  # it waits for nothing that the first one waited for
     }
+    if task.chain is not None:  # the whole application, with as much time for it
+        control = {name for way in task.chain.ways for name in way.control}
+        again |= {
+            "name": task.chain.name,
+            "deadline": None if task.chain.deadline is None else now + task.chain.deadline - task.submitted,
+            "parameters": {name: value for name, value in task.parameters.items() if name not in control},
+            "environment": {name: value for name, value in task.environment.items() if not name.startswith("COSCHED_")},
+            "hosts": None,
+            "profile": None,
+            "least_quality": task.chain.least_quality,
+        }
     return TaskRequest(**(shared_values(task, TaskRequest) | again))

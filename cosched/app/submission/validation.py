@@ -29,6 +29,7 @@ from cosched.app.submission.field_checks import (
     with_needs_per_host,
 )
 from cosched.app.submission.shapes import asked_shapes, chosen_by_turn, of_shapes, with_whole_cores
+from cosched.app.submission.stages import check_tunable_request, predicted_ways, split_parameters, stage_tasks
 from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.task import Task, TaskSpec, shared_values
 from cosched.counts import plural
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.run_history import RunHistory
     from cosched.app.submission.shapes import AskedShapes
+    from cosched.app.submission.stages import ChainPredictor
     from cosched.prediction.catalogue import Catalogue, CatalogueEntry, ParameterValue
 
 __all__ = ["ProfilePredictor", "TaskValidator"]
@@ -89,6 +91,7 @@ class TaskValidator:
         connector: str = "local",
         targets: NotificationTargets | None = None,
         history: RunHistory | None = None,
+        chains: ChainPredictor | None = None,
     ) -> None:
         """Set up.
 
@@ -99,7 +102,9 @@ class TaskValidator:
             connector: name of the domain's connector, for which users' own files must be written.
             targets: addresses that tasks may have notified; None for none.
             history: predicts what has no model from earlier runs; None: nothing does.
+            chains: finds the ways through tunable applications; None: these are refused.
         """
+        self._chains = chains
         self._connector = connector
         self._targets = targets or NotificationTargets()
         self._history = history
@@ -110,6 +115,11 @@ class TaskValidator:
     def knows(self, application: str) -> bool:
         """Return whether the catalogue has an application."""
         return any(entry.name == application for entry in self._catalogue.applications())
+
+    def tasks(self, request: TaskRequest, domain: DomainState, owner: str = "") -> tuple[Task, ...]:
+        """Return the task of a request, or those of all stages of a tunable application; see `task`."""
+        entry = self._tunable(request)
+        return (self.task(request, domain, owner),) if entry is None else self._stage_tasks(entry, request, domain)
 
     def task(self, request: TaskRequest, domain: DomainState, owner: str = "") -> Task:
         """Return the task of a request, with its prediction; it has no number yet.
@@ -123,6 +133,10 @@ class TaskValidator:
             UserError: it cannot be done as asked; says what would be accepted.
             SystemFault: the manager has not yet said which hosts there are, and the task needs to know.
         """
+        if self._tunable(request) is not None:
+            raise UserError(f"{request.application} is tunable, of several stages: submit it as a task of its own")
+        if request.least_quality:
+            raise UserError("a least quality is for tunable applications, which have ways of several: leave it out")
         request = self._launched(request)
         check_beside_workers(request)
         asked = asked_shapes(request, domain.sizes)
@@ -157,6 +171,42 @@ class TaskValidator:
         if owner and self._history is not None:
             task = self._with_history(self._history, task, owner, request, domain)
         return task
+
+    def _tunable(self, request: TaskRequest) -> CatalogueEntry | None:
+        """Return the entry of a request for a tunable application; None for others."""
+        if not request.application or not self.knows(request.application):
+            return None
+        entry = self._catalogue.get(request.application)
+        return entry if entry.stages else None
+
+    def _stage_tasks(self, entry: CatalogueEntry, request: TaskRequest, domain: DomainState) -> tuple[Task, ...]:
+        if self._chains is None:
+            raise UserError(f"{entry.name} is tunable, and nothing here finds the ways through it")
+        check_tunable_request(request, entry)
+        request = self._launched(request)
+        check_fields(request, self._connector)
+        request = with_needs_per_host(request)
+        self._targets.check(request.notify)
+        values, control = split_parameters(entry, request.parameters)
+        classes = domain.classes or (self._hardware,)
+        given = {**entry.model_parameters(values), **control}
+        ways = predicted_ways(self._chains, entry, given, classes, domain.hosts)
+        task = _task(
+            request,
+            domain,
+            entry.name,
+            entry.stage_arguments(ways[0][0].stages[0].name, {**values, **dict(ways[0][0].stages[0].known)}),
+            None,
+            count=1,
+            values=values,
+            environment=entry.environment,
+            prepare=entry.preparation(values),
+        )
+        tasks = stage_tasks(task, entry, ways, classes, request.least_quality)
+        for each in tasks:
+            check_length(each.spec)
+            check_needs(each, domain)
+        return tasks
 
     def _best_shapes(self, asked: AskedShapes, domain: DomainState, owner: str) -> Task:
         """Return the task with the shapes that are worth a place in a plan; with any where nothing is predicted."""

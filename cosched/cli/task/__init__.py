@@ -129,6 +129,9 @@ def submit(
     gpus_per_process: Annotated[str, typer.Option(metavar="N", help="Likewise.")] = "",
     exclusive: Annotated[bool, typer.Option("--exclusive", help="No other task on its hosts.")] = False,
     licences: Annotated[str, typer.Option(metavar="NAME[:N],…", help="Of the domain, while it runs: matlab:2.")] = "",
+    least_quality: Annotated[
+        str, typer.Option(metavar="Q", help="Of a tunable application: no way of less quality.")
+    ] = "",
     observe: Annotated[bool, typer.Option("--observe", help="Watch its program; `model fit` learns of it.")] = False,
     elastic: Annotated[str, typer.Option(metavar="workers", help="Its hosts may change while it runs.")] = "",
     worker: Annotated[str, typer.Option(metavar="PROGRAM", help="What runs on each host but the first.")] = "",
@@ -179,6 +182,7 @@ def submit(
         worker=worker,
         grace=grace,
         licences=licences,
+        least_quality=least_quality,
         model=model,
     )
     command = context.meta.get("command", ())

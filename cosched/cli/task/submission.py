@@ -81,6 +81,7 @@ class SubmitOptions:
         grace: a duration within which a worker leaves.
         licences: of the domain that it holds while it runs, as matlab:2,ansys; empty for none.
         model: a file with the user's own performance model (PSL); `settings` are then its parameters.
+        least_quality: of a tunable application's way; empty for any.
     """
 
     application: str = ""
@@ -118,6 +119,7 @@ class SubmitOptions:
     grace: str = ""
     licences: str = ""
     model: str = ""
+    least_quality: str = ""
 
 
 def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tuple[TaskRequest, str]:
@@ -181,8 +183,17 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         exclusive=options.exclusive,
         elastic=_elastic(options),
         licences=parse_licences(options.licences),
+        least_quality=_quality(options.least_quality),
     )
     return request, "; ".join(filter(None, (begins, note)))
+
+
+def _quality(text: str) -> float:
+    """Return a least quality as it was typed; 0 for an empty text."""
+    try:
+        return float(text or "0")
+    except ValueError as error:
+        raise UserError(f"--least-quality is {text[:80]!r}: write a number, such as 0.9") from error
 
 
 def whole_number(text: str, option: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.times import format_optional_time
 from cosched.cli.output import clean
+from cosched.cli.task.chains import chain_lines, chain_text, way_lines
 from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.licence_requests import format_licences
@@ -135,6 +136,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("task", f"{task.id} {task.name}"),
         ("owner", task.owner),
         ("array", _array_text(task)),
+        ("stage", "" if task.chain is None else chain_text(task.chain)),
         ("application", task.application),
         ("command", shlex.join(task.command)),
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),
@@ -241,7 +243,8 @@ def explanation_lines(explanation: ExplanationView) -> list[str]:
             f"{'' if late else ' in hand'}"
         )
     lines += [f"would change:  {clean(sentence)}" for sentence in explanation.would_change]
-    return lines + [_rescue_line(explanation.task, each) for each in explanation.rescues]
+    lines += [_rescue_line(explanation.task, each) for each in explanation.rescues]
+    return lines + [clean(line) for line in (() if explanation.chain is None else chain_lines(explanation.chain))]
 
 
 def _with_cores(cores: int) -> str:
@@ -269,6 +272,8 @@ def _range_text(explanation: ExplanationView) -> str:
 
 def forecast_lines(forecast: Forecast) -> list[str]:
     """Return what a submission would lead to."""
+    if forecast.ways:
+        return [clean(line) for line in (*way_lines(forecast.ways), *_times_of(forecast))]
     if forecast.profile is None:
         lines = [f"{clean(forecast.name)} has no model: it would go to the resource manager as it is"]
         if forecast.more_runs:
@@ -298,6 +303,18 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     if claim := _claim_text(forecast):
         lines.append(f"claim:         {claim}")
     return [clean(line) for line in lines]
+
+
+def _times_of(forecast: Forecast) -> list[str]:
+    """Return start, end and deadline of a tunable application."""
+    lines = [
+        f"start:         {format_optional_time(forecast.planned_start)}",
+        f"end:           {format_optional_time(forecast.planned_end)}",
+    ]
+    if forecast.meets_deadline is not None:
+        met = "would be guaranteed" if forecast.meets_deadline else "cannot be guaranteed now"
+        lines.append(f"deadline:      {format_optional_time(forecast.deadline)}, {met}")
+    return lines
 
 
 def _evidence_texts(evidence: Evidence) -> list[str]:

@@ -27,9 +27,10 @@ from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.policies import ImmediatePolicy, find_policy
+from cosched.scheduling.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Attempt, Task, TaskSpec
-    from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
 
 __all__ = ["PlanningView", "expected_completion", "with_dependencies"]
@@ -219,12 +219,14 @@ class PlanningView:
         counts = planned_hosts(problem, plan).tolist()
         return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
 
-    def problem(self, time: float, *, reserved: bool = True, by_kind: bool = False) -> Problem | None:
-        """Return what waits to be planned, in seconds from `time`; None where nothing is."""
+    def problem(
+        self, time: float, *, reserved: bool = True, by_kind: bool = False, without: Collection[str] = ()
+    ) -> Problem | None:
+        """Return what waits to be planned but for some tasks, in seconds from `time`; None where nothing is."""
         up = self._domain.up()
         taken = self.taken(time) if reserved else self.busy(time)
         problem = self._queue.problems.build(
-            self._plannable(),
+            tuple([name for name in self._plannable() if name not in without]) if without else self._plannable(),
             self._state.tasks,
             up,
             taken,
@@ -260,6 +262,22 @@ class PlanningView:
                 held.append((end, state.tasks[name].spec))
         names = tuple(sorted({name for each in asked for name in each}))
         return with_licences(problem, names, state.licences, specs, held) if names else problem
+
+    def nothing_waiting(self, time: float, *, by_kind: bool = False) -> Problem:
+        """Return the problem of the hosts alone, in seconds from `time`; at least one must be up."""
+        hosts, free, class_of = self._domain.up(), self.taken(time), self.classes(by_kind=by_kind)
+        classes = tuple(sorted({class_of[host] for host in hosts}))
+        problem = Problem(
+            tasks=(),
+            hosts=tuple(hosts),
+            classes=classes,
+            host_class=np.array([classes.index(class_of[host]) for host in hosts], dtype=np.int64),
+            free=np.array([max(free.get(host, time) - time, 0.0) for host in hosts], dtype=np.float64),
+            seconds=np.empty((len(classes), 0, len(hosts))),
+            release=np.empty(0),
+            deadline=np.empty(0),
+        )
+        return with_reservations(problem, self._reservations, time)
 
     def packed(self, problem: Problem, time: float, beside: Sequence[Task] = ()) -> Problem:
         """Return a problem of a domain that shares its hosts, with all that tasks `beside` it ask for."""

@@ -19,7 +19,6 @@ from cosched.coscheduler.reservations import with_reservations
 from cosched.scheduling.decoding.decoder import soonest, spans
 from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.plan import Plan
-from cosched.scheduling.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
+    from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
 
 __all__ = ["PredictedPlacement", "QueueDelay", "predict_placement"]
@@ -190,24 +190,8 @@ def _waiting(core: Coscheduler, time: float, *, by_kind: bool) -> tuple[Problem,
     if forecast is not None:
         # It may be without reservations that begin behind what waits: one more task could run into them.
         return with_reservations(forecast[0], core.reservations, time), core.planning_view.plan(forecast[0], time)
-    hosts, free, class_of = (
-        core.domain.up(),
-        core.planning_view.taken(time),
-        core.planning_view.classes(by_kind=by_kind),
-    )
-    classes = tuple(sorted({class_of[host] for host in hosts}))
-    problem = Problem(
-        tasks=(),
-        hosts=tuple(hosts),
-        classes=classes,
-        host_class=np.array([classes.index(class_of[host]) for host in hosts], dtype=np.int64),
-        free=np.array([max(free.get(host, time) - time, 0.0) for host in hosts], dtype=np.float64),
-        seconds=np.empty((len(classes), 0, len(hosts))),
-        release=np.empty(0),
-        deadline=np.empty(0),
-    )
     nothing = Plan(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-    return with_reservations(problem, core.reservations, time), nothing
+    return core.planning_view.nothing_waiting(time, by_kind=by_kind), nothing
 
 
 def _choice(problem: Problem, place: Assignment) -> int:

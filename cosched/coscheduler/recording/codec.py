@@ -30,6 +30,7 @@ from cosched.coscheduler.planning import task_plan
 from cosched.coscheduler.recording import snapshot
 from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
 from cosched.coscheduler.sharing import fair_shares, shares
+from cosched.coscheduler.stages import stage
 from cosched.prediction import calibration, profile
 from cosched.scheduling.objective import weights
 
@@ -53,6 +54,7 @@ _MODULES = (
     submit_limits,
     alternatives,
     elastic_values,
+    stage,
     task,
     task_plan,
     core_settings,

@@ -29,6 +29,7 @@ SECRETS: Rules = {
     ("TaskSpec", "environment"): Omitted,
     ("TaskSpec", "native"): Omitted,
     ("TaskSpec", "notify"): Omitted,
+    ("StageWork", "environment"): Omitted,
     ("SavedState", "handovers"): Omitted,
     ("SavedState", "guests"): Omitted,
     ("SavedState", "ended"): Omitted,
@@ -108,13 +109,16 @@ def redaction() -> Rules:
         ("Task", "correction"): correction,
         ("HostChoice", "correction"): correction,
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),
+        ("Stage", "title"): name,
+        ("StageWork", "name"): name,
+        ("StageWork", "correction"): correction,
+        ("StageWork", "command"): _hidden_arguments,
+        ("StageWork", "parameters"): _hidden_values,
         ("TaskSpec", "command"): _hidden_arguments,
         ("TaskSpec", "prepare"): _hidden_arguments,
         ("Elastic", "worker"): _hidden_arguments,
         ("TaskSpec", "file_sizes"): lambda sizes: dict(enumerate(sizes.values())),
-        ("TaskSpec", "parameters"): lambda values: {
-            name: _hidden(value) if isinstance(value, str) else value for name, value in values.items()
-        },
+        ("TaskSpec", "parameters"): _hidden_values,
     }
 
 
@@ -126,6 +130,10 @@ def _hidden_reason(text: str) -> str:
     """Hide a task's reason but for words of the core's, which it writes again before what is hidden in an event."""
     own = next((words for words in _OWN_WORDS if text.startswith(words)), "")
     return own + _hidden(text[len(own) :])
+
+
+def _hidden_values(values: Mapping[str, float | str]) -> dict[str, float | str]:
+    return {name: _hidden(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 def _hidden_arguments(arguments: tuple[str, ...]) -> tuple[str, ...]:
@@ -140,5 +148,5 @@ def _renamed_keys(rename: Callable[[str], str]) -> Callable[[Mapping[str, Any]],
 # which are digested.
 DIGESTED: Rules = {
     **dict.fromkeys(redaction(), Omitted),
-    **dict.fromkeys((("Task", name) for name in ("spec", "profile", "alternatives")), Omitted),
+    **dict.fromkeys((("Task", name) for name in ("spec", "profile", "alternatives", "stage")), Omitted),
 }

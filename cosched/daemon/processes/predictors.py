@@ -11,7 +11,7 @@ import pickle
 import resource
 import sys
 import threading
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run
 from cosched.prediction.learning import LearntRuns
 from cosched.prediction.model_predictor import EvaluationFault, ModelPredictor
 from cosched.prediction.profile import PredictionSource, Profile
+from cosched.scheduling.tunable.modelled import library_chains
+from cosched.scheduling.tunable.tasks import Chain, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,6 +88,11 @@ class ModelProcesses(ModelPredictor):
         """Return what a model predicts that includes files beside it and no others; see `Predictor`."""
         return self._asked(self._files, "file", str(path), (values, hardware, hosts, ranks))
 
+    def chains(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> tuple[Chain, ...]:
+        """Return the ways through a tunable application of the library; see `library_chains`."""
+        found = self._answered(self._named, "chains", model, (values, hardware, hosts))
+        return tuple([Chain(tuple([_stage(*each) for each in stages])) for stages in found["chains"]])
+
     def learnt(self, runs: Sequence[Run]) -> LearntRuns:
         """Return what runs of one key teach, the newest last.
 
@@ -107,9 +114,16 @@ class ModelProcesses(ModelPredictor):
         self, process: WorkerProcess, verb: str, model: str, where: tuple[Mapping[str, float], str, int, int]
     ) -> Profile:
         values, hardware, hosts, ranks = where
-        asked = partial(
-            process.call, verb, model=model, values=dict(values), hardware=hardware, hosts=hosts, ranks=ranks
-        )
+        found = self._answered(process, verb, model, (values, hardware, hosts), ranks=ranks)
+        low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))
+        return Profile(tuple(found["seconds"]), PredictionSource.MODEL, found["hardware"], low, high)
+
+    def _answered(
+        self, process: WorkerProcess, verb: str, model: str, where: tuple[Mapping[str, float], str, int], **more: int
+    ) -> Any:
+        """Return the document of a process's answer."""
+        values, hardware, hosts = where
+        asked = partial(process.call, verb, model=model, values=dict(values), hardware=hardware, hosts=hosts, **more)
         try:
             try:
                 found = asked()
@@ -129,14 +143,14 @@ class ModelProcesses(ModelPredictor):
             ) from error
         if "fault" in found:
             raise EvaluationFault(found["fault"])
-        low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))
-        return Profile(tuple(found["seconds"]), PredictionSource.MODEL, found["hardware"], low, high)
+        return found
 
 
 class _Models:
     """The verbs; JSON as Python writes it has infinities."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
+        self._folders = folders
         self._predictor = ModelPredictor(folders)
 
     def named(self, model: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> dict[str, Any]:
@@ -148,9 +162,22 @@ class _Models:
     def file(self, model: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> dict[str, Any]:
         return _document(self._predictor.file_profile, Path(model), values, hardware, hosts, ranks)
 
+    def chains(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
+        try:
+            found = library_chains(model, self._folders, hardware, values, hosts)
+        except UserError as error:
+            return {"fault": str(error)}
+        return {"chains": [[astuple(stage) for stage in chain.stages] for chain in found]}
+
     def learn(self, runs: Sequence[Sequence[Any]]) -> str:
         given = [Run(tuple(numbers), *others) for numbers, *others in runs]
         return base64.b64encode(pickle.dumps(LearntRuns.of(given))).decode()
+
+
+def _stage(*values: Any) -> Stage:
+    """Return a stage of the values of its fields as JSON has them."""
+    stage = Stage(*values)
+    return replace(stage, known=tuple([(name, value) for name, value in stage.known]))
 
 
 def _document(evaluate: Any, *asked: object) -> dict[str, Any]:

@@ -122,7 +122,15 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         gpus_per_process=_whole(fields.get("gpus_per_process", "").strip(), "GPUs of each rank"),
         exclusive=fields.get("exclusive", "") == "on",
         licences=parse_licences(fields.get("licences", "")),
+        least_quality=_quality(fields.get("least_quality", "").strip()),
     )
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text or "0")
+    except ValueError as error:
+        raise UserError(f"the least quality is {text[:80]!r}: write a number, such as 0.9") from error
 
 
 def read_change(fields: Mapping[str, str], zone: tzinfo | None) -> TaskChange:
@@ -216,7 +224,9 @@ def local_minute(moment: float, zone: tzinfo | None) -> str:
 
 
 def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catalogued: bool) -> dict[str, str]:
-    """Return the fields that submit a task like this one again, with as much time."""
+    """Return the fields that submit a task like this one again, with as much time; of a stage, its application."""
+    if task.chain is not None:
+        return _application_fields(task, now, zone)
     values = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in task.parameters.items()}
     if task.native is not None:
         fields = {"own": "job", "job_of": task.id, "command": "\n".join(task.command)}
@@ -245,6 +255,22 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
         }
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
+
+
+def _application_fields(task: TaskDetail, now: float, zone: tzinfo | None) -> dict[str, str]:
+    """Return the fields of the tunable application of which a task is a stage."""
+    assert task.chain is not None
+    like = request_like_task(task, now, catalogued=True)
+    fields = {"application": like.application, "directory": like.directory}
+    fields |= {
+        f"{PARAMETER}{name}": f"{value:g}" if isinstance(value, float) else str(value)
+        for name, value in like.parameters.items()
+    }
+    if task.chain.deadline is not None:
+        fields["deadline"] = local_minute(now + task.chain.deadline - task.submitted, zone)
+    fields |= {"name": like.name} if like.name != like.application else {}
+    fields |= {"least_quality": f"{like.least_quality:g}"} if like.least_quality else {}
+    return fields | ({"best_effort": "on"} if task.best_effort else {})
 
 
 def _time_and_size_fields(task: TaskDetail, now: float, *, catalogued: bool) -> dict[str, str]:

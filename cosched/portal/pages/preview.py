@@ -59,7 +59,7 @@ def preview_submission(forecast: Forecast, *, best_effort: bool, now: float) -> 
 
 
 def _verdict(forecast: Forecast, *, best_effort: bool) -> PreviewVerdict:
-    if forecast.profile is None:
+    if forecast.profile is None and not forecast.ways:
         return PreviewVerdict.PASSES
     if forecast.planned_end is None:
         return PreviewVerdict.STUCK
@@ -67,5 +67,7 @@ def _verdict(forecast: Forecast, *, best_effort: bool) -> PreviewVerdict:
         return PreviewVerdict.OPEN
     if forecast.meets_deadline:
         return PreviewVerdict.MET
+    if forecast.ways:  # beside what is planned, or not at all
+        return PreviewVerdict.LATE if best_effort else PreviewVerdict.REFUSED
     reachable = forecast.earliest_deadline is not None and forecast.earliest_deadline <= forecast.deadline
     return PreviewVerdict.LATE if reachable or best_effort or forecast.offered else PreviewVerdict.REFUSED

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.errors import UserError
-from cosched.evaluation.application import checked_parameters, parameters
+from cosched.evaluation.application import checked_parameters, load, parameters
+from cosched.evaluation.hardware import load_hardware
 from cosched.evaluation.stage_times import stage_profile
 from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.syntax import ModelRequest, Name, walk
@@ -23,6 +24,7 @@ from cosched.tunable_bounds import MOST_CHAINS, MOST_STAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from cosched.evaluation.application import Application
     from cosched.evaluation.hardware import Hardware
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from cosched.language.syntax import Procedure
     from cosched.language.tunable_paths import PathElement, PathStage, TunablePath
 
-__all__ = ["ModelledChain", "ModelledTask", "modelled_chains", "request_faults"]
+__all__ = ["ModelledChain", "ModelledTask", "library_chains", "modelled_chains", "request_faults"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,25 @@ def modelled_chains(
         )
     chains = tuple(ModelledChain(path, Chain(tuple(_unrolled(path.elements)))) for path in found)
     return ModelledTask(values, fixed, chains)
+
+
+def library_chains(
+    model: str, folders: Sequence[Path], hardware: str, given: Mapping[str, float], hosts: int
+) -> tuple[Chain, ...]:
+    """Return the ways through a tunable application of the library, in the order written; see `modelled_chains`.
+
+    Args:
+        model: its name, or its file.
+        folders: of the library.
+        hardware: name of the hardware whose costs the models of its stages have; not looked for where it has none.
+        given: values of parameters and control parameters.
+        hosts: the most that a stage may have, where a model says how many it can use.
+    """
+    application = load(model, folders)
+    procedure = tunable_procedure(application.root.object)
+    asks = procedure is not None and any(isinstance(node, ModelRequest) for node, _ in walk(procedure))
+    machine = load_hardware(hardware, folders) if asks else None
+    return tuple([each.chain for each in modelled_chains(application, machine, given, hosts).chains])
 
 
 def request_faults(application: Application, hardware: Hardware, hosts: int) -> list[Diagnostic]:
@@ -206,14 +227,15 @@ def _unrolled(elements: Sequence[PathElement]) -> list[Stage]:
     """
     stages: list[Stage] = []
 
-    def unroll(part: Sequence[PathElement], since: int | None, *, again: bool) -> None:
+    def unroll(part: Sequence[PathElement], since: int | None, number: int, *, again: bool) -> None:
         for element in part:
             if isinstance(element, PathLoop):
                 for turn in range(element.turns):
-                    unroll(element.elements, len(stages), again=again or turn > 0)
+                    unroll(element.elements, len(stages), turn + 1, again=again or turn > 0)
             else:
                 quality = 1.0 if again else element.quality
-                stages.append(Stage(element.hosts, element.seconds, element.deadline, quality, element.name, since))
+                work = element.hosts, element.seconds, element.deadline, quality, element.name
+                stages.append(Stage(*work, since, number, element.known))
 
-    unroll(elements, None, again=False)
+    unroll(elements, None, 0, again=False)
     return stages

@@ -56,6 +56,7 @@ FULL = TaskRequest(
     licences={"matlab": 2},
     file_sizes={"mesh.dat": 7},
     program_digest="a1",
+    least_quality=0.5,
 )
 
 

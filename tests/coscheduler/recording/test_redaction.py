@@ -152,6 +152,8 @@ PLAIN = {
     *(("ElasticSnapshot", "work"), ("AttemptsSnapshot", "ended_leads")),
     ("AttemptSubmitted", "job"),
     ("ReservationReleased", "reservation"),
+    ("Stage", "chain"),
+    ("StageWork", "control"),
     ("StartDiagnosis", "verdict"),
     ("TaskForwarded", "peer"),
     ("TaskSpec", "after"),

@@ -13,6 +13,7 @@ from cosched.api.documents import ElasticRequest, ProfileView, ShapeFigure, Task
 from cosched.coscheduler.elastic.values import LeadStatus
 from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.portal.pages.task import TIMELINE_WIDTH, _as_it_left, timeline
+from tests.app.submission.detection import add_detection
 from tests.changes import changed
 from tests.portal.pages.makers import NOW, detail, explained, portal, profile
 
@@ -276,3 +277,30 @@ def test_others_tasks_are_held_by_nobody_for_whom_they_are_in_the_way(tmp_path: 
 def _soon(here: Portal, seconds: float) -> str:
     """Return a deadline as the form has it; the test's client has said no zone, so it is the server's."""
     return datetime.fromtimestamp(here.daemon.clock.now() + seconds).isoformat(timespec="seconds")
+
+
+def test_a_stage_shows_its_application_and_all_ways(tmp_path: Path) -> None:
+    add_detection(tmp_path)
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        preview = ann.send("/submit/preview", application="detect", deadline="2030-01-31T18:00", **{"p.hosts": "1"})
+        assert "before its deadline" in preview.text
+        assert preview.text.count("granularity = ") == 2
+        assert ann.submit(application="detect", settings="granularity=16", least_quality="0.5") == "/tasks"
+        text = ann.see("/tasks/3")
+        assert "Stage 3 of 3 of <bdi>detect</bdi>" in text
+        assert '<a href="/tasks/1">1</a>' in text
+        assert "granularity = 16" in text
+        assert "granularity = 1<" not in text
+        assert 'action="/tasks/3/hold"' not in text
+        assert 'action="/tasks/3/edit"' not in text
+        clone = ann.see("/submit?like=3")
+        assert 'name="p.images"' in clone
+        assert re.search('name="least_quality"[^>]*value="0.9"', clone)
+
+
+def test_a_least_quality_that_is_no_number_is_refused_on_its_form(tmp_path: Path) -> None:
+    add_detection(tmp_path)
+    with portal(tmp_path) as here:
+        answer = here.person("ann").send("/submit/preview", application="detect", least_quality="fine")
+        assert "write a number, such as 0.9" in answer.text

@@ -1,7 +1,7 @@
 """Elastic tasks: what their workers are, and which attempts are leads and workers.
 
 Revision ID: 0038
-Revises: 0036
+Revises: 0037
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0038"
-down_revision = "0036"
+down_revision = "0037"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,131 @@
+"""Admission of chains: the way in which a new one is in time, with the others' ways changed where that helps.
+
+Start at `admit`. It decides for the core, and beforehand for services, which refuse what cannot be guaranteed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.stages.stage import in_way
+from cosched.coscheduler.stages.trial_plan import TrialPlan
+from cosched.coscheduler.task import TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.coscheduler.planning.planning_view import PlanningView
+    from cosched.coscheduler.planning.task_plan import TaskPlan
+    from cosched.coscheduler.stages.trial_plan import PlacedWay
+    from cosched.coscheduler.state import CoreState
+    from cosched.coscheduler.task import Task
+
+__all__ = ["Admission", "admit", "as_admitted", "first_late", "waiting_stages"]
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The answer to a new chain.
+
+    Attributes:
+        placed: its way with its place; None where nothing can be said of it (no host is up, or none can run it).
+        plan: what waits with the chain, as it is to be planned.
+        moved: chains that are to take another way, with that way.
+    """
+
+    placed: PlacedWay | None
+    plan: TaskPlan | None = None
+    moved: Mapping[str, int] | None = None
+
+    @property
+    def in_time(self) -> bool:
+        """Return whether all deadlines are met."""
+        return self.placed is not None and self.placed.late <= 0
+
+
+def waiting_stages(state: CoreState, chain: str) -> list[Task]:
+    """Return the tasks of a chain that have not left, in order."""
+    return [
+        task
+        for task in state.chain(chain)
+        if task.status.state is TaskState.QUEUED and state.attempt_of(task.id) is None and not task.status.held_by
+    ]
+
+
+def admit(view: PlanningView, state: CoreState, chain: Sequence[Task], time: float) -> Admission:
+    """Find the best way of a chain in which its stages are in time and no guaranteed one becomes late.
+
+    Where there is none, one other chain after another is tried in its other ways, the last to arrive first: each of
+    them is as good as what was guaranteed. If nothing helps, the way is taken that is least late.
+
+    Args:
+        view: of the plan in force, which the chain is not in.
+        state: the live tasks and hosts; it does not matter whether the chain's tasks are among them.
+        chain: all of its tasks that have not left, in order.
+        time: now, epoch seconds.
+    """
+    stage, mine = chain[0].stage, {task.id for task in chain}
+    assert stage is not None
+    trial = TrialPlan.now(view, state, time, chain, mine)
+    if trial is None:
+        return Admission(None)
+    if (found := trial.best(chain, stage.open)) is not None:
+        return Admission(found[0], found[1].task_plan())
+    for other in reversed(state.chains()):
+        if other != stage.chain and (moved := _with_moved(view, state, chain, other, time)) is not None:
+            return moved
+    late = min(trial.place(chain, stage.open), key=lambda placed: (placed.late, *placed.rank), default=None)
+    if late is None:
+        return Admission(None)
+    behind = trial.having(chain, late)
+    if behind.broken() <= trial.broken():
+        return Admission(behind.decoded(chain, late), behind.task_plan())
+    return Admission(late)
+
+
+def first_late(view: PlanningView, state: CoreState, chains: Sequence[Sequence[Task]], time: float) -> int | None:
+    """Return the place of the first of several new chains that is late behind those before it; None where none is."""
+    every = [task for chain in chains for task in chain]
+    trial = TrialPlan.now(view, state, time, every, {task.id for task in every})
+    for place, chain in enumerate(chains):
+        stage = chain[0].stage
+        found = None if trial is None or stage is None else trial.best(chain, stage.open)
+        if found is None:
+            return place
+        trial = found[1]
+    return None
+
+
+def _with_moved(
+    view: PlanningView, state: CoreState, chain: Sequence[Task], other: str, time: float
+) -> Admission | None:
+    """Return the admission of a chain beside another one in another way; None where that does not help."""
+    waiting = waiting_stages(state, other)
+    stage = waiting[0].stage if waiting else None
+    if stage is None or not stage.guaranteed or len(stage.open) < 2:
+        return None
+    left_out = {task.id for task in (*chain, *waiting)}
+    trial = TrialPlan.now(view, state, time, (*chain, *waiting), left_out)
+    assert trial is not None, "hosts are up"
+    first = chain[0].stage
+    assert first is not None
+    if (mine := trial.best(chain, first.open)) is None:
+        return None
+    theirs = mine[1].best(waiting, stage.open)
+    if theirs is None:
+        return None
+    return Admission(mine[0], theirs[1].task_plan(), {other: theirs[0].way})
+
+
+def as_admitted(chain: Sequence[Task], admission: Admission, *, may: bool = True) -> list[Task]:
+    """Return the tasks of a chain as they were admitted.
+
+    Deadlines are guaranteed where they are met, the domain `may` guarantee any, and shares grant each its claim.
+    """
+    if admission.placed is None:
+        return [in_way(task, task.stage.way) for task in chain if task.stage is not None]
+    claimed = all(task.status.claim != 0.0 for task in chain)
+    way = [in_way(task, admission.placed.way) for task in chain]
+    guaranteed = may and claimed and admission.in_time and any(task.spec.deadline is not None for task in way)
+    return [in_way(task, admission.placed.way, guaranteed=guaranteed) for task in chain]

@@ -1,0 +1,125 @@
+"""Chains of stages in the core: they are admitted, kept in time and led along one way.
+
+Start at `Chains.accept`. A domain without stages is not touched by any of this.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.stages.admission import admit, as_admitted, waiting_stages
+from cosched.coscheduler.stages.stage import in_way, without_ways
+from cosched.coscheduler.stages.trial_plan import EQUAL, promised_ends
+from cosched.coscheduler.task import TaskState
+from cosched.scheduling.decoding.decoder import spans
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.planning.planning_view import PlanningView
+    from cosched.coscheduler.planning.task_queue import TaskQueue
+    from cosched.coscheduler.state import CoreState
+    from cosched.coscheduler.task import Task
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["Chains"]
+
+
+class Chains:
+    """Leads chains along their ways."""
+
+    def __init__(
+        self, state: CoreState, queue: TaskQueue, view: PlanningView, lifecycle: AttemptLifecycle, *, guarantees: bool
+    ) -> None:
+        """Set up.
+
+        Args:
+            state: tasks and hosts.
+            queue: what waits.
+            view: of the plan.
+            lifecycle: ends what a way has no use for.
+            guarantees: whether the domain's policy follows plans, so that deadlines can be guaranteed.
+        """
+        self._state = state
+        self._queue = queue
+        self._view = view
+        self._lifecycle = lifecycle
+        self._guarantees = guarantees
+
+    def accept(self, task: Task, time: float) -> None:
+        """Take note of a new stage, which is among the live tasks; with the last one the chain is admitted."""
+        assert task.stage is not None
+        if not task.stage.last:
+            return  # none of them leaves before all are known
+        chain = self._state.chain(task.stage.chain)
+        admission = admit(self._view, self._state, chain, time)
+        for each in as_admitted(chain, admission, may=self._guarantees):
+            self._state.put(each)
+            if each.stage is not None and not each.stage.unused:
+                self._queue.add(each)
+        for other, way in (admission.moved or {}).items():
+            self._move(other, way)
+        if admission.plan is not None:
+            self._queue.adopt(admission.plan)
+            self._queue.searched(each.id for each in chain)  # its place is found: it waits for no search
+        self._state.replan()
+
+    def left(self, task: Task) -> None:
+        """Close the ways of a chain that differ from the chosen one in a stage that leaves now."""
+        if task.stage is not None:
+            for other in without_ways(waiting_stages(self._state, task.stage.chain), task):
+                self._state.put(other)
+
+    def protect(self, task: str, time: float) -> None:
+        """Put a task that was inserted into the plan behind all others where it makes a guaranteed stage late."""
+        if not self._state.guaranteed or task not in self._queue.planned:
+            return
+        problem = self._view.problem(time)
+        before = self._view.problem(time, without=(task,))
+        if problem is None or before is None:
+            return
+        late = self._broken(problem, self._view.plan(problem, time), time)
+        if late <= self._broken(before, self._view.plan(before, time), time):
+            return
+        plan = self._queue.plan
+        self._queue.adopt(plan.reordered((*[name for name in plan.tasks if name != task], task)))
+
+    def keeps_guarantees(self, problem: Problem, current: Plan, proposed: Plan, time: float) -> bool:
+        """Return whether a proposed plan makes no guaranteed stage late that is in time in the current one."""
+        if not self._state.guaranteed:
+            return True
+        return self._broken(problem, proposed, time) <= self._broken(problem, current, time)
+
+    def cancel(self, task: Task, reason: str, time: float) -> None:
+        """Cancel all of a chain, whichever of its tasks was named."""
+        assert task.stage is not None
+        for each in self._state.chain(task.stage.chain):
+            if (live := self._state.tasks.get(each.id)) is not None:
+                self._lifecycle.cancel(live, reason, time)
+
+    def end_unused(self, time: float) -> None:
+        """End stages that the chosen way has no use for, once all before them have completed."""
+        for chain in self._state.chains():
+            for task in self._state.chain(chain):
+                if task.stage is None or not task.stage.unused or self._state.predecessors(task):
+                    continue
+                why = "the way that was chosen has no such stage"
+                self._lifecycle.end(task.with_status(state=TaskState.COMPLETED, reason=why, finished=time))
+
+    def _move(self, chain: str, way: int) -> None:
+        """Lead the stages of a chain that have not left along another way."""
+        for task in waiting_stages(self._state, chain):
+            moved = in_way(task, way)
+            self._queue.remove(task.id)
+            self._state.put(moved)
+            if moved.stage is not None and not moved.stage.unused:
+                self._queue.add(moved)
+                self._queue.searched((moved.id,))
+
+    def _broken(self, problem: Problem, plan: Plan, time: float) -> set[str]:
+        """Return the guaranteed stages that a plan makes late."""
+        promised = promised_ends(problem, self._state, time)
+        if not promised:
+            return set()
+        ends = spans(problem, plan)[1]
+        return {problem.tasks[row] for row, latest in promised.items() if ends[row] > latest + EQUAL}

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from cosched.access import Principal, Role
+from cosched.api.documents import TaskRequest
+from cosched.app.submission.task_requests import request_like_task
+from cosched.errors import UserError
+from tests.app.submission.detection import add_detection
+from tests.daemon.makers import Daemon, daemon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ME = Principal("me", Role.USER)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Daemon]:
+    add_detection(tmp_path)
+    with daemon(tmp_path, hosts=4) as running:
+        yield running
+
+
+def request(**fields: Any) -> TaskRequest:
+    return TaskRequest(**{"application": "detect", "directory": "/tmp", **fields})
+
+
+def occupy(here: Daemon, seconds: float) -> None:
+    """Have a task on all hosts."""
+    busy = TaskRequest(command=("/bin/true",), profile=(None, None, None, seconds))
+    here.services.submissions.submit(ME, [busy], "", "")
+
+
+def test_stages_are_accepted_together_and_what_is_guaranteed_is_told(here: Daemon) -> None:
+    made = here.services.submissions.submit(ME, [request(deadline="now+1m")], "", "")
+    assert [(task.id, task.name) for task in made] == [
+        ("1", "detect.sample.1"),
+        ("2", "detect.mark.1"),
+        ("3", "detect.examine.1"),
+    ]
+    assert "deadlines are guaranteed with a quality of at least 0.9" in made[0].notice
+    third = here.store.task("3")
+    assert third is not None
+    assert third.spec.after == ("2",)
+    assert third.spec.environment["COSCHED_CHAIN"] == "1"
+    assert third.stage is not None
+    assert third.stage.guaranteed
+
+
+def test_a_deadline_that_cannot_be_guaranteed_is_answered_with_those_that_can(here: Daemon) -> None:
+    here.services.submissions.submit(ME, [request(deadline="now+17s")], "", "")
+    with pytest.raises(UserError, match="cannot be guaranteed beside what is planned: the earliest that can be") as no:
+        here.services.submissions.submit(ME, [request(deadline="now+8s")], "", "")
+    earliest = re.findall(r"(\S+ \S+) with a quality of ([\d.]+)", str(no.value))
+    assert {quality for _, quality in earliest} <= {"1", "0.9"}
+    assert earliest
+    assert len(here.services.submissions.submit(ME, [request(deadline=f"{earliest[-1][0]}")], "", "")) == 3
+
+
+def test_a_stage_that_its_model_wants_sooner_is_named(here: Daemon) -> None:
+    here.services.submissions.submit(
+        ME, [TaskRequest(command=("/bin/true",), profile=(None, None, None, 40.0))], "", ""
+    )
+    with pytest.raises(
+        UserError, match=r"the stage sample.1 would end 1\d s after the deadline that its model gives it"
+    ):
+        here.services.submissions.submit(ME, [request()], "", "")
+
+
+def test_as_best_effort_it_is_accepted_late(here: Daemon) -> None:
+    made = here.services.submissions.submit(ME, [request(deadline="now+2s", best_effort=True)], "", "")
+    assert "its deadlines are not guaranteed" in made[0].notice
+
+
+def test_several_are_refused_where_they_are_not_in_time_together(here: Daemon) -> None:
+    wanted = request(deadline="now+17s")
+    assert len(here.services.submissions.submit(ME, [wanted, wanted], "", "")) == 6
+    with pytest.raises(UserError, match="cannot be guaranteed"):
+        here.services.submissions.submit(ME, [request(deadline="now+40s")] * 3 + [wanted], "", "")
+    assert here.store.task("7") is None
+
+
+def test_a_dry_run_shows_all_ways_and_stores_nothing(here: Daemon) -> None:
+    (forecast,) = here.services.submissions.foresee(ME, [request(deadline="now+1m")])
+    assert [(way.quality, way.chosen, way.control["granularity"]) for way in forecast.ways] == [
+        (1.0, True, 1.0),
+        (0.9, False, 16.0),
+    ]
+    assert [stage.hosts for stage in forecast.ways[1].stages] == [2, 1, 4]
+    assert forecast.meets_deadline
+    assert here.store.task("1") is None
+
+
+def test_the_explanation_has_the_ways_with_their_ends(here: Daemon) -> None:
+    occupy(here, 10.0)
+    here.services.submissions.submit(ME, [request(deadline="now+1m")], "", "")
+    chain = here.services.tasks.explain(ME, "4").chain
+    assert chain is not None
+    assert (chain.tasks, chain.guaranteed, chain.quality, chain.least_quality) == (("2", "3", "4"), True, 1.0, 0.9)
+    fine, coarse = chain.ways
+    assert (fine.chosen, coarse.chosen, coarse.open) == (True, False, True)
+    assert fine.end is not None
+    assert coarse.end is not None
+    assert fine.end - coarse.end == pytest.approx(16.0 - 9.0, abs=0.1)
+    detail = here.services.tasks.task(ME, "3").chain
+    assert detail is not None
+    assert detail.index == 1
+
+
+def test_submitted_again_it_is_the_whole_application(here: Daemon) -> None:
+    here.services.submissions.submit(ME, [request(deadline="now+1m", parameters={"hosts": 1})], "", "")
+    detail = here.services.tasks.task(ME, "3")
+    again = request_like_task(detail, detail.submitted, catalogued=True)
+    assert (again.parameters, again.name, again.environment) == ({"images": 1.0, "hosts": 1.0}, "detect", {})
+    assert again.deadline == pytest.approx(detail.submitted + 60, abs=1)
+    assert len(here.services.submissions.submit(ME, [again], "", "")) == 3
+
+
+def test_a_stage_cannot_be_changed_by_itself(here: Daemon) -> None:
+    here.services.submissions.submit(ME, [request()], "", "")
+    with pytest.raises(UserError, match="is a stage of detect, whose times were planned together: cancel it"):
+        here.services.tasks.hold(ME, "2")

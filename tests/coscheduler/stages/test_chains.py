@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.jobs import JobState
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import CancelRequested, HostsObserved, ScheduleImproved
+from cosched.coscheduler.planning.task_plan import TaskPlan
+from cosched.coscheduler.task import TaskState
+from cosched.scheduling.policies import PolicyName
+from tests.coscheduler.makers import (
+    a_core,
+    a_task,
+    complete,
+    dispatched,
+    hosts,
+    report,
+    restore,
+    settings,
+    start,
+    submit,
+)
+from tests.coscheduler.stages.makers import a_chain, submit_chain
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.stages.stage import Stage
+
+FINE = (1.0, [("sample", 2, 4.0), ("mark", 1, 2.0), ("examine", 2, 10.0)])
+COARSE = (0.9, [("sample", 2, 1.0), ("mark", 1, 2.0), ("examine", 4, 6.0)])
+
+
+def planned(core: Coscheduler, time: float) -> dict[str, tuple[float, float]]:
+    found = core.planning_view.forecast(time)
+    return {} if found is None else {spot.task: (spot.start, spot.end) for spot in found[1].assignments}
+
+
+def stage_of(core: Coscheduler, name: str) -> Stage:
+    stage = core.tasks[name].stage
+    assert stage is not None
+    return stage
+
+
+def test_the_stages_of_the_best_way_run_one_after_another() -> None:
+    core = a_core(4)
+    (first,) = dispatched(submit_chain(core, a_chain(1, FINE, COARSE, deadline=30.0)))
+    assert (first.task, first.count) == ("1", 2)
+    assert stage_of(core, "3").guaranteed
+    start(core, first, 0.0)
+    (second,) = dispatched(complete(core, first, 0.0, 4.0))
+    start(core, second, 4.0)
+    (third,) = dispatched(complete(core, second, 4.0, 6.0))
+    assert (third.task, third.count) == ("3", 2)
+    start(core, third, 6.0)
+    assert complete(core, third, 6.0, 16.0).changes.tasks["3"].status.state is TaskState.COMPLETED
+    assert not core.tasks
+
+
+def test_nothing_leaves_before_the_whole_chain_is_known() -> None:
+    core = a_core(4)
+    chain = a_chain(1, FINE, deadline=30.0)
+    assert not dispatched(submit(core, chain[0]))
+    assert not dispatched(submit(core, chain[1]))
+    assert [attempt.task for attempt in dispatched(submit(core, chain[2]))] == ["1"]
+
+
+def test_the_way_is_taken_that_is_in_time() -> None:
+    core = a_core(4)
+    submit_chain(core, a_chain(1, FINE, COARSE, deadline=12.0))
+    assert [core.tasks[name].spec.command[1:] for name in "123"] == [("sample", "2"), ("mark", "1"), ("examine", "4")]
+    assert stage_of(core, "1").way == 1
+    assert [core.tasks[name].spec.deadline for name in "123"] == [4.0, 6.0, 12.0]
+
+
+def test_a_chain_that_is_late_in_every_way_runs_without_a_guarantee() -> None:
+    core = a_core(4)
+    submit_chain(core, a_chain(1, FINE, COARSE, deadline=5.0))
+    assert (stage_of(core, "3").way, stage_of(core, "3").guaranteed) == (1, False)
+
+
+def test_later_stages_are_planned_and_a_new_task_does_not_make_them_late() -> None:
+    core = a_core(4)
+    (first,) = dispatched(submit_chain(core, a_chain(1, FINE, deadline=17.0)))
+    start(core, first, 0.0)
+    assert planned(core, 0.0) == {"2": (4.0, 6.0), "3": (6.0, 16.0)}
+    # Due before the chain's last stage: by its deadline alone it would go ahead of it, on all hosts from 4 s on.
+    outcome = submit(core, a_task(9, [float("inf")] * 3 + [5.0], deadline=9.0))
+    assert not dispatched(outcome)
+    assert planned(core, 0.0) == {"2": (4.0, 6.0), "3": (6.0, 16.0), "9": (16.0, 21.0)}
+
+
+def test_no_plan_is_taken_over_that_breaks_a_guarantee() -> None:
+    core = a_core(4)
+    (first,) = dispatched(submit_chain(core, a_chain(1, FINE, deadline=17.0)))
+    start(core, first, 0.0)
+    for number in (10, 11, 12):
+        submit(core, a_task(number, [float("inf")] * 3 + [3.0], deadline=8.0))
+    before = core.plan
+    worse = TaskPlan(("10", "11", "12", "2", "3"), (4, 4, 4, 1, 2))
+    core.handle(ScheduleImproved(1.0, worse))
+    assert core.plan == before
+
+
+def test_a_waiting_chain_takes_another_way_for_one_that_comes_later() -> None:
+    """Alone the first takes its finest way on all hosts; the second would be late behind it."""
+    core = a_core(4)
+    (busy,) = dispatched(submit(core, a_task(1, [float("inf")] * 3 + [5.0])))
+    start(core, busy, 0.0)
+    wide, narrow = (1.0, [("work", 4, 10.0)]), (0.8, [("work", 2, 12.0)])
+    submit_chain(core, a_chain(2, wide, narrow, deadline=20.0))
+    assert stage_of(core, "2").way == 0
+    submit_chain(core, a_chain(3, (1.0, [("other", 2, 8.0)]), deadline=14.0))
+    assert stage_of(core, "2").way == 1
+    assert stage_of(core, "2").guaranteed
+    assert stage_of(core, "3").guaranteed
+    assert planned(core, 0.0) == {"3": (5.0, 13.0), "2": (5.0, 17.0)}
+
+
+def test_ways_close_when_a_stage_in_which_they_differ_leaves() -> None:
+    core = a_core(4)
+    other = (0.8, [("sample", 2, 4.0), ("mark", 2, 1.0), ("examine", 1, 9.0)])
+    submit_chain(core, a_chain(1, FINE, COARSE, other, deadline=60.0))
+    assert stage_of(core, "2").open == (0, 2)
+    assert stage_of(core, "3").open == (0, 2)
+
+
+@pytest.mark.parametrize("named", ["1", "2", "3"])
+def test_a_chain_is_cancelled_whole(named: str) -> None:
+    core = a_core(4)
+    (first,) = dispatched(submit_chain(core, a_chain(1, FINE)))
+    start(core, first, 0.0)
+    core.handle(CancelRequested(1.0, named))
+    assert {name: task.status.state for name, task in core.tasks.items()} == {"1": TaskState.CANCELLING}
+
+
+def test_a_stage_that_fails_ends_the_chain() -> None:
+    core = a_core(4)
+    (first,) = dispatched(submit_chain(core, a_chain(1, FINE)))
+    start(core, first, 0.0)
+    outcome = report(core, first, JobState.FAILED, 2.0, started=0.0, finished=2.0, exit_code=3)
+    states = {name: task.status.state for name, task in outcome.changes.tasks.items()}
+    assert states == {"1": TaskState.FAILED, "2": TaskState.CANCELLED, "3": TaskState.CANCELLED}
+
+
+def test_a_shorter_way_ends_with_its_last_stage() -> None:
+    core = a_core(4)
+    (first,) = dispatched(submit_chain(core, a_chain(1, (1.0, [("all", 4, 3.0)]), COARSE, deadline=5.0)))
+    start(core, first, 0.0)
+    outcome = complete(core, first, 0.0, 3.0)
+    assert not core.tasks
+    assert {task.status.state for task in outcome.changes.tasks.values()} == {TaskState.COMPLETED}
+
+
+def test_a_restored_core_goes_on_with_the_chain() -> None:
+    core = a_core(4)
+    (first,) = dispatched(submit_chain(core, a_chain(1, FINE, COARSE, deadline=30.0)))
+    start(core, first, 0.0)
+    other = Coscheduler(settings())
+    restore(other, 1.0, tasks=core.tasks.values(), attempts=core.attempts.values())
+    other.handle(HostsObserved(1.0, hosts(4)))
+    assert [attempt.task for attempt in dispatched(complete(other, first, 0.0, 4.0))] == ["2"]
+
+
+def test_first_come_first_served_runs_a_chain_and_guarantees_nothing() -> None:
+    core = a_core(4, policy=PolicyName.FCFS_MAXIMUM)
+    (first,) = dispatched(submit_chain(core, a_chain(1, FINE, deadline=30.0)))
+    start(core, first, 0.0)
+    assert not stage_of(core, "2").guaranteed
+    assert [attempt.task for attempt in dispatched(complete(core, first, 0.0, 4.0))] == ["2"]
