@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from cosched.scheduling.decoding.holes import Holes
 from cosched.scheduling.tunable.tasks import Chain, Stage, TunableTask, admit
-from cosched.simulation.experiment import Experiment, ResultRow
+from cosched.simulation.chain_domain import serve_chains
+from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,26 @@ _CHAINS = {
 _ARRIVALS = {"J1": 0.0, "J2": 4.0, "J3": 10.0, "J4": 17.0}
 
 
-def _rows(_seed: int, _options: Mapping[str, float]) -> list[ResultRow]:
+def _rows(_seed: int, options: Mapping[str, float]) -> list[ResultRow]:
+    return _by_core() if options.get("core") else _by_arbitrator()
+
+
+def _by_core() -> list[ResultRow]:
+    """Return what the daemon's core makes of the jobs; of its plan no holes are kept."""
+    served = serve_chains(list(_ARRIVALS.values()), list(_CHAINS.values()), _HOSTS)
+    return [
+        {
+            "job": job,
+            "arrival": arrival,
+            "configuration": "refused" if found is None else list(_CHAINS)[found.chain],
+            "finish": None if found is None else found.end,
+            "holes": "",
+        }
+        for (job, arrival), found in zip(_ARRIVALS.items(), served, strict=True)
+    ]
+
+
+def _by_arbitrator() -> list[ResultRow]:
     holes = Holes([0.0] * _HOSTS)
     rows: list[ResultRow] = []
     for job, arrival in _ARRIVALS.items():
@@ -56,5 +76,6 @@ EXPERIMENT = Experiment(
         {"job": "J3", "arrival": 10.0, "configuration": "s2", "finish": 40.0},
         {"job": "J4", "arrival": 17.0, "configuration": "s2"},
     ),
+    options={"core": ExperimentOption(0, "1: through the daemon's core, in virtual time", 0, 1)},
     note="holes: (t_b, t_e, processors) after the job is placed; what of them lies in the past is left out",
 )

@@ -17,6 +17,7 @@ import numpy as np
 
 from cosched.scheduling.decoding.holes import Holes
 from cosched.scheduling.tunable.tasks import Chain, Stage, TunableTask, admit
+from cosched.simulation.chain_domain import serve_chains
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def _systems(figure: str, parameter: str, value: float, seed: int, options: Mapp
     intervals = np.random.default_rng(seed).exponential(options["interval"], int(options["jobs"]))
     arrivals = np.cumsum(intervals).tolist()
     for system, chains in {"tunable": (first, second), "shape 1": (first,), "shape 2": (second,)}.items():
-        utilisation, admitted = _served(arrivals, chains, int(options["processors"]))
+        served = _served_by_core if options["core"] else _served
+        utilisation, admitted = served(arrivals, chains, int(options["processors"]))
         yield {
             "figure": figure,
             "parameter": parameter,
@@ -84,6 +86,13 @@ def _served(arrivals: list[float], chains: tuple[Chain, ...], processors: int) -
     return used / (last * processors), admitted
 
 
+def _served_by_core(arrivals: list[float], chains: tuple[Chain, ...], processors: int) -> tuple[float, int]:
+    """Return the same for jobs that the daemon's core admits, plans and dispatches in virtual time."""
+    found = [each for each in serve_chains(arrivals, chains, processors) if each is not None]
+    used = sum(stage.hosts * stage.seconds for each in found for stage in chains[each.chain].stages)
+    return used / (max([arrivals[-1], *[each.end for each in found]]) * processors), len(found)
+
+
 def _charts(rows: Sequence[ResultRow], _seed: int, _options: Mapping[str, float]) -> dict[str, str]:
     found = {}
     for figure, (parameter, _) in _SWEEPS.items():
@@ -108,6 +117,7 @@ EXPERIMENT = Experiment(
             0.5, "slack ÷ time from release to deadline where it does not vary (Fig. 8)", 0, 0.99
         ),
         "processors": ExperimentOption(8, "where they do not vary (Fig. 9)", _WIDE, 1000),
+        "core": ExperimentOption(0, "1: through the daemon's core (slow: take fewer jobs)", 0, 1),
         "alpha": ExperimentOption(
             0.5, "width of the narrow stage ÷ of the wide one where it does not vary (Fig. 10)", 0.125, 1
         ),
