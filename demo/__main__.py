@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from cosched.simulation.kernels import draw_kernel_tasks
-from demo import real, report
+from demo import real, report, tunable
 from demo.live import kernel_requests, run, wide_console
 from demo.site import Site
 
@@ -24,6 +24,9 @@ def main() -> None:
     console = wide_console()
     if options.real:
         real.main(options.connector, options.tasks or real.TASKS, options.scale, options.seed, console)
+        return
+    if options.tunable:
+        tunable.main(options.connector, options.tasks or tunable.TASKS, options.scale, options.seed, console)
         return
     options.tasks = options.tasks or 30
     orders = draw_kernel_tasks(options.tasks, options.seed, scale=options.scale)
@@ -60,7 +63,8 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m demo", description=__doc__)
     parser.add_argument("--connector", choices=("local", "simulated", "condor", "slurm"), default="local")
     parser.add_argument("--real", action="store_true", help="programs that compute, with models made of their runs")
-    parser.add_argument("--tasks", type=int, default=0, help="how many; default: 30, of --real 24")
+    parser.add_argument("--tunable", action="store_true", help="an application with one way and with two")
+    parser.add_argument("--tasks", type=int, default=0, help="how many; default: 30, of --real 24, of --tunable 14")
     parser.add_argument("--scale", type=float, default=1.0, help="seconds that one published second takes")
     parser.add_argument("--noise", type=float, default=0.05, help="sigma of the factor between model and run")
     parser.add_argument("--seed", type=int, default=1)
