@@ -27,6 +27,8 @@ def forwarding_obstacle(task: Task) -> str:
         return "how many of its array run at once is watched here"
     if not task.spec.requeue:
         return "it must not be run again, which is watched here"
+    if task.stage is not None:
+        return "it is a stage of a tunable application, whose stages stay together"
     if task.spec.ranged:
         return "what it takes of each host is chosen here"
     if task.spec.licences:

@@ -32,6 +32,7 @@ from cosched.coscheduler.events import (
     HoldRequested,
     HostsObserved,
     HostsReserved,
+    JobReported,
     LeadAnnounced,
     NeighboursChanged,
     OfferEnded,
@@ -72,9 +73,8 @@ from cosched.coscheduler.sharing.claims import claimed, given_back, granted_clai
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
 from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.shares import share_user
-from cosched.coscheduler.stages.admission import admit, first_late, waiting_stages
+from cosched.coscheduler.stages.admission import admit, first_late, placed_ways, waiting_stages
 from cosched.coscheduler.stages.chains import Chains
-from cosched.coscheduler.stages.trial_plan import TrialPlan
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.bounds import lower_bound
@@ -168,6 +168,8 @@ class Coscheduler:
             self.elastic.tend(event.time)
         if self._state.chained:
             self._chains.end_unused(event.time)
+            if isinstance(event, JobReported):
+                self._chains.repair(event.time)
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)
             self._dispatched_at = event.time
@@ -332,9 +334,7 @@ class Coscheduler:
             chain: its tasks that have not left, in order, whether they are known here or not.
             time: now, epoch seconds.
         """
-        stage = chain[0].stage
-        trial = TrialPlan.now(self.planning_view, self._state, time, chain, {task.id for task in chain})
-        return [] if trial is None or stage is None else trial.place(chain, stage.open)
+        return placed_ways(self.planning_view, self._state, chain, time)
 
     def waiting_stages(self, chain: str) -> list[Task]:
         """Return the tasks of a chain that have not left, in order."""
@@ -534,6 +534,7 @@ class Coscheduler:
     def _observe(self, event: HostsObserved) -> None:
         if self.domain.observe(event.hosts, event.time):
             self._state.replan()
+            self._chains.repair(event.time)
         self._lifecycle.recall(event.time)
 
     def _reserve(self, event: HostsReserved | ReservationReleased) -> None:

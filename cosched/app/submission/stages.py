@@ -217,8 +217,10 @@ def _work(task: Task, entry: CatalogueEntry, stages: Sequence[ChainStage], class
         for stage, name in zip(stages, classes, strict=True)
     ]
     hardware = "+".join(classes)
+    name = f"{first.name}.{first.turn}" if first.turn else first.name
     return StageWork(
-        name=f"{first.name}.{first.turn}" if first.turn else first.name,
+        name=name,
+        title=f"{task.spec.name}.{name}",
         hosts=first.hosts,
         profile=slowest_profile(profiles, hardware),
         correction=f"{entry.name}.{first.name}/{hardware}",

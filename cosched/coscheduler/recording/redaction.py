@@ -111,6 +111,7 @@ def redaction() -> Rules:
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),
         ("Stage", "title"): name,
         ("StageWork", "name"): name,
+        ("StageWork", "title"): name,  # as its task is called in `TaskSpec`
         ("StageWork", "correction"): correction,
         ("StageWork", "command"): _hidden_arguments,
         ("StageWork", "parameters"): _hidden_values,

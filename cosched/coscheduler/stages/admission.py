@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
 
-__all__ = ["Admission", "admit", "as_admitted", "first_late", "waiting_stages"]
+__all__ = ["Admission", "admit", "as_admitted", "first_late", "place_in_time", "placed_ways", "waiting_stages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,9 @@ def waiting_stages(state: CoreState, chain: str) -> list[Task]:
 def admit(view: PlanningView, state: CoreState, chain: Sequence[Task], time: float) -> Admission:
     """Find the best way of a chain in which its stages are in time and no guaranteed one becomes late.
 
-    Where there is none, one other chain after another is tried in its other ways, the last to arrive first: each of
-    them is as good as what was guaranteed. If nothing helps, the way is taken that is least late.
+    Where there is none behind all that is planned, it goes before waiting tasks that have no deadline. Then one other
+    chain after another is tried in its other ways, the last to arrive first: each of them is as good as what was
+    guaranteed. If nothing helps, the way is taken that is least late.
 
     Args:
         view: of the plan in force, which the chain is not in.
@@ -70,7 +71,7 @@ def admit(view: PlanningView, state: CoreState, chain: Sequence[Task], time: flo
     trial = TrialPlan.now(view, state, time, chain, mine)
     if trial is None:
         return Admission(None)
-    if (found := trial.best(chain, stage.open)) is not None:
+    if (found := place_in_time(view, state, chain, time)) is not None:
         return Admission(found[0], found[1].task_plan())
     for other in reversed(state.chains()):
         if other != stage.chain and (moved := _with_moved(view, state, chain, other, time)) is not None:
@@ -82,6 +83,55 @@ def admit(view: PlanningView, state: CoreState, chain: Sequence[Task], time: flo
     if behind.broken() <= trial.broken():
         return Admission(behind.decoded(chain, late), behind.task_plan())
     return Admission(late)
+
+
+def place_in_time(
+    view: PlanningView, state: CoreState, chain: Sequence[Task], time: float
+) -> tuple[PlacedWay, TrialPlan] | None:
+    """Return the best way of a chain that is in time, and the plan with it; None where there is none.
+
+    It goes behind all that is planned, or else before waiting tasks without a deadline.
+    """
+    stage = chain[0].stage
+    trial = TrialPlan.now(view, state, time, chain, {task.id for task in chain})
+    if trial is None or stage is None:
+        return None
+    if (found := trial.best(chain, stage.open)) is not None:
+        return found
+    dated = any(task.spec.deadline is not None for task in chain)
+    ahead = _before_undated(view, state, chain, time) if dated else None
+    return None if ahead is None else ahead.best(chain, stage.open)
+
+
+def _before_undated(view: PlanningView, state: CoreState, chain: Sequence[Task], time: float) -> TrialPlan | None:
+    """Return the plan in force without a chain, and without waiting tasks that nobody wants by a time.
+
+    They keep behind, in their order, where a plan that does not name them is taken over.
+    """
+    undated = {task.id for task in state.tasks.values() if task.due is None and task.status.state is TaskState.QUEUED}
+    if not undated:
+        return None
+    return TrialPlan.now(view, state, time, chain, undated | {task.id for task in chain})
+
+
+def placed_ways(view: PlanningView, state: CoreState, chain: Sequence[Task], time: float) -> list[PlacedWay]:
+    """Return where the ways of a chain that are still open would run, each by itself, the best first.
+
+    Args:
+        view: of the plan in force.
+        state: the live tasks and hosts.
+        chain: its tasks that have not left, in order, whether they are known here or not.
+        time: now, epoch seconds.
+    """
+    stage = chain[0].stage
+    trial = TrialPlan.now(view, state, time, chain, {task.id for task in chain})
+    if trial is None or stage is None:
+        return []
+    found = {placed.way: placed for placed in trial.place(chain, stage.open)}
+    late = [way for way, placed in found.items() if placed.late > 0]
+    if late and (ahead := _before_undated(view, state, chain, time)) is not None:
+        found |= {each.way: each for each in ahead.place(chain, late) if each.late < found[each.way].late}
+    return sorted(found.values(), key=lambda placed: (placed.late > 0, *placed.rank))
 
 
 def first_late(view: PlanningView, state: CoreState, chains: Sequence[Sequence[Task]], time: float) -> int | None:

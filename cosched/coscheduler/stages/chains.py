@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.stages.admission import admit, as_admitted, waiting_stages
+from cosched.coscheduler.stages.admission import admit, as_admitted, place_in_time, waiting_stages
 from cosched.coscheduler.stages.stage import in_way, without_ways
-from cosched.coscheduler.stages.trial_plan import EQUAL, promised_ends
+from cosched.coscheduler.stages.trial_plan import EQUAL, TrialPlan, promised_ends
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.decoding.decoder import spans
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
+    from cosched.coscheduler.stages.trial_plan import PlacedWay
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
     from cosched.scheduling.plan import Plan
@@ -74,6 +75,9 @@ class Chains:
         """Put a task that was inserted into the plan behind all others where it makes a guaranteed stage late."""
         if not self._state.guaranteed or task not in self._queue.planned:
             return
+        plan = self._queue.plan
+        if self._state.guaranteed.isdisjoint(plan.tasks[plan.tasks.index(task) :]):
+            return  # nothing stands behind it that it could delay
         problem = self._view.problem(time)
         before = self._view.problem(time, without=(task,))
         if problem is None or before is None:
@@ -81,8 +85,25 @@ class Chains:
         late = self._broken(problem, self._view.plan(problem, time), time)
         if late <= self._broken(before, self._view.plan(before, time), time):
             return
-        plan = self._queue.plan
         self._queue.adopt(plan.reordered((*[name for name in plan.tasks if name != task], task)))
+        self._make_room(task, time)
+
+    def repair(self, time: float) -> None:
+        """Find another place, or another way, for chains that are no longer planned to keep what was guaranteed.
+
+        Hosts may have gone, a stage may have taken longer than predicted, or a restart may have forgotten the plan.
+        """
+        planned = [name for name in self._queue.planned if name in self._state.guaranteed]
+        if not planned or not self._state.hosts.up():
+            return
+        problem, broken = self._view.problem(time), set(planned)
+        if problem is not None:
+            broken -= set(problem.tasks)  # those that no host can run now in their way
+            broken |= self._broken(problem, self._view.plan(problem, time), time)
+        stages = [self._state.tasks[name].stage for name in broken]
+        for chain in sorted({stage.chain for stage in stages if stage is not None}):
+            waiting = waiting_stages(self._state, chain)
+            self._follow(chain, place_in_time(self._view, self._state, waiting, time) if waiting else None)
 
     def keeps_guarantees(self, problem: Problem, current: Plan, proposed: Plan, time: float) -> bool:
         """Return whether a proposed plan makes no guaranteed stage late that is in time in the current one."""
@@ -105,6 +126,37 @@ class Chains:
                     continue
                 why = "the way that was chosen has no such stage"
                 self._lifecycle.end(task.with_status(state=TaskState.COMPLETED, reason=why, finished=time))
+
+    def _make_room(self, name: str, time: float) -> None:
+        """Lead another chain along another way where a task with a deadline would be in time beside it."""
+        task = self._state.tasks[name]
+        if task.due is None or self._in_time(name, task.due, time):
+            return
+        for chain in reversed(self._state.chains()):
+            waiting = waiting_stages(self._state, chain)
+            stage = waiting[0].stage if waiting else None
+            if stage is None or not stage.guaranteed or len(stage.open) < 2:
+                continue
+            trial = TrialPlan.now(self._view, self._state, time, waiting, {each.id for each in waiting})
+            if trial is None or (kept := trial.keeping(name, task.due)) is None:
+                continue  # even without the chain it would be late
+            if (found := kept.best(waiting, stage.open)) is not None:
+                self._follow(chain, found)
+                return
+
+    def _in_time(self, name: str, due: float, time: float) -> bool:
+        spans_of = {task: end for task, _, end, _ in self._view.spans(time) or ()}
+        return time + spans_of.get(name, 0.0) <= due + EQUAL
+
+    def _follow(self, chain: str, found: tuple[PlacedWay, TrialPlan] | None) -> None:
+        """Take over a plan in which a chain has a place."""
+        if found is None:
+            return
+        placed, trial = found
+        if any(task.stage is not None and task.stage.way != placed.way for task in waiting_stages(self._state, chain)):
+            self._move(chain, placed.way)
+        self._queue.adopt(trial.task_plan())
+        self._state.replan()
 
     def _move(self, chain: str, way: int) -> None:
         """Lead the stages of a chain that have not left along another way."""

@@ -29,7 +29,8 @@ class StageWork:
     """What a stage runs in one or several ways.
 
     Attributes:
-        name: of the stage, as its model has it.
+        name: of the stage, as its model has it, with the turn of a loop.
+        title: name of its task.
         hosts: how many it occupies.
         profile: its run time on these hosts.
         correction: key under which predicted and actual times are compared.
@@ -40,6 +41,7 @@ class StageWork:
     """
 
     name: str
+    title: str
     hosts: int
     profile: Profile
     correction: str
@@ -141,7 +143,7 @@ def in_way(task: Task, way: int, *, guaranteed: bool | None = None) -> Task:
     work = stage.works[there.work]
     spec = replace(
         task.spec,
-        name=f"{stage.title}.{work.name}",
+        name=work.title,
         command=work.command,
         parameters=work.parameters,
         environment={**task.spec.environment, **work.environment},

@@ -191,6 +191,19 @@ class TrialPlan:
         ends = spans(without_distant_reservations(self.problem, self.plan), self.plan)[1]
         return {row for row, latest in self.promised.items() if ends[row] > latest + EQUAL}
 
+    def keeping(self, name: str, due: float) -> TrialPlan | None:
+        """Return the plan with one more promise, that a task ends by a time; None where it does not.
+
+        Args:
+            name: a task of the plan.
+            due: epoch seconds.
+        """
+        if name not in self.problem.tasks:
+            return None
+        row = self.problem.tasks.index(name)
+        kept = replace(self, promised={**self.promised, row: due - self.time})
+        return None if row in kept.broken() else kept
+
     def task_plan(self) -> TaskPlan:
         """Return the plan by the tasks' names."""
         return TaskPlan.of(self.problem, self.plan)

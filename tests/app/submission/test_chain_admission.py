@@ -32,7 +32,7 @@ def request(**fields: Any) -> TaskRequest:
 
 def occupy(here: Daemon, seconds: float) -> None:
     """Have a task on all hosts."""
-    busy = TaskRequest(command=("/bin/true",), profile=(None, None, None, seconds))
+    busy = TaskRequest(command=("/bin/true",), profile=(None, None, None, seconds), deadline="now+1h")
     here.services.submissions.submit(ME, [busy], "", "")
 
 

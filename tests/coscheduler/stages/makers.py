@@ -55,4 +55,4 @@ def submit_chain(core: Coscheduler, chain: Sequence[Task], time: float = 0.0) ->
 def _work(name: str, hosts: int, seconds: float) -> StageWork:
     times = (math.inf,) * (hosts - 1) + (seconds,)
     profile = Profile(times, PredictionSource.MODEL, "test")
-    return StageWork(name, hosts, profile, f"app.{name}/test", ("/bin/true", name, str(hosts)))
+    return StageWork(name, f"app.{name}", hosts, profile, f"app.{name}/test", ("/bin/true", name, str(hosts)))

@@ -168,3 +168,43 @@ def test_first_come_first_served_runs_a_chain_and_guarantees_nothing() -> None:
     start(core, first, 0.0)
     assert not stage_of(core, "2").guaranteed
     assert [attempt.task for attempt in dispatched(complete(core, first, 0.0, 4.0))] == ["2"]
+
+
+def test_a_waiting_chain_takes_another_way_for_a_task_with_a_deadline() -> None:
+    core = a_core(4)
+    (busy,) = dispatched(submit(core, a_task(1, [float("inf")] * 3 + [5.0])))
+    start(core, busy, 0.0)
+    wide, narrow = (1.0, [("work", 4, 10.0)]), (0.8, [("work", 2, 12.0)])
+    submit_chain(core, a_chain(2, wide, narrow, deadline=20.0))
+    submit(core, a_task(3, [float("inf"), 8.0], deadline=14.0))
+    assert (stage_of(core, "2").way, stage_of(core, "2").guaranteed) == (1, True)
+    assert planned(core, 0.0) == {"2": (5.0, 17.0), "3": (5.0, 13.0)}
+
+
+def test_a_chain_takes_another_way_where_a_host_is_lost() -> None:
+    core = a_core(4)
+    (busy,) = dispatched(submit(core, a_task(1, [float("inf")] * 3 + [5.0])))
+    start(core, busy, 0.0)
+    submit_chain(core, a_chain(2, (1.0, [("work", 4, 8.0)]), (0.8, [("work", 2, 12.0)]), deadline=20.0))
+    assert stage_of(core, "2").way == 0
+    complete(core, busy, 0.0, 5.0)
+    (left,) = core.attempts.values()
+    core.handle(HostsObserved(5.1, hosts(4, down=[4])))
+    report(core, left, JobState.REMOVED, 5.2)
+    assert [attempt.count for attempt in core.attempts.values()] == [2]
+    assert stage_of(core, "2").way == 1
+
+
+def test_after_a_restart_what_was_guaranteed_is_planned_again() -> None:
+    """By arrival the older task, which has no deadline, would go first."""
+    core = a_core(4)
+    (busy,) = dispatched(submit(core, a_task(1, [float("inf")] * 3 + [5.0])))
+    start(core, busy, 0.0)
+    submit(core, a_task(2, [float("inf")] * 3 + [30.0]))
+    submit_chain(core, a_chain(3, (1.0, [("work", 4, 8.0)]), deadline=20.0))
+    assert planned(core, 0.0)["3"] == (5.0, 13.0)
+    other = Coscheduler(settings())
+    restore(other, 1.0, tasks=core.tasks.values(), attempts=core.attempts.values())
+    assert other.plan.tasks == ("2", "3")
+    other.handle(HostsObserved(1.0, hosts(4)))
+    assert planned(other, 1.0)["3"] == (4.0, 12.0)

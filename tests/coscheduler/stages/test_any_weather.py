@@ -1,0 +1,93 @@
+"""The core in any weather, with chains of stages: no stage out of turn, no way left half, nothing lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule
+
+from cosched.coscheduler.events import HoldRequested, TaskSubmitted
+from cosched.coscheduler.task import TaskState
+from tests.coscheduler.places.test_any_weather import SharedHosts
+from tests.coscheduler.stages.makers import a_chain
+from tests.coscheduler.test_core import AnyWeather
+from tests.exploring import examples
+
+if TYPE_CHECKING:
+    from tests.coscheduler.stages.makers import Way
+
+_STAGE = st.tuples(st.sampled_from(["sample", "mark"]), st.integers(1, 3), st.sampled_from([1.0, 3.0, 9.0]))
+_WAYS = st.lists(
+    st.tuples(st.sampled_from([0.5, 0.9, 1.0]), st.lists(_STAGE, min_size=1, max_size=3)), min_size=1, max_size=3
+)
+
+
+class _Chained(AnyWeather):
+    @rule(ways=_WAYS, due=st.one_of(st.none(), st.floats(0.0, 40.0)), owner=st.sampled_from(["ann", "bob"]))
+    def submit_a_chain(self, ways: list[Way], due: float | None, owner: str) -> None:
+        deadline = None if due is None else self.time + due
+        chain = a_chain(self.accepted + 1, *ways, deadline=deadline, time=self.time, owner=owner)
+        time = self.later()
+        for task in chain:
+            self.accepted += 1
+            self.after[task.id] = task.spec.after
+            plain = replace(task, spec=replace(task.spec, environment={}))  # recordings leave it out
+            self.tell(TaskSubmitted(time, plain))
+
+    @rule(number=st.integers(1, 20))
+    def hold(self, number: int) -> None:
+        before = self.core.tasks.get(str(number))
+        self.tell(HoldRequested(self.later(), str(number), "ann"))
+        held = self.core.tasks.get(str(number))
+        if before is not None and before.stage is not None:
+            assert held == before, "a stage was held by itself"
+
+    @invariant()
+    def a_held_task_is_in_no_plan(self) -> None:
+        planned = set(self.core.plan.tasks)
+        assert planned == {
+            name
+            for name, task in self.core.tasks.items()
+            if task.status.state is TaskState.QUEUED
+            and task.profile is not None
+            and not task.status.held_by
+            and not (task.stage is not None and task.stage.unused)
+        }
+
+    @invariant()
+    def the_tasks_of_a_chain_have_one_way_that_is_open(self) -> None:
+        chains: dict[str, set[int]] = {}
+        for task in self.core.tasks.values():
+            if task.stage is not None:
+                chains.setdefault(task.stage.chain, set()).add(task.stage.way)
+                waits = task.status.state is TaskState.QUEUED and self.core.attempt_of(task.id) is None
+                assert not waits or task.stage.way in task.stage.open
+        assert all(len(ways) == 1 for ways in chains.values())
+
+    @invariant()
+    def what_leaves_is_the_stage_of_its_way(self) -> None:
+        for attempt in self.core.attempts.values():
+            stage = self.core.tasks[attempt.task].stage
+            if stage is not None:
+                assert attempt.count == stage.works[stage.chosen.work].hosts
+
+
+class ChainsOnWholeHosts(_Chained):
+    """Each task has its hosts for itself."""
+
+
+class ChainsOnSharedHosts(_Chained, SharedHosts):
+    """Tasks share hosts."""
+
+
+ChainsOnWholeHosts.TestCase.settings = hypothesis_settings(
+    max_examples=examples(25), stateful_step_count=40, deadline=None
+)
+TestChainsOnWholeHosts = ChainsOnWholeHosts.TestCase
+ChainsOnSharedHosts.TestCase.settings = hypothesis_settings(
+    max_examples=examples(15), stateful_step_count=40, deadline=None
+)
+TestChainsOnSharedHosts = ChainsOnSharedHosts.TestCase
