@@ -219,6 +219,18 @@ def test_on_a_phone_the_menu_shows_where_one_is_and_lists_show_slack(browser: Br
         assert slack["x"] + slack["width"] <= 390
 
 
+def test_what_a_finger_presses_is_large_enough(browser: Browser, busy: Site) -> None:
+    pressed = (
+        "button, .button, input:not([type=checkbox], [type=hidden]), select, summary, .tabs a, .top nav a, .tick label"
+    )
+    small = """all => all.filter(each => each.checkVisibility({checkVisibilityCSS: true}))
+      .map(each => [each.getBoundingClientRect().height, each.outerHTML.slice(0, 120)])
+      .filter(([height]) => height && height < 43.5).map(([height, what]) => `${height} ${what}`)"""
+    with visiting(browser, busy, viewport=PHONE, has_touch=True, is_mobile=True) as visitor:
+        found = {path: visitor.go(path).locator(pressed).evaluate_all(small) for path in PAGES}
+        assert {path: what for path, what in found.items() if what} == {}
+
+
 def test_everything_is_reached_with_the_keyboard_alone(visitor: Visitor) -> None:
     page = visitor.go("/submit")
     tab_to(page, ".card:has-text('jacobi')")
