@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
+    from cosched.client import Client
     from demo.site import Site
 
 __all__ = ["DESK", "PHONE", "Visitor", "visiting"]
@@ -65,17 +66,20 @@ class Visitor:
 
 
 @contextmanager
-def visiting(browser: Browser, site: Site, *, log_in: bool = True, **options: Any) -> Iterator[Visitor]:
+def visiting(
+    browser: Browser, site: Site, *, log_in: bool = True, client: Client | None = None, **options: Any
+) -> Iterator[Visitor]:
     """Give a browser window of its own at a site's portal.
 
     Args:
         browser: to open it in.
         site: with a port for browsers.
         log_in: through a link as `cosched portal` prints it.
+        client: of whoever it is; None for the daemon's own user.
         options: of the browser's context, such as `color_scheme`.
     """
-    with site.client() as client:
-        link = client.login_link().url
+    with ExitStack() as stack:
+        link = (client or stack.enter_context(site.client())).login_link().url
     address = link.partition("/login")[0]
     context = browser.new_context(**{"viewport": DESK, "timezone_id": "Europe/Berlin", "locale": "en-GB", **options})
     try:
