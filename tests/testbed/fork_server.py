@@ -1,4 +1,4 @@
-"""A process that has read all of cosched, from which commands, daemons and their helpers are forked at once.
+"""Commands, daemons and their helpers start at once: forked from a process that has read all of cosched.
 
 Reading the modules is most of what a short command does, and most of a daemon's start: tests that start hundreds of
 them need not pay for it each time. What they do at their start is tested with real processes elsewhere.
@@ -201,7 +201,13 @@ def _serve(path: str, owner: int) -> None:
 
 
 class _Pair(NamedTuple):
-    """Whoever asked, by its socket, and the process that was forked for it, by its pidfd: with one ends the other."""
+    """A forked process lives as long as whoever asked for it.
+
+    Attributes:
+        caller: socket of the one who asked.
+        pid: number of the process.
+        forked: its pidfd.
+    """
 
     caller: socket.socket
     pid: int
