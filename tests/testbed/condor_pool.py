@@ -166,7 +166,15 @@ class CondorPool:
                 stderr=output,
                 start_new_session=True,
             )
-        self._wait("all hosts", lambda: self._seen_hosts() == set(self.hosts) and self._schedd_answers())
+        self._wait("all hosts", self._all_there)
+
+    def _all_there(self) -> bool:
+        if self._master is not None and self._master.poll() is not None:
+            logs = [self.directory / "log" / name for name in ("MasterLog", "stdout")]
+            said = [line for log in logs if log.exists() for line in log.read_text(errors="replace").splitlines()]
+            words = [line for line in said if "error" in line.lower()][:2] or said[-2:]
+            raise PoolError(f"the pool's master ended at once: {' / '.join(words)}")
+        return self._seen_hosts() == set(self.hosts) and self._schedd_answers()
 
     def settle(self) -> None:
         """Wait until the scheduler works at full speed: whoever measures begins after that."""

@@ -48,6 +48,11 @@ def test_a_folder_in_use_is_not_touched(tmp_path: Path, capsys: pytest.CaptureFi
     assert (tmp_path / "precious").exists()
 
 
+def test_a_pool_that_cannot_start_says_why_at_once() -> None:
+    with pytest.raises(PoolError, match=r"ended at once: .*ProcD"):
+        CondorPool(1, settings="PROCD = /nonexistent\n")
+
+
 def test_an_unknown_host_is_named() -> None:
     with CondorPool(1) as pool, pytest.raises(PoolError, match="node09"):
         pool.take_host("node09")
