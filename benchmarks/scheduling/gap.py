@@ -19,11 +19,10 @@ from benchmarks.scheduling import references
 from benchmarks.scheduling.queues import MAKESPAN
 from cosched.scheduling.bounds import lower_bound, proved_optimal
 from cosched.scheduling.decoding.decoder import spans
+from cosched.scheduling.exact.whole_problem import uncovered
 from cosched.scheduling.search.genetic_search import GeneticSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from benchmarks.scheduling.figures import Figures
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
@@ -72,24 +71,22 @@ def shown_gaps(figures: Figures) -> None:
                 f"gap {tasks} {name}",
                 f"{about:60} gap after {_SHOWN:.0f} s: mean   worst   optimal in {_PROVED:.0f} s",
             )
-            for row, traced in _rows(tasks).items():
-                traces = [traced(queue(tasks, hosts, seed)) for seed in seeds]
+            found = [_traces(queue(tasks, hosts, seed)) for seed in seeds]
+            for row in found[0]:
+                traces = [each[row] for each in found]
                 gaps = [trace.gap(_SHOWN) for trace in traces]
                 proved = sum(trace.proved() <= _PROVED for trace in traces)
                 line = f"{row:60} {np.mean(gaps):21.2%} {max(gaps):7.2%} {proved:9} of {len(seeds)}"
                 figures.row(row, line, mean=float(np.mean(gaps)), worst=max(gaps), proved=proved, queues=len(seeds))
 
 
-def _rows(tasks: int) -> dict[str, Callable[[Problem], Trace]]:
-    rows: dict[str, Callable[[Problem], Trace]] = {
-        "area bound": lambda problem: Trace(searched(problem, _SHOWN)[0].makespans, [(0.0, lower_bound(problem))]),
-        "the search's own bound": lambda problem: searched(problem, _SHOWN)[0],
-    }
-    from cosched.scheduling.exact.whole_problem import MOST_TASKS
-
-    if tasks <= MOST_TASKS and find_spec("ortools") is not None:
-        rows["with the exact partner"] = accompanied
-    return rows
+def _traces(problem: Problem) -> dict[str, Trace]:
+    """Return what was known of a queue by each kind of bound."""
+    own, early = searched(problem, _SHOWN)
+    traces = {"area bound": Trace(own.makespans, [(0.0, lower_bound(problem))]), "the search's own bound": own}
+    if uncovered(problem) is None and find_spec("ortools") is not None:
+        traces["with the exact partner"] = accompanied(problem, own, early)
+    return traces
 
 
 def searched(problem: Problem, seconds: float) -> tuple[Trace, Plan]:
@@ -106,15 +103,15 @@ def searched(problem: Problem, seconds: float) -> tuple[Trace, Plan]:
     return trace, early
 
 
-def accompanied(problem: Problem) -> Trace:
-    """Return what search and partner find, each on a core of its own."""
+def accompanied(problem: Problem, own: Trace, early: Plan) -> Trace:
+    """Return what the search has found and what its partner finds beside it, from the search's early plan."""
     from cosched.scheduling.exact.proof import Proof  # loads OR-Tools
 
-    trace, plan = searched(problem, _SHOWN)
+    trace = Trace([*own.makespans], [*own.bounds])
     if proved_optimal(1 + trace.gap(_SHOWN), 1.0):
         return trace
     began = time.process_time()
-    proof = Proof(problem, plan, trace.bounds[0][1])
+    proof = Proof(problem, early, trace.bounds[0][1])
     over = threading.Event()
 
     def watch() -> None:
