@@ -13,9 +13,9 @@ from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.api.runtimes import parse_shape_runtimes
-from cosched.app.chain_views import chain_view
 from cosched.app.share_service import check_share_of_hosts
 from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs
+from cosched.app.submission.chain_views import chain_view
 from cosched.app.submission.field_checks import (
     checked_array_limit,
     checked_name,

@@ -28,7 +28,7 @@ from cosched.api.documents import (
     TaskDetail,
     TaskView,
 )
-from cosched.app.chain_views import chain_view
+from cosched.app.submission.chain_views import chain_view
 from cosched.connector.hosts import HostShare
 from cosched.coscheduler import explain
 from cosched.coscheduler.end_ranges import EndRanges

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cosched.connector.values import NativeDescription
     from cosched.coscheduler.elastic.values import Elastic, LeadStatus
     from cosched.coscheduler.places.alternatives import Alternative
-    from cosched.coscheduler.stages.stage import Stage
+    from cosched.coscheduler.stages.stage import StageInChain
     from cosched.prediction.profile import Profile
     from cosched.prediction.run_features import RunFeatures
 
@@ -303,7 +303,7 @@ class Task:
     correction: str = ""
     status: TaskStatus = TaskStatus()
     alternatives: tuple[Alternative, ...] = ()
-    stage: Stage | None = None
+    stage: StageInChain | None = None
 
     def with_status(self, **changes: Unpack[StatusChanges]) -> Task:
         """Return the task with fields of its status changed."""

@@ -23,7 +23,7 @@ from cosched.app.core_access import MistakeError
 from cosched.app.submission.admission import check_predecessors
 from cosched.coscheduler.changes import Changes, LocateAttempt, Outcome, Replan
 from cosched.coscheduler.events import HostsObserved, Restored, TaskSubmitted, Tick
-from cosched.coscheduler.stages.stage import in_chain
+from cosched.coscheduler.stages.ways import in_chain
 from cosched.coscheduler.task import AttemptState
 from cosched.daemon.effects import SNAPSHOT_INTERVAL
 from cosched.daemon.inbox import InboxItem

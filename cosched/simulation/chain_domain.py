@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cosched.app.submission.stages import stage_tasks
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import TaskSubmitted
-from cosched.coscheduler.stages.stage import in_chain
+from cosched.coscheduler.stages.ways import in_chain
 from cosched.coscheduler.task import Task, TaskSpec
 from cosched.prediction.catalogue import CatalogueEntry
 from cosched.simulation.kernel_batch import SIMULATED_INSTANCE

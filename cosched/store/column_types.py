@@ -16,7 +16,7 @@ from cosched.connector.values import NativeDescription
 from cosched.coscheduler.elastic.values import Elastic, LeadStatus
 from cosched.coscheduler.places.alternatives import Alternative
 from cosched.coscheduler.recording.codec import Codec
-from cosched.coscheduler.stages.stage import Stage
+from cosched.coscheduler.stages.stage import StageInChain
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ LEAD_STATUS = _Converted(JSON(none_as_null=True), asdict, _lead_status)
 _CODEC = Codec()
 STAGE = _Converted(
     JSON(none_as_null=True),
-    lambda stage: _CODEC.write(stage, Stage),
-    lambda document: _CODEC.read(document, Stage),
+    lambda stage: _CODEC.write(stage, StageInChain),
+    lambda document: _CODEC.read(document, StageInChain),
 )
 NATIVE = _Converted(JSON(none_as_null=True), asdict, _native)
 TASK_DOCUMENT = _Converted(Text(), write_task_document, read_task_document)

@@ -9,7 +9,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from cosched.coscheduler.stages.stage import NO_WORK, Stage, StageInWay, StageWork, in_way
+from cosched.coscheduler.stages.stage import NO_WORK, StageInChain, StageInWay, StageWork
+from cosched.coscheduler.stages.ways import in_way
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from cosched.api.documents import TaskRequest
     from cosched.coscheduler.task import Task
     from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
-    from cosched.scheduling.tunable.tasks import Chain
-    from cosched.scheduling.tunable.tasks import Stage as ChainStage
+    from cosched.scheduling.tunable.tasks import Chain, Stage
 
 __all__ = ["ChainPredictor", "check_tunable_request", "predicted_ways", "split_parameters", "stage_tasks"]
 
@@ -171,7 +171,7 @@ def stage_tasks(
             due = task.submitted + stage.deadline if stage.since is None else math.inf
             within = math.inf if stage.since is None else stage.deadline
             places.append(StageInWay(works.index(work), due, ends[index], quality, stage.since, within))
-        stage_of_task = Stage(
+        stage_of_task = StageInChain(
             "",
             task.spec.name,
             index,
@@ -208,7 +208,7 @@ def _latest_ends(chain: Chain, submitted: float, deadline: float | None) -> list
     return ends[::-1]
 
 
-def _work(task: Task, entry: CatalogueEntry, stages: Sequence[ChainStage], classes: Sequence[str]) -> StageWork:
+def _work(task: Task, entry: CatalogueEntry, stages: Sequence[Stage], classes: Sequence[str]) -> StageWork:
     """Return what a stage runs, given as it is on each class of hosts."""
     first = stages[0]
     values = {**task.spec.parameters, **dict(first.known)}

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from cosched.api.documents import Effect, Forecast
 from cosched.api.problems import ConflictError, QuotaError
-from cosched.app.chain_views import way_views
 from cosched.app.forwarding_status import forwarding_obstacle
 from cosched.app.share_service import check_share_limits
 from cosched.app.submission.admission import check_predecessors, offered_notice
 from cosched.app.submission.chain_admission import by_chain, chain_notice, check_chains
+from cosched.app.submission.chain_views import way_views
 from cosched.app.views import profile_view, task_view
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.learnt_corrections import corrected_profile

@@ -109,7 +109,7 @@ def redaction() -> Rules:
         ("Task", "correction"): correction,
         ("HostChoice", "correction"): correction,
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),
-        ("Stage", "title"): name,
+        ("StageInChain", "title"): name,
         ("StageWork", "name"): name,
         ("StageWork", "title"): name,  # as its task is called in `TaskSpec`
         ("StageWork", "correction"): correction,

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.stages.stage import in_way
 from cosched.coscheduler.stages.trial_plan import TrialPlan
+from cosched.coscheduler.stages.ways import in_way
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.stages.admission import admit, as_admitted, place_in_time, waiting_stages
-from cosched.coscheduler.stages.stage import in_way, without_ways
 from cosched.coscheduler.stages.trial_plan import EQUAL, TrialPlan, promised_ends
+from cosched.coscheduler.stages.ways import in_way, without_ways
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.decoding.decoder import spans
 

@@ -1,4 +1,4 @@
-"""A tunable application is a chain of tasks, one for each stage; start at `Stage`.
+"""A tunable application is a chain of tasks, one for each stage; start at `StageInChain`.
 
 Each stage comes after the one before it. A way through the application says what every stage runs and on how many
 hosts; the tasks of a chain have one way together, and may change it until a stage in which it differs has left.
@@ -9,16 +9,15 @@ Management" (MILAN).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from cosched.coscheduler.task import Task
     from cosched.prediction.profile import Profile
 
-__all__ = ["NO_WORK", "Stage", "StageInWay", "StageWork", "in_chain", "in_way", "without_ways"]
+__all__ = ["NO_WORK", "StageInChain", "StageInWay", "StageWork"]
 
 NO_WORK = -1
 """Stands for the work of a stage that a way has not, as others have more stages."""
@@ -73,7 +72,7 @@ class StageInWay:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class StageInChain:
     """A task's place in its chain.
 
     Attributes:
@@ -120,48 +119,3 @@ class Stage:
     def last(self) -> bool:
         """Return whether no stage comes after it."""
         return self.index == self.count - 1
-
-
-def in_chain(task: Task, chain: str, before: str) -> Task:
-    """Return a new task of a stage with the identifiers of the chain and of the stage before it; "" for the first."""
-    assert task.stage is not None
-    after = (*task.spec.after, before) if before else task.spec.after
-    environment = {**task.spec.environment, "COSCHED_CHAIN": chain}
-    return replace(
-        task, spec=replace(task.spec, after=after, environment=environment), stage=replace(task.stage, chain=chain)
-    )
-
-
-def in_way(task: Task, way: int, *, guaranteed: bool | None = None) -> Task:
-    """Return a task of a stage as it runs in a way; None keeps the guarantee as it is."""
-    stage = task.stage
-    assert stage is not None
-    there = stage.ways[way]
-    stage = replace(stage, way=way, guaranteed=stage.guaranteed if guaranteed is None else guaranteed)
-    if there.work == NO_WORK:
-        return replace(task, stage=replace(stage, guaranteed=False))
-    work = stage.works[there.work]
-    spec = replace(
-        task.spec,
-        name=work.title,
-        command=work.command,
-        parameters=work.parameters,
-        environment={**task.spec.environment, **work.environment},
-        deadline=None if there.latest == math.inf else there.latest,
-        count=work.hosts,
-    )
-    return replace(task, spec=spec, profile=work.profile, correction=work.correction, stage=stage)
-
-
-def without_ways(tasks: Sequence[Task], left: Task) -> list[Task]:
-    """Return the tasks of a chain without the ways that are closed now that one of its stages has left.
-
-    Those stay in which that stage is the same.
-    """
-    assert left.stage is not None
-    kept = {way for way in left.stage.open if left.stage.ways[way].work == left.stage.chosen.work}
-    return [
-        replace(task, stage=replace(task.stage, open=tuple(way for way in task.stage.open if way in kept)))
-        for task in tasks
-        if task.stage is not None
-    ]

@@ -17,7 +17,8 @@ from cosched.coscheduler.places.packing import Choice, place_requests, planned_h
 from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import without_distant_reservations
-from cosched.coscheduler.stages.stage import NO_WORK, in_way
+from cosched.coscheduler.stages.stage import NO_WORK
+from cosched.coscheduler.stages.ways import in_way
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.decoding.holes import Holes
 from cosched.scheduling.plan import Plan

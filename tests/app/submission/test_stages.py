@@ -17,7 +17,7 @@ from tests.daemon.makers import Halving, LibraryChains
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cosched.coscheduler.stages.stage import Stage
+    from cosched.coscheduler.stages.stage import StageInChain
     from cosched.coscheduler.task import Task
 
 NOW = 1_750_000_000.0
@@ -33,7 +33,7 @@ def request(**fields: Any) -> TaskRequest:
     return TaskRequest(**{"application": "detect", "deadline": NOW + 90, **fields})
 
 
-def stage_of(task: Task) -> Stage:
+def stage_of(task: Task) -> StageInChain:
     assert task.stage is not None
     return task.stage
 

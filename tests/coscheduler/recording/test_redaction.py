@@ -152,7 +152,7 @@ PLAIN = {
     *(("ElasticSnapshot", "work"), ("AttemptsSnapshot", "ended_leads")),
     ("AttemptSubmitted", "job"),
     ("ReservationReleased", "reservation"),
-    ("Stage", "chain"),
+    ("StageInChain", "chain"),
     ("StageWork", "control"),
     ("StartDiagnosis", "verdict"),
     ("TaskForwarded", "peer"),

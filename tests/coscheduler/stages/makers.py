@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cosched.coscheduler.stages.stage import NO_WORK, Stage, StageInWay, StageWork, in_chain, in_way
+from cosched.coscheduler.stages.stage import NO_WORK, StageInChain, StageInWay, StageWork
+from cosched.coscheduler.stages.ways import in_chain, in_way
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import a_task, submit
 
@@ -39,7 +40,9 @@ def a_chain(number: int, *ways: Way, deadline: float | None = None, time: float 
             latest = math.inf if deadline is None else deadline - after
             places.append(StageInWay(works.index(work), latest=latest, quality=quality))
         task = a_task(number + index, [1.0], submitted=time, **changes)
-        stage = Stage("", "app", index, count, tuple(works), tuple(places), deadline, open=tuple(range(len(ways))))
+        stage = StageInChain(
+            "", "app", index, count, tuple(works), tuple(places), deadline, open=tuple(range(len(ways)))
+        )
         task = in_way(replace(task, stage=stage), 0)
         tasks.append(in_chain(task, str(number), tasks[-1].id if tasks else ""))
     return tasks

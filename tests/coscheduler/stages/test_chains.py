@@ -25,7 +25,7 @@ from tests.coscheduler.makers import (
 from tests.coscheduler.stages.makers import a_chain, submit_chain
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.stages.stage import Stage
+    from cosched.coscheduler.stages.stage import StageInChain
 
 FINE = (1.0, [("sample", 2, 4.0), ("mark", 1, 2.0), ("examine", 2, 10.0)])
 COARSE = (0.9, [("sample", 2, 1.0), ("mark", 1, 2.0), ("examine", 4, 6.0)])
@@ -36,7 +36,7 @@ def planned(core: Coscheduler, time: float) -> dict[str, tuple[float, float]]:
     return {} if found is None else {spot.task: (spot.start, spot.end) for spot in found[1].assignments}
 
 
-def stage_of(core: Coscheduler, name: str) -> Stage:
+def stage_of(core: Coscheduler, name: str) -> StageInChain:
     stage = core.tasks[name].stage
     assert stage is not None
     return stage
