@@ -5,6 +5,7 @@ Start at `admit`. It decides for the core, and beforehand for services, which re
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -98,9 +99,16 @@ def place_in_time(
         return None
     if (found := trial.best(chain, stage.open)) is not None:
         return found
-    dated = any(task.spec.deadline is not None for task in chain)
-    ahead = _before_undated(view, state, chain, time) if dated else None
+    ahead = _before_undated(view, state, chain, time) if _is_dated(chain) else None
     return None if ahead is None else ahead.best(chain, stage.open)
+
+
+def _is_dated(chain: Sequence[Task]) -> bool:
+    """Return whether a chain has a deadline, of its user's or its model's."""
+    stages = [task.stage for task in chain if task.stage is not None]
+    if any(stage.deadline is not None for stage in stages):
+        return True
+    return any(min(way.due, way.within) < math.inf for stage in stages for way in stage.ways)
 
 
 def _before_undated(view: PlanningView, state: CoreState, chain: Sequence[Task], time: float) -> TrialPlan | None:

@@ -63,13 +63,18 @@ def test_a_deadline_that_cannot_be_guaranteed_is_answered_with_those_that_can(he
 
 
 def test_a_stage_that_its_model_wants_sooner_is_named(here: Daemon) -> None:
-    here.services.submissions.submit(
-        ME, [TaskRequest(command=("/bin/true",), profile=(None, None, None, 40.0))], "", ""
-    )
-    with pytest.raises(
-        UserError, match=r"the stage sample.1 would end 1\d s after the deadline that its model gives it"
-    ):
+    occupy(here, 40.0)
+    with pytest.raises(UserError, match=r"the stage sample.1 would end 1\d s after the deadline that its model gives"):
         here.services.submissions.submit(ME, [request()], "", "")
+
+
+def test_what_nobody_wants_by_a_time_waits_for_a_chain(here: Daemon) -> None:
+    undated = TaskRequest(command=("/bin/true",), profile=(None, None, None, 40.0))
+    here.services.submissions.submit(ME, [undated], "", "")
+    made = here.services.submissions.submit(ME, [request()], "", "")
+    chain = here.services.tasks.explain(ME, made[-1].id).chain
+    assert chain is not None
+    assert chain.ways[0].late == 0.0
 
 
 def test_as_best_effort_it_is_accepted_late(here: Daemon) -> None:
