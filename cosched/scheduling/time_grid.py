@@ -37,7 +37,8 @@ def rounded_bound(problem: Problem, bound: float) -> float:
     on the grid of the problem's times, if there is one.
     """
     seconds = narrowed(problem).seconds
-    if problem.packing is not None or problem.elastic is not None or seconds.size > _MOST_TIMES:
+    others = problem.packing, problem.elastic, problem.licences  # tasks wait for more than hosts, or change theirs
+    if any(other is not None for other in others) or seconds.size > _MOST_TIMES:
         return bound
     away = [time for period in problem.unavailability for time in (period.begin, period.end)]
     times = np.concatenate([seconds.ravel(), problem.free, problem.release, np.array(away)])

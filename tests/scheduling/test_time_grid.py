@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.elastic.tasks import ElasticTask
+from cosched.scheduling.licences import Licences
 from cosched.scheduling.time_grid import rounded_bound, units_a_second
 from tests.scheduling.packed import a_packed_problem
 from tests.scheduling.problems import a_problem, plans, problems
@@ -51,7 +52,10 @@ def test_where_hosts_become_free_between_whole_seconds_nothing_is_rounded() -> N
     assert rounded_bound(a_problem([[3.0], [4.0]], free=[0.0, 0.0001]), 8.2) == 8.2
 
 
-def test_nothing_is_rounded_where_tasks_share_hosts_or_change_theirs() -> None:
+def test_nothing_is_rounded_where_tasks_share_hosts_change_theirs_or_wait_for_licences() -> None:
+    """What is in use of a licence may come back between whole seconds."""
+    licences = Licences(("matlab",), np.array([1]), np.array([[1]]))
+    assert rounded_bound(replace(a_problem([[3.0]]), licences=licences), 2.5) == 2.5
     shared = a_packed_problem([[(1, (2,), (3.0,))]], [(4,)])
     assert rounded_bound(shared, 2.5) == 2.5
     elastic = replace(a_problem([[3.0]]), elastic={0: ElasticTask("a", (3.0,), 1, 1, 1)})

@@ -77,6 +77,8 @@ def uncovered(problem: Problem) -> str | None:
     """Return why a problem has no whole problem, or None."""
     if problem.packing is not None:
         return "tasks share hosts"
+    if problem.licences is not None:
+        return "tasks take licences"
     if problem.elastic is not None:
         return "elastic tasks may have more hosts than they are promised"
     if len(problem.tasks) > MOST_TASKS:

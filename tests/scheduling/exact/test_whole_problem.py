@@ -13,6 +13,7 @@ from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.elastic.tasks import ElasticTask
 from cosched.scheduling.exact.whole_problem import MOST_TASKS, uncovered, whole_problem
 from cosched.scheduling.host_counts import useful_counts
+from cosched.scheduling.licences import Licences
 from tests.scheduling.packed import a_packed_problem
 from tests.scheduling.problems import a_problem, plans, problems
 
@@ -108,5 +109,7 @@ def test_what_the_model_does_not_have_is_named() -> None:
         seconds=np.concatenate([plain.seconds, 2 * plain.seconds]),
     )
     assert "classes" in (uncovered(two) or "")
+    licences = Licences(("matlab",), np.array([1]), np.array([[1], [0]]))
+    assert "licences" in (uncovered(replace(plain, licences=licences)) or "")
     assert "elastic" in (uncovered(replace(plain, elastic={0: ElasticTask("a", (1.0,), 1, 1, 1)})) or "")
     assert "share" in (uncovered(a_packed_problem([[(1, (2,), (3.0,))]], [(4,)])) or "")
