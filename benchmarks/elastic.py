@@ -28,7 +28,8 @@ from cosched.scheduling.kernels import elastic_kernel, objective_kernel
 from cosched.scheduling.kernels.decode_kernel import population_spans
 from cosched.scheduling.kernels.loan_kernel import expected_spans
 from cosched.scheduling.objective.objective import measure, measure_pieces, objective
-from cosched.scheduling.objective.weights import Weights
+from cosched.scheduling.objective.slowdown import with_waits
+from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.policies import PolicyName, plan
 from cosched.scheduling.search.genetic_search import warm_up
@@ -63,6 +64,7 @@ def main() -> None:
     parser.add_argument("--seeds", default="1-20,201-210", help="of the searched queues, such as 1-20,201-210")
     parser.add_argument("--generations", type=int, default=300, help="of each search")
     parser.add_argument("--budget", type=float, help="seconds of processor time of each search, in place of these")
+    parser.add_argument("--objective", default="balanced", choices=list(ObjectiveName), help="of the searches")
     parser.add_argument("--queues", type=int, default=10_000, help="in which loans might delay somebody")
     options = parser.parse_args()
     wanted = options.only or ["decodes", "search", "lending"]
@@ -75,7 +77,7 @@ def main() -> None:
             limit = Limit(options.budget, clock=time.thread_time)
         for part in options.seeds.split(","):
             least, _, most = part.partition("-")
-            _search(range(int(least), int(most or least) + 1), limit)
+            _search(range(int(least), int(most or least) + 1), limit, ObjectiveName(options.objective).weights)
     if "lending" in wanted:
         later, how = delayed_queues(options.queues, 1)
         print(f"lending: somebody would end later than promised in {later} of {options.queues} queues ({how} tasks)")
@@ -90,7 +92,10 @@ def delayed_queues(queues: int, seed: int) -> tuple[int, int]:
     later = 0
     for number in range(queues):
         queue = MixedQueue(share=float(draw.uniform(0.1, 1.0)), cost=0.0, drain=0.0)
-        tables = elastic_kernel.tabulate(problem := mixed_queue(queue, seed + number), _WEIGHTS, 1.0)
+        problem = mixed_queue(queue, seed + number)
+        if not problem.elastic:
+            continue
+        tables = elastic_kernel.tabulate(problem, _WEIGHTS, 1.0)
         orders, counts = _plans(problem, 1, draw)
         starts, ends, begun, ended = np.empty((4, *orders.shape))
         used = np.empty((1, 3))
@@ -156,11 +161,12 @@ def _seconds(work: Callable[[], object], times: int) -> float:
     return min(found)
 
 
-def _search(seeds: range, limit: Limit) -> None:
+def _search(seeds: range, limit: Limit, weights: Weights) -> None:
     print(f"\nobjective, seeds {seeds[0]} to {seeds[-1]}")
     print(f"{'':36} as moldable  lent afterwards  in the search  better by  of what there is   on time")
     for name, (cost, drain, slack) in _QUEUES.items():
-        rows = [queue_objectives(MixedQueue(cost=cost, drain=drain, slack=slack), seed, limit) for seed in seeds]
+        queue = MixedQueue(cost=cost, drain=drain, slack=slack)
+        rows = [queue_objectives(queue, seed, limit, weights) for seed in seeds]
         moldable, lent, searched, floor, before, on_time = (fmean(each) for each in zip(*rows, strict=True))
         better, part = 1 - searched / moldable, (moldable - searched) / (moldable - floor)
         print(
@@ -176,7 +182,7 @@ class QueueObjectives(NamedTuple):
         moldable: objective with its elastic tasks as moldable ones.
         lent: with loans after that search.
         searched: with loans in the search.
-        floor: of a plan whose makespan is at the lower bound, with nothing idle and nobody late.
+        floor: of a plan whose makespan and slowdown are at their lower bounds, with nothing idle and nobody late.
         on_time_before: part of the tasks with deadlines that meet them, as moldable ones.
         on_time: likewise with loans in the search.
     """
@@ -189,22 +195,23 @@ class QueueObjectives(NamedTuple):
     on_time: float
 
 
-def queue_objectives(queue: MixedQueue, seed: int, limit: Limit) -> QueueObjectives:
+def queue_objectives(queue: MixedQueue, seed: int, limit: Limit, weights: Weights = _WEIGHTS) -> QueueObjectives:
     """Plan a queue three times; times are measured in lower bounds of the moldable queue throughout."""
-    problem = mixed_queue(queue, seed)
+    problem = with_waits(mixed_queue(queue, seed), weights)
     plain = replace(problem, elastic=None)
     bound = lower_bound(plain)
-    moldable = plan(plain, PolicyName.GENETIC, limit, seed).schedule
+    moldable = plan(plain, PolicyName.GENETIC, limit, seed, weights).schedule
     without, found = measure(plain, moldable), []
-    for schedule in (moldable, plan(problem, PolicyName.GENETIC, limit, seed).schedule):
-        chosen = promise_hosts(problem, schedule)
+    for schedule in (moldable, plan(problem, PolicyName.GENETIC, limit, seed, weights).schedule):
+        chosen = promise_hosts(problem, schedule, weights)
         faults = check_pieces(problem, chosen.promised, chosen.pieces)
         assert not faults, faults
         found.append(measure_pieces(problem, chosen.promised, chosen.pieces))
-    before, lent, searched = (objective(each, _WEIGHTS, bound) for each in (without, *found))
-    share = _WEIGHTS.makespan / (_WEIGHTS.makespan + _WEIGHTS.idle + _WEIGHTS.lateness)
-    floor = share * lower_bound(problem) / bound
-    return QueueObjectives(before, lent, searched, floor, without.on_time_share or 0.0, found[1].on_time_share or 0.0)
+    moldable_value, lent, searched = (objective(each, weights, bound) for each in (without, *found))
+    total = weights.makespan + weights.idle + weights.lateness + weights.slowdown
+    floor = (weights.makespan * lower_bound(problem) / bound + weights.slowdown) / total
+    on_time = without.on_time_share or 0.0, found[1].on_time_share or 0.0
+    return QueueObjectives(moldable_value, lent, searched, floor, *on_time)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from cosched.scheduling.formats.input_file import read_file, read_json
 from cosched.scheduling.formats.problem_file import problem_from_document
 from cosched.scheduling.formats.tunable_file import is_tunable, tunable_from_document
 from cosched.scheduling.objective.comparison import describe_difference
-from cosched.scheduling.objective.objective import measure
+from cosched.scheduling.objective.objective import measure, measure_pieces
 from cosched.scheduling.objective.slowdown import with_waits
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import POLICIES, Policy, PolicyName, find_policy, refuse_misfit
@@ -127,7 +127,7 @@ def command(
         schedule, pieces = chosen.promised, chosen.pieces
         _refuse_infeasible(policy, check_pieces(queue, schedule, pieces))
     _refuse_infeasible(policy, check_schedule(queue, schedule))
-    metrics = measure(queue, schedule)
+    metrics = measure_pieces(queue, schedule, pieces) if pieces else measure(queue, schedule)
     document = _document(queue, policy, schedule, metrics, statistics)
     if pieces:
         document = elastic.with_pieces(document, queue, pieces)

@@ -1,6 +1,6 @@
 """Objectives of whole populations of plans with elastic tasks: the same values as `objective.measure_pieces` leads to.
 
-Deadlines are judged by the promised ends; makespan and idle time by the expected ones.
+Deadlines are judged by the promised ends; makespan, idle time and slowdown by the expected ones.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.elastic.tasks import ElasticParameters
 from cosched.scheduling.kernels import objective_kernel
 from cosched.scheduling.kernels.decode_kernel import population_spans
-from cosched.scheduling.kernels.elastic_tables import STEP, ElasticTables
 from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.lending_kernel import STEP, ElasticTables
 from cosched.scheduling.kernels.loan_kernel import expected_spans
+from cosched.scheduling.kernels.objective_terms import counted_slowdowns, mean_slowdown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +33,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ElasticTables:
     """Lay a problem with `elastic` tasks out for the compiled code; `bound` as in `objective.objective`."""
     assert problem.elastic, "some task is elastic"
     plain = objective_kernel.tabulate(problem, weights, bound)
+    least = counted_slowdowns(problem, weights).least
     hosts, tasks = len(problem.hosts), list(problem.elastic.values())
     elastic = np.full(len(problem.tasks), -1, dtype=np.int64)
     elastic[list(problem.elastic)] = np.arange(len(tasks))
@@ -39,7 +41,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ElasticTables:
         plain,
         plain.before,
         plain.first,
-        bound=lower_bound(problem),
+        floor=float(plain.weights[0] * lower_bound(problem) + plain.weights[4] * least),
         elastic=elastic,
         steps=np.array(
             [
@@ -91,22 +93,25 @@ def compare_children(
     for plan in range(plans):
         missed, late = _delay(problem.plain.deadline, problem.plain.weight, ends[plan])
         costs[plan] = weights[3] * missed + weights[2] * late
-    wanted = costs + weights[0] * problem.bound <= limits * _ROUNDED
+    wanted = costs + problem.floor <= limits * _ROUNDED
     expected_spans(problem, orders, counts, starts, ends, wanted, begun, ended, used)
     for plan in range(plans):
-        makespan, idle = problem.bound, 0.0
-        if wanted[plan]:
-            makespan = ended[plan].max()
-            idle = _front_idle(problem.plain.free, used[plan], makespan)
+        if not wanted[plan]:
+            costs[plan] += problem.floor
+            continue
+        makespan = ended[plan].max()
+        idle = _front_idle(problem.plain.free, used[plan], makespan)
         costs[plan] += weights[0] * makespan + weights[1] * idle
+        if weights[4] > 0.0:
+            costs[plan] += weights[4] * mean_slowdown(problem.plain.waited, problem.plain.rate, ended[plan])
     return costs
 
 
 @compiled
 def plan_figures(
     problem: ElasticTables, order: NDArray[np.int64], counts: NDArray[np.int64]
-) -> tuple[float, float, float, float]:
-    """Return makespan, number of missed deadlines, lateness and front-weighted idle share of one plan."""
+) -> tuple[float, float, float, float, float]:
+    """Return makespan, missed deadlines, lateness, front-weighted idle share and mean slowdown of one plan."""
     starts, ends, used = np.empty((1, order.shape[0])), np.empty((1, order.shape[0])), np.empty((1, 3))
     begun, ended, wanted = np.empty((1, order.shape[0])), np.empty((1, order.shape[0])), np.ones(1, dtype=np.bool_)
     one, promises = order.reshape(1, -1), counts.reshape(1, -1)
@@ -114,7 +119,8 @@ def plan_figures(
     expected_spans(problem, one, promises, starts, ends, wanted, begun, ended, used)
     missed, late = _delay(problem.plain.deadline, np.ones(order.shape[0]), ends[0])
     makespan = ended[0].max()
-    return makespan, missed, late, _front_idle(problem.plain.free, used[0], makespan) / problem.plain.free.shape[0]
+    idle = _front_idle(problem.plain.free, used[0], makespan) / problem.plain.free.shape[0]
+    return makespan, missed, late, idle, mean_slowdown(problem.plain.waited, problem.plain.rate, ended[0])
 
 
 @compiled

@@ -16,7 +16,7 @@ from cosched.scheduling.kernels.lending_kernel import JOB, POOL, lend_hosts, tak
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.elastic_tables import ElasticTables
+    from cosched.scheduling.kernels.lending_kernel import ElasticTables
 
 __all__ = ["expected_spans"]
 
@@ -51,20 +51,20 @@ def expected_spans(
             where hosts go to whoever is next, 1 where they are lent from the gaps, 2 where they are not.
     """
     tasks, hosts = orders.shape[1], problem.plain.free.shape[0]
-    pool, jobs = np.zeros(1, dtype=POOL)[0], np.zeros(tasks, dtype=JOB)
+    pools, jobs = np.zeros(1, dtype=POOL), np.zeros(tasks, dtype=JOB)  # a record does not keep its array alive
     rooms, draining = np.zeros((2, tasks), dtype=np.int64), np.zeros((2, hosts + 1))
     gaps = np.zeros((2, 2 * tasks))
     for plan in np.flatnonzero(wanted):
         due, begins, finishes = ends[plan], begun[plan], ended[plan]
         _sort_places(problem, orders[plan], counts[plan], starts[plan], due, jobs)
         way = 0
-        if not _run(problem, pool, jobs, rooms, draining, problem.moments, False, begins, finishes):
+        if not _run(problem, pools[0], jobs, rooms, draining, problem.moments, False, begins, finishes):
             _sort_places(problem, orders[plan], counts[plan], starts[plan], due, jobs)
             moments, way = _find_gaps(problem.drain, jobs, starts[plan], due, gaps), 1
-            if not _run(problem, pool, jobs, rooms, draining, moments, True, begins, finishes):
+            if not _run(problem, pools[0], jobs, rooms, draining, moments, True, begins, finishes):
                 way = 2
-                _as_promised(pool, counts[plan], starts[plan], due, begins, finishes)
-        used[plan, 0], used[plan, 1], used[plan, 2] = pool.area, pool.moment, way
+                _as_promised(pools[0], counts[plan], starts[plan], due, begins, finishes)
+        used[plan, 0], used[plan, 1], used[plan, 2] = pools[0].area, pools[0].moment, way
 
 
 @compiled

@@ -17,7 +17,7 @@ from cosched.scheduling.kernels.problem_tables import ProblemTables
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.elastic_tables import ElasticTables
+    from cosched.scheduling.kernels.lending_kernel import ElasticTables
     from cosched.scheduling.kernels.packing_tables import PackingTables
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem

@@ -93,19 +93,23 @@ def measure(problem: Problem, schedule: Schedule) -> Metrics:
 
 
 def measure_pieces(problem: Problem, promised: Schedule, pieces: Sequence[TaskPiece]) -> Metrics:
-    """Measure a schedule with elastic tasks: deadlines by the promise, makespan and idle time by what is expected.
+    """Measure a schedule with elastic tasks: deadlines by the promise, everything else by what is expected.
 
     Args:
         problem: hosts that are not shared.
         promised: the schedule.
-        pieces: the pieces in which its tasks are expected to run.
+        pieces: the pieces in which its tasks are expected to run, by their starts.
     """
     starts, ends = np.array([(piece.start, piece.end) for piece in pieces]).reshape(-1, 2).T
     hosts = np.array([len(piece.hosts) for piece in pieces], dtype=np.float64)
     makespan = float(ends.max(initial=0.0))
     idle, available, front = _idle(problem, makespan, starts, ends, hosts)
-    share = idle / available if available > 0 else 0.0
-    return replace(measure(problem, promised), makespan=makespan, idle=share, front_idle=front)
+    share, judged = idle / available if available > 0 else 0.0, measure(problem, promised)
+    if problem.waited is not None:
+        last = {piece.task: piece.end for piece in pieces}  # by start
+        slowdown = Slowdowns.of(problem).mean(np.arange(len(last)), np.array([last[name] for name in problem.tasks]))
+        judged = replace(judged, slowdown=slowdown)
+    return replace(judged, makespan=makespan, idle=share, front_idle=front)
 
 
 def _parts(problem: Problem, items: tuple[Assignment, ...]) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 A chromosome is an order of the tasks and a choice for each: a host count and, on several classes, whose hosts. It
 starts from the heuristics' plans and the last best one, so that it is never worse than any of them, and goes on for as
 long as it is given generations. The count of an elastic task is its promise: deadlines are judged by promised ends,
-makespan and idle time by those that are expected with loans. Loading this module loads numba and DEAP; the first search
+everything else by those that are expected with loans. Loading this module loads numba and DEAP; the first search
 in a process compiles, or reads compiled code from the disk.
 """
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.elastic_tables import ElasticTables
+    from cosched.scheduling.kernels.lending_kernel import ElasticTables
     from cosched.scheduling.kernels.packing_tables import PackingTables
     from cosched.scheduling.kernels.problem_tables import ProblemTables
     from cosched.scheduling.plan import Plan

@@ -21,7 +21,7 @@ from tests.scheduling.problems import a_plan
 if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
 
-WEIGHTS = Weights(1.0, 0.3, 2.0, deadlines_first=True)
+WEIGHTS = Weights(1.0, 0.3, 2.0, deadlines_first=True, slowdown=0.5)
 Drawn = tuple["Problem", list[int], list[int]]
 
 
@@ -30,7 +30,7 @@ Drawn = tuple["Problem", list[int], list[int]]
 def test_machine_code_expects_what_the_plain_code_does_to_the_last_bit(drawn: Drawn) -> None:
     problem, order, counts = drawn
     pieces = expected_schedule(problem, decode(problem, a_plan(order, counts)))
-    tables = elastic_kernel.tabulate(problem, WEIGHTS, 1.0)
+    tables = elastic_kernel.tabulate(problem, Weights(), 1.0)
     orders, promises = np.array([dependency_order(problem, order)]), np.array([counts])
     starts, ends, begun, ended = np.empty((4, 1, len(order)))
     population_spans(tables.plain, orders, promises, starts, ends)
@@ -48,13 +48,23 @@ def test_machine_code_and_metrics_agree_on_the_objective(drawn: Drawn, data: st.
     problem, order, counts = drawn
     due = st.lists(st.sampled_from([5.0, 400.0, np.inf]), min_size=len(order), max_size=len(order))
     weights = data.draw(st.none() | st.lists(st.sampled_from([0.25, 1.0]), min_size=len(order), max_size=len(order)))
-    problem = replace(problem, deadline=np.array(data.draw(due)), weight=None if weights is None else np.array(weights))
+    waited = data.draw(st.lists(st.floats(-5.0, 99.0), min_size=len(order), max_size=len(order)))
+    problem = replace(
+        problem,
+        deadline=np.array(data.draw(due)),
+        weight=None if weights is None else np.array(weights),
+        waited=np.array(waited),
+    )
     promised = decode(problem, a_plan(order, counts))
     metrics = measure_pieces(problem, promised, expected_schedule(problem, promised))
     tables = elastic_kernel.tabulate(problem, WEIGHTS, 7.0)
     orders, promises = np.array([dependency_order(problem, order)]), np.array([counts])
     [cost] = elastic_kernel.evaluate_population(tables, orders, promises)
     assert cost == pytest.approx(objective(metrics, WEIGHTS, 7.0), rel=1e-9, abs=1e-9)
-    makespan, late, lateness, idle = elastic_kernel.plan_figures(tables, orders[0], promises[0])
+    makespan, late, lateness, idle, slowdown = elastic_kernel.plan_figures(tables, orders[0], promises[0])
     assert (makespan, late) == (metrics.makespan, metrics.with_deadline - metrics.on_time)
-    assert (lateness, idle) == pytest.approx((metrics.lateness, metrics.front_idle), rel=1e-9, abs=1e-9)
+    expected = metrics.lateness, metrics.front_idle, metrics.slowdown
+    assert (lateness, idle, slowdown) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    limits = np.array([data.draw(st.sampled_from([0.0, cost / 2, cost, cost * 2]))])
+    [compared] = elastic_kernel.compare_children(tables, orders, promises, limits)
+    assert compared == cost if cost <= limits[0] else limits[0] < compared <= cost * (1 + 1e-12)
