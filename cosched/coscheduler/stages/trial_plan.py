@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.places.licences import with_one_more
 from cosched.coscheduler.places.packing import Choice, place_requests, planned_hosts, with_shapes
 from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.coscheduler.planning.task_plan import TaskPlan
@@ -124,6 +125,8 @@ class TrialPlan:
             problem = view.nothing_waiting(time, by_kind=by_kind)
         if state.hosts.shared:
             problem = view.packed(problem, time, chain)
+        if any(task.spec.licences for task in chain):
+            problem = view.licensed(problem, time, chain)
         if problem.tasks:
             plan = view.plan(problem, time)
         else:
@@ -313,7 +316,7 @@ class TrialPlan:
         """Return the problem and the plan's counts with stages at the end, each after the one before it."""
         problem, first = self.problem, len(self.problem.tasks)
         rows, release, due, depends, counts = [], [], [], list[tuple[int, ...]](), self.plan.counts.tolist()
-        packing = problem.packing
+        packing, licences = problem.packing, problem.licences
         for row, task in enumerate(stages):
             times = self._times(task)
             rows.append(times)
@@ -321,6 +324,7 @@ class TrialPlan:
             release.append(0.0 if ready is None else ready)
             due.append(math.inf if task.spec.deadline is None else task.spec.deadline - self.time)
             depends.append((first + row - 1,) if row else ())
+            licences = licences and with_one_more(licences, task.spec)
             if packing is None:
                 counts.append(task.spec.count)
                 continue
@@ -335,9 +339,11 @@ class TrialPlan:
             release=np.append(problem.release, release),
             deadline=np.append(problem.deadline, due),
             depends_on=(*known, *depends),
-            weight=None,
+            weight=None,  # nothing here is judged by its objective
+            waited=None,
             turns=None,
             packing=packing,
+            licences=licences,
         )
         return extended, np.array(counts, dtype=np.int64)
 

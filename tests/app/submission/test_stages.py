@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.validation import TaskValidator
 from cosched.connector.values import NativeDescription
@@ -102,6 +102,7 @@ def test_only_the_first_stage_waits_and_only_the_last_tells(tmp_path: Path) -> N
         ({"profile": (1.0,)}, "leave run times of your own out"),
         ({"cores": "2-4"}, "leave numbers of cores or processes out"),
         ({"array_index": 3}, "leave places in an array out"),
+        ({"elastic": ElasticRequest(worker=("/bin/true",))}, "leave workers out"),
         ({"native": NativeDescription("slurm", {})}, "leave a file of the resource manager out"),
         ({"least_quality": -1.0}, "the least quality is -1: give a number from 0 on"),
         ({"least_quality": 1.5}, "no way through detect has a quality of 1.5: the best has 1"),

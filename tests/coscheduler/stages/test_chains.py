@@ -9,6 +9,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import CancelRequested, HostsObserved, ScheduleImproved
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.task import TaskState
+from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import PolicyName
 from tests.coscheduler.makers import (
     a_core,
@@ -208,3 +209,25 @@ def test_after_a_restart_what_was_guaranteed_is_planned_again() -> None:
     assert other.plan.tasks == ("2", "3")
     other.handle(HostsObserved(1.0, hosts(4)))
     assert planned(other, 1.0)["3"] == (4.0, 12.0)
+
+
+def test_a_chain_waits_for_licences_and_is_guaranteed_only_what_they_leave() -> None:
+    """A problem of what waits with licences had no row for the stages of a chain that came."""
+    core = a_core(4, licences={"matlab": 1})
+    (held,) = dispatched(submit(core, a_task(1, [8.0], licences={"matlab": 1})))
+    start(core, held, 0.0)
+    submit(core, a_task(2, [5.0], licences={"matlab": 1}))
+    submit_chain(core, a_chain(3, FINE, COARSE, deadline=15.0, licences={"matlab": 1}))
+    assert not stage_of(core, "5").guaranteed  # the first ends at 8 s, and 9 s of the coarse way come after
+    submit_chain(core, a_chain(6, FINE, COARSE, deadline=60.0, licences={"matlab": 1}))
+    assert stage_of(core, "8").guaranteed
+    assert planned(core, 0.0)["6"][0] >= 8.0
+
+
+def test_a_chain_is_placed_where_others_count_their_slowdown() -> None:
+    core = a_core(2, weights=Weights(slowdown=1.0))
+    submit(core, a_task(1, [8.0]))
+    submit(core, a_task(2, [8.0]))
+    submit(core, a_task(3, [8.0]))
+    submit_chain(core, a_chain(4, FINE, deadline=100.0))
+    assert stage_of(core, "6").guaranteed
