@@ -49,8 +49,8 @@ def test_an_elastic_task_grows_gives_back_and_ends_with_its_lead(connector: str)
             pytest.skip(f"the manager cannot be had here: {error}")
         client, journal, gate = stack.enter_context(site.client()), site.journal, site.folder / "gate"
         scripts = {name: _script(site.folder / name, text) for name, text in _SCRIPTS.items()}
-        # While two hosts are taken, two now are better than more later: so two are promised.
-        filler = client.submit(TaskRequest(command=("/bin/sleep", "8"), hosts=2, profile=(None, 30.0)))
+        # While two hosts are taken for long, two now are better than more later: so two are promised.
+        filler = client.submit(TaskRequest(command=("/bin/sleep", "8"), hosts=2, profile=(None, 300.0)))
         _until(lambda: client.task(filler.id).state == "running")
         worker = ElasticRequest(worker=("/bin/sh", scripts["worker"], str(journal)))
         command, profile = ("/bin/sh", scripts["lead"], str(gate)), (None, 400.0, 399.0, 398.0)

@@ -8,7 +8,7 @@ from unittest.mock import create_autospec
 import pytest
 
 from cosched.connector import ConnectorError, interface
-from cosched.connector.interface import AdoptsJobs, CallsBack, Connector, DiagnosesStarts, SubmitsMany
+from cosched.connector.interface import AdoptsJobs, CallsBack, CarriesMail, Connector, DiagnosesStarts, SubmitsMany
 from cosched_condor import CondorConnector
 from cosched_local import LocalConnector
 from cosched_simulated import SimulatedConnector
@@ -38,8 +38,8 @@ def test_a_connector_in_trouble_offers_what_it_offers_out_of_it(kind: type, tmp_
 
 def test_no_verb_that_some_connectors_have_is_forgotten() -> None:
     offered = {each for each in vars(interface).values() if getattr(each, "_is_runtime_protocol", False)}
-    # Of the other two a connector in trouble always has one, and no daemon in trouble adopts jobs.
-    assert offered == {CallsBack, DiagnosesStarts, SubmitsMany, AdoptsJobs}
+    # A connector in trouble always submits many, and no daemon in trouble adopts jobs or has elastic tasks.
+    assert offered == {CallsBack, DiagnosesStarts, SubmitsMany, AdoptsJobs, CarriesMail}
     assert issubclass(TroubledConnector, SubmitsMany)
 
 

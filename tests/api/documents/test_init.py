@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from cosched.api import documents
-from cosched.api.documents import ShapeFigure, TaskRequest
+from cosched.api.documents import ElasticRequest, ShapeFigure, TaskRequest
 from cosched.connector import LaunchMode, NativeDescription
 from cosched.portal.request_bodies import read_requests, requests_digest
 
@@ -54,6 +54,7 @@ FULL = TaskRequest(
     gpus_per_process=1,
     exclusive=True,
     licences={"matlab": 2},
+    elastic=ElasticRequest(worker=("/bin/worker", "{lead}"), grace="1m"),
     file_sizes={"mesh.dat": 7},
     program_digest="a1",
     least_quality=0.5,

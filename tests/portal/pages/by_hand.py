@@ -225,16 +225,21 @@ def run_errand(errand: Errand, page: Page, client: Client, *, waits: bool) -> Ef
 
 
 def occupy(client: Client, tasks: int) -> None:
-    """Let tasks wait in a domain, a few of which will be late."""
+    """Have tasks run for long on all hosts of a domain and others wait, a few of which will be late."""
     draw, now = random.Random(3), time.time()
     requests = [
         TaskRequest(
             application=draw.choice(list(KERNELS)),
-            parameters={"Scale": 20.0},
+            parameters={"Scale": 200.0},
             deadline=now + (30 if number < _LATE else 86400 + 3600 * draw.random()),
             name=f"study {number}",
             best_effort=True,
         )
         for number in range(tasks)
     ]
-    client.submit_all(requests)
+    client.submit_all(requests[_LATE:])
+    hosts = len(client.hosts())
+    while sum(len(place.hosts) for place in client.plan().placements if place.running) < hosts:
+        assert time.time() < now + 60, "hosts stay idle"
+        time.sleep(0.2)
+    client.submit_all(requests[:_LATE])  # now they have to wait
