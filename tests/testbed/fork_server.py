@@ -22,6 +22,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from contextlib import redirect_stderr, suppress
 from functools import cache
@@ -131,6 +132,7 @@ class Forked:
         self._server.sendall(json.dumps([what, [*words], str(Path.cwd()), dict(environment)]).encode() + b"\n")
         self.pid = _number(self._server.recv(4, socket.MSG_WAITALL))
         self._code: int | None = None
+        self._hearing = threading.Lock()  # a timer may wait for its end beside the test
 
     def poll(self) -> int | None:
         """Return its exit code; None while it runs."""
@@ -153,10 +155,15 @@ class Forked:
             os.kill(self.pid, sig)
 
     def _ended(self, timeout: float | None) -> int | None:
-        if self._code is None and select.select([self._server], [], [], timeout)[0]:
-            self._code = _number(self._server.recv(4, socket.MSG_WAITALL))
-            self._server.close()
-        return self._code
+        if not self._hearing.acquire(timeout=-1.0 if timeout is None else timeout):
+            return self._code
+        try:
+            if self._code is None and select.select([self._server], [], [], timeout)[0]:
+                self._code = _number(self._server.recv(4, socket.MSG_WAITALL))
+                self._server.close()
+            return self._code
+        finally:
+            self._hearing.release()
 
 
 def _number(said: bytes) -> int:

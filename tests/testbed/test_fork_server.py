@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,3 +68,13 @@ def test_a_signal_that_ends_a_process_is_its_exit_code(silent: socket.socket) ->
         assert forked.wait(60) == -signal.SIGKILL
     forked.terminate()  # there is nobody any more
     assert forked.poll() == -signal.SIGKILL
+
+
+def test_two_threads_may_wait_for_the_same_end(silent: socket.socket) -> None:
+    """The second one to hear of it asked a connection that the first had closed."""
+    forked = Forked("cosched", ["task", "list"], asking(silent), (0, 1, 2))
+    with accepted(silent), ThreadPoolExecutor(4) as threads:
+        codes = [threads.submit(forked.wait, 60) for _ in range(4)]
+        assert forked.poll() is None
+        os.kill(forked.pid, signal.SIGKILL)
+        assert [code.result() for code in codes] == [-signal.SIGKILL] * 4

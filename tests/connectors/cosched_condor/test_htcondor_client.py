@@ -84,6 +84,7 @@ def test_one_that_was_killed_is_replaced(worker: CondorClient, log: str, when: s
     killed = pid_of(worker)
     if when == "during":
         os.kill(killed, signal.SIGSTOP)
+        os.waitid(os.P_PID, killed, os.WSTOPPED | os.WNOWAIT)  # until then it may take the request out of its pipe
         killer = threading.Thread(target=kill_when_asked, args=(worker, killed))
         killer.start()
         with pytest.raises(ConnectorError, match="the process that talks to HTCondor ended") as caught:
