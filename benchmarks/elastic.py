@@ -84,17 +84,17 @@ def main() -> None:
 
 
 def delayed_queues(queues: int, seed: int) -> tuple[int, int]:
-    """Return in how many random queues loans would end a task later than promised, and how many tasks there were.
+    """Return in how many random queues loans would end a task later than promised, and the number of all tasks.
 
     Hosts go to whoever is next as soon as there are enough; there are no releases, predecessors and costs of changes.
     """
     draw = np.random.default_rng(seed)
-    later = 0
+    later = tasks = 0
     for number in range(queues):
-        queue = MixedQueue(share=float(draw.uniform(0.1, 1.0)), cost=0.0, drain=0.0)
-        problem = mixed_queue(queue, seed + number)
-        if not problem.elastic:
-            continue
+        problem = mixed_queue(MixedQueue(share=float(draw.uniform(0.1, 1.0)), cost=0.0, drain=0.0), seed + number)
+        while not problem.elastic:  # nothing is lent there
+            problem = mixed_queue(MixedQueue(share=float(draw.uniform(0.1, 1.0)), cost=0.0, drain=0.0), seed + number)
+        tasks += len(problem.tasks)
         tables = elastic_kernel.tabulate(problem, _WEIGHTS, 1.0)
         orders, counts = _plans(problem, 1, draw)
         starts, ends, begun, ended = np.empty((4, *orders.shape))
@@ -102,7 +102,7 @@ def delayed_queues(queues: int, seed: int) -> tuple[int, int]:
         population_spans(tables.plain, orders, counts, starts, ends)
         expected_spans(tables, orders, counts, starts, ends, np.ones(1, dtype=np.bool_), begun, ended, used)
         later += int(used[0, 2] > 0 or (ended > ends * (1 + 1e-9)).any())
-    return later, queues * MixedQueue().tasks
+    return later, tasks
 
 
 def _plans(problem: Problem, plans: int, draw: np.random.Generator) -> _Population:
