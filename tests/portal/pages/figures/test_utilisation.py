@@ -90,7 +90,7 @@ def test_past_and_plan_are_shown_by_user_and_others_have_no_names(
     with portal(tmp_path, hosts=4) as here:
         services, now = here.daemon.services, here.access.now()
         names = ("h01", "h02", "h03", "h04")
-        uses = [("ann", names[:1], now - 1800, now, 0), ("bob", names[1:2], now - 900, now, 0)]
+        uses = [("ann", names[:1], now - 1800, now, 0), ("bob", names[1:2], now - 720, now, 0)]
         monkeypatch.setattr(here.daemon.store, "host_uses", lambda *_: uses)
         place = PlacementView(
             task="7", hosts=tuple(names), start=now, end=now + 360, deadline=None, running=False, owner="ann"
@@ -103,5 +103,5 @@ def test_past_and_plan_are_shown_by_user_and_others_have_no_names(
         everybodys = here.person("chief", Role.OPERATOR).see("/utilisation?span=1h&by=user")
         assert "<bdi>bob</bdi>" in everybodys
         assert "12.5 %" in mine  # half an hour of one host of four
-        assert "6.2 %" in everybodys
+        assert "5.0 %" in everybodys
         assert "100.0 %" in mine  # all of them are planned for ann
