@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
 
 from cosched.addresses import ListenAddress, parse_listen_address
 from cosched.daemon.web.connections import ConnectionLimits, ServerLimits
@@ -21,12 +22,12 @@ from cosched.daemon.web.sockets import open_socket
 from tests.daemon.web.certificates import certificate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from cosched.daemon.web.server import TlsFiles
 
-_HASTY = ConnectionLimits(head=0.3, body=0.3, stalled=0.3)
+_HASTY = ConnectionLimits(head=0.3)  # for clients that send nothing, or have sent it before the server begins
 _FEW = ConnectionLimits(most=8, most_each=4)
 _LARGE = 64 << 20  # bytes: more than the system keeps for a client that does not read
 
@@ -35,8 +36,19 @@ def an_application() -> FastAPI:
     app = FastAPI()
     app.get("/hello")(lambda: "hello")
     app.get("/large")(lambda: Response(b"x" * _LARGE))
+    app.get("/parts")(lambda: StreamingResponse(parts(app)))
+    app.state.ended = threading.Event()
     app.post("/length")(length)
     return app
+
+
+async def parts(app: FastAPI) -> AsyncIterator[bytes]:
+    """Give an answer part by part, as it is taken; then say that it has ended."""
+    try:
+        for _ in range(64):
+            yield b"x" * (_LARGE // 64)
+    finally:
+        app.state.ended.set()
 
 
 async def length(request: Request) -> int:
@@ -56,8 +68,22 @@ def serving(limits: ConnectionLimits, app: FastAPI | None = None, tls: TlsFiles 
         server.stop()
 
 
+@contextmanager
+def serving_who_has_sent(begin: bytes, limits: ConnectionLimits) -> Iterator[socket.socket]:
+    """Begin to serve once a client has sent this: on the busiest machine it is not too late."""
+    listening = open_socket(parse_listen_address("127.0.0.1:0"))
+    server = WebServer(an_application(), [listening], None, ServerLimits(ports=limits))
+    with connect(int(listening.getsockname()[1])) as client:
+        client.sendall(begin)
+        server.start()
+        try:
+            yield client
+        finally:
+            server.stop()
+
+
 def connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=30)
+    return socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 def rest(client: socket.socket) -> bytes:
@@ -72,7 +98,7 @@ def rest(client: socket.socket) -> bytes:
 
 
 def hello(port: int) -> str:
-    answer: str = httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False, timeout=30).json()
+    answer: str = httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False, timeout=60).json()
     return answer
 
 
@@ -85,16 +111,15 @@ def hello(port: int) -> str:
     ],
 )
 def test_a_request_that_does_not_arrive_is_refused(begin: bytes, part: str) -> None:
-    with serving(_HASTY) as port, connect(port) as client:
-        client.sendall(begin)
+    with serving_who_has_sent(begin, ConnectionLimits(head=1.0, body=1.0)) as client:
         head, _, body = rest(client).rpartition(b"\r\n\r\n")
     assert b"HTTP/1.1 408 Request Timeout\r\n" in head
     assert json.loads(body)["detail"] == f"the {part} of the request did not arrive in time: send it"
 
 
 def test_a_later_request_that_does_not_arrive_is_refused() -> None:
-    with serving(_HASTY) as port, connect(port) as client:
-        client.sendall(b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
+    limits = ConnectionLimits(head=5.0)  # begins with the answer, of which the client has to hear first
+    with serving_who_has_sent(b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", limits) as client:
         assert client.recv(1000).startswith(b"HTTP/1.1 200 ")
         client.sendall(b"GET /he")
         assert b"HTTP/1.1 408 " in rest(client)
@@ -106,8 +131,7 @@ def test_a_client_that_sends_nothing_is_let_go() -> None:
 
 
 def test_a_client_that_sends_a_header_now_and_then_is_let_go() -> None:
-    with serving(_HASTY) as port, connect(port) as client:
-        client.sendall(b"GET /hello HTTP/1.1\r\n")
+    with serving_who_has_sent(b"GET /hello HTTP/1.1\r\n", ConnectionLimits(head=1.0)) as client:
         client.settimeout(0.02)
         answer = b""
         while not answer:
@@ -119,29 +143,31 @@ def test_a_client_that_sends_a_header_now_and_then_is_let_go() -> None:
 
 
 def test_a_long_body_has_more_time_as_it_comes() -> None:
-    with serving(_HASTY) as port, connect(port) as client:
-        size = 4 << 20
+    limits = ConnectionLimits(body=0.3)
+    with serving(limits) as port, connect(port) as client:
+        size = 16 << 20  # whose parts give more than four minutes
         client.sendall(f"POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode())
         client.sendall(b"x" * (size - 1))
-        threading.Event().wait(2 * _HASTY.body)
+        threading.Event().wait(2 * limits.body)
         client.sendall(b"x")
         client.shutdown(socket.SHUT_WR)
         assert rest(client).endswith(str(size).encode())
 
 
 def test_a_client_that_does_not_take_its_answer_is_let_go() -> None:
-    with serving(_HASTY) as port, connect(port) as client:
-        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+    app = an_application()
+    with serving(ConnectionLimits(stalled=0.3), app) as port, connect(port) as client:
+        client.sendall(b"GET /parts HTTP/1.1\r\nHost: x\r\n\r\n")
         client.recv(1000)
-        threading.Event().wait(4 * _HASTY.stalled)
+        assert app.state.ended.wait(60)
         assert len(rest(client)) < _LARGE
 
 
 def test_a_client_that_takes_its_answer_slowly_gets_all_of_it() -> None:
-    with serving(ConnectionLimits(head=0.1, stalled=30.0)) as port, connect(port) as client:
-        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    begin = b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    with serving_who_has_sent(begin, ConnectionLimits(head=1.0)) as client:
         taken = len(client.recv(1000))
-        threading.Event().wait(0.4)
+        threading.Event().wait(2.0)
         assert taken + len(rest(client)) > _LARGE
 
 
@@ -163,7 +189,7 @@ def test_handshakes_that_nobody_ends_keep_nobody_out(tmp_path: Path) -> None:
         half_open = [stack.enter_context(connect(port)) for _ in range(40)]
         trusted = ssl.create_default_context(cafile=str(files.certificate))
         url = f"https://localhost:{port}/hello"
-        assert httpx2.get(url, verify=trusted, trust_env=False, timeout=30).json() == "hello"
+        assert httpx2.get(url, verify=trusted, trust_env=False, timeout=60).json() == "hello"
         assert rest(half_open[0]) == b""
 
 
@@ -177,7 +203,7 @@ def test_who_has_too_many_requests_under_way_is_told_so_and_others_are_answered(
 
     def wait() -> None:
         began.release()
-        release.wait(30)
+        release.wait(60)
 
     app.get("/wait")(wait)
     app.get("/hello")(lambda: "hello")
@@ -185,11 +211,11 @@ def test_who_has_too_many_requests_under_way_is_told_so_and_others_are_answered(
         busy = [stack.enter_context(connect(port)) for _ in range(4)]
         for client in busy:
             client.sendall(b"GET /wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            assert began.acquire(timeout=30)
-        refused = httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False, timeout=30)
+            assert began.acquire(timeout=60)
+        refused = httpx2.get(f"http://127.0.0.1:{port}/hello", trust_env=False, timeout=60)
         assert refused.status_code == 503
         assert refused.json()["detail"].startswith("4 connections of 127.0.0.1 are open: close some")
-        other = socket.create_connection(("127.0.0.1", port), timeout=30, source_address=("127.0.0.2", 0))
+        other = socket.create_connection(("127.0.0.1", port), timeout=60, source_address=("127.0.0.2", 0))
         with other:
             other.sendall(b"GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             assert rest(other).endswith(b'"hello"')
@@ -207,7 +233,7 @@ def test_a_user_at_the_unix_socket_has_so_many_connections(tmp_path: Path) -> No
         for _ in range(40):
             half_open = stack.enter_context(socket.socket(socket.AF_UNIX))
             half_open.connect(path)
-        with httpx2.Client(transport=httpx2.HTTPTransport(uds=path), base_url="http://x", timeout=30) as client:
+        with httpx2.Client(transport=httpx2.HTTPTransport(uds=path), base_url="http://x", timeout=60) as client:
             assert client.get("/hello").json() == "hello"
 
 
