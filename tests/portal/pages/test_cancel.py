@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Portal]:
-    """Three tasks of ann's: the second has run for ten minutes on two hosts, the others wait."""
+    """Three tasks of ann's: the second has run for ten days on two hosts, the others wait."""
     with portal(tmp_path) as pages:
         ann = pages.person("ann")
         for name in ("first", "second", "third"):
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Portal]:
 
         def task(principal: Principal, task_id: str) -> TaskDetail:
             found = shown(principal, task_id)
-            changes: dict[str, Any] = {"state": "running", "started": time.time() - 600, "hosts": ("h1", "h2")}
+            changes: dict[str, Any] = {"state": "running", "started": time.time() - 10 * 86400, "hosts": ("h1", "h2")}
             return replace(found, **changes) if task_id == "2" and found.state == "queued" else found
 
         monkeypatch.setattr(pages.daemon.services.tasks, "task", task)
@@ -46,7 +46,7 @@ def test_what_has_begun_is_cancelled_only_after_a_page_that_says_what_is_lost(he
     asked = ann.see("/tasks/2/cancel")
     assert "Cancel task 2?" in asked
     assert "It has begun. What it has computed and not saved is lost." in asked
-    assert "has run for 10 min on 2 hosts" in asked
+    assert "has run for 10 d on 2 hosts" in asked
     assert ann.send("/tasks/2/cancel", confirmed="yes").headers["Location"] == "/tasks/2"
     assert states(here) == ["queued", "cancelled", "queued"]
 

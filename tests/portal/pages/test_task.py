@@ -48,7 +48,7 @@ def test_a_task_is_cancelled_and_submitted_again(tmp_path: Path) -> None:
         assert first.spec.deadline is not None
         assert second.spec.deadline is not None
         allowed = [task.spec.deadline - task.submitted for task in (first, second) if task.spec.deadline is not None]
-        assert abs(allowed[0] - allowed[1]) < 5
+        assert abs(allowed[0] - allowed[1]) < 60
 
 
 def test_a_page_leads_to_those_that_the_task_comes_after(tmp_path: Path) -> None:
@@ -249,8 +249,8 @@ def test_a_waiting_task_is_held_and_released(tmp_path: Path) -> None:
 def test_a_late_task_says_what_would_save_it_and_does_so(tmp_path: Path) -> None:
     with portal(tmp_path, hosts=1) as here:
         ann = here.person("ann")
-        ann.submit(own="command", command="/bin/sleep 9", runtime="100", name="first", deadline=_soon(here, 120.0))
-        ann.submit(own="command", command="/bin/sleep 9", runtime="100", name="hurried", deadline=_soon(here, 150.0))
+        ann.submit(own="command", command="/bin/sleep 9", runtime="9000", name="first", deadline=_soon(here, 10e3))
+        ann.submit(own="command", command="/bin/sleep 9", runtime="9000", name="hurried", deadline=_soon(here, 15e3))
         late = ann.see("/tasks/2")
         assert 'If <a href="/tasks/1">task 1</a> (<bdi>first</bdi>) were held' in late
         assert ann.send("/tasks/1/hold?back=2").headers["Location"] == "/tasks/2"
@@ -265,8 +265,8 @@ def test_a_late_task_says_what_would_save_it_and_does_so(tmp_path: Path) -> None
 def test_others_tasks_are_held_by_nobody_for_whom_they_are_in_the_way(tmp_path: Path) -> None:
     with portal(tmp_path, hosts=1) as here:
         ann, bob = here.person("ann"), here.person("bob")
-        bob.submit(own="command", command="/bin/sleep 9", runtime="100", name="bobs", deadline=_soon(here, 120.0))
-        ann.submit(own="command", command="/bin/sleep 9", runtime="100", name="mine", deadline=_soon(here, 150.0))
+        bob.submit(own="command", command="/bin/sleep 9", runtime="9000", name="bobs", deadline=_soon(here, 10e3))
+        ann.submit(own="command", command="/bin/sleep 9", runtime="9000", name="mine", deadline=_soon(here, 15e3))
         page = ann.see("/tasks/2")
         assert "were held" in page
         assert "bobs" not in page

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -89,6 +90,8 @@ def test_past_and_plan_are_shown_by_user_and_others_have_no_names(
 ) -> None:
     with portal(tmp_path, hosts=4) as here:
         services, now = here.daemon.services, here.access.now()
+        # The page's clock is the test's: what is planned begins with the future, however long the page takes.
+        monkeypatch.setattr("cosched.portal.pages.figures.utilisation.time", SimpleNamespace(time=lambda: now))
         names = ("h01", "h02", "h03", "h04")
         uses = [("ann", names[:1], now - 1800, now, 0), ("bob", names[1:2], now - 720, now, 0)]
         monkeypatch.setattr(here.daemon.store, "host_uses", lambda *_: uses)
