@@ -1,4 +1,4 @@
-"""A daemon of its own for each test."""
+"""A daemon of its own for each test; its clock stands, so that no deadline comes nearer on a busy machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.daemon.makers import Daemon, daemon
+from tests.daemon.makers import Daemon, StillClock, daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Daemon]:
-    with daemon(tmp_path) as running:
+    with daemon(tmp_path, clock=StillClock()) as running:
         yield running

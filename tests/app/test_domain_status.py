@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -33,9 +34,9 @@ def test_a_plan_shows_what_waits_and_what_runs(tmp_path: Path) -> None:
     with daemon(tmp_path, hosts=8, staging=0.0) as here:
         here.services.submissions.submit(ME, [TaskRequest(application="halving", hosts=8)] * 2, "", "")
         attempt, task = here.manager.submitted[0]
-        here.inbox.apply(AttemptSubmitted(here.clock.now(), attempt.uuid, "job-1")).result(10)
+        here.inbox.apply(AttemptSubmitted(here.clock.now(), attempt.uuid, "job-1")).result(60)
         report = JobReport(attempt.uuid, JobState.RUNNING, "job-1", started=here.clock.now())
-        here.inbox.apply(JobReported(here.clock.now(), report)).result(10)
+        here.inbox.apply(JobReported(here.clock.now(), report)).result(60)
         before = here.clock.now()
         plan = here.services.domain.plan(ME)
         assert [(place.task, place.running) for place in plan.placements] == [("1", True), ("2", False)]
@@ -56,7 +57,7 @@ def test_a_plan_shows_what_waits_and_what_runs(tmp_path: Path) -> None:
 
 def test_the_status_counts_and_names_what_does_not_work(here: Daemon) -> None:
     here.services.submissions.submit(ME, [HALVING], "", "")
-    here.inbox.apply(HostsObserved(here.clock.now(), (Host("h01"), Host("h02", up=False)))).result(10)
+    here.inbox.apply(HostsObserved(here.clock.now(), (Host("h01"), Host("h02", up=False)))).result(60)
     here.faults.append("the manager does not answer")
     status = here.services.domain.status(ME)
     assert (status.hosts_up, status.hosts_down, status.tasks["queued"]) == (1, 1, 1)
@@ -72,7 +73,7 @@ def test_the_status_answers_while_the_core_is_stuck_and_everybody_waits_for_it(t
             go_on.wait(60)
 
         here.inbox.ask(block)
-        assert stuck.wait(30)
+        assert stuck.wait(60)
         transport = httpx2.HTTPTransport(uds=address.removeprefix("unix:"), limits=httpx2.Limits(max_connections=None))
         with httpx2.Client(transport=transport, base_url="http://x", timeout=60) as client:
             waiting = [pool.submit(client.get, "/api/v1/plan") for _ in range(60)]
@@ -84,16 +85,17 @@ def test_the_status_answers_while_the_core_is_stuck_and_everybody_waits_for_it(t
             assert not any(answer.done() for answer in waiting)
             go_on.set()
             assert {answer.result().status_code for answer in waiting} == {200}
-            after = client.get("/api/v1/status").json()
+            until = time.monotonic() + 60
+            while (after := client.get("/api/v1/status").json())["as_of"] != after["time"]:
+                assert time.monotonic() < until
         assert (status["hosts_up"], ready) == (3, 200)
         assert status["as_of"] <= status["time"] - 2
-        assert after["as_of"] == after["time"]
         assert 'cosched_hosts{state="up"} 3.0' in figures
 
 
-def counts_of(answer: Callable[[object], dict[TaskState, int]]) -> TaskCounts:
+def counts_of(answer: Callable[[object], dict[TaskState, int]], patience: float = 60.0) -> TaskCounts:
     times = iter(range(100, 200))
-    return TaskCounts(cast("Store", SimpleNamespace(counts=answer)), lambda: float(next(times)), patience=0.05)
+    return TaskCounts(cast("Store", SimpleNamespace(counts=answer)), lambda: float(next(times)), patience)
 
 
 def test_the_last_counts_are_given_while_the_database_fails() -> None:
@@ -119,6 +121,6 @@ def test_a_database_that_does_not_answer_keeps_nobody_waiting() -> None:
         go_on.wait(60)
         return {}
 
-    counts = counts_of(hang)
+    counts = counts_of(hang, patience=0.05)
     assert [counts.counted(None).fault for _ in range(3)] == ["the database does not answer"] * 3
     go_on.set()

@@ -46,7 +46,7 @@ def test_another_thread_wakes_followers() -> None:
             follower.take()
             other = threading.Thread(target=feed.publish, args=([task("1", "a")],))
             other.start()
-            assert await follower.wait(30)
+            assert await follower.wait(60)
             assert words(follower.take()[0]) == ["a"]
             other.join()
 

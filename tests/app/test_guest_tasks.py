@@ -328,12 +328,12 @@ def test_a_text_is_a_model_like_any(tmp_path: Path, library: Path) -> None:
 
 def test_models_that_nobody_asks_for_any_more_go_and_may_come_again(tmp_path: Path, library: Path) -> None:
     models = carried(tmp_path / "a", [library])
-    assert models.prune(60.0) == 0
+    assert models.prune(3600.0) == 0
     old, new = (models.gathered(name) for name in ("jacobi", "sweep3d"))
     for model in (old, new):
         models.profile(model, {}, HARDWARE, 2)
     os.utime(tmp_path / "a" / model_digest(old), (0, 0))
-    assert models.prune(60.0) == 1
+    assert models.prune(3600.0) == 1
     assert [folder.name for folder in (tmp_path / "a").iterdir()] == [model_digest(new)]
     assert len(models.profile(old, {}, HARDWARE, 3).seconds) == 3  # on another number of hosts: it is read anew
 
@@ -344,7 +344,7 @@ def test_a_model_that_is_asked_for_stays(tmp_path: Path, library: Path) -> None:
     models.profile(model, {}, HARDWARE, 2)
     os.utime(tmp_path / "a" / model_digest(model), (0, 0))
     models.profile(model, {}, HARDWARE, 3)
-    assert models.prune(60.0) == 0
+    assert models.prune(3600.0) == 0
 
 
 @pytest.mark.parametrize("name", ["../x.psl", "a/x.psl"])

@@ -81,8 +81,8 @@ def test_plans_and_log_follow_a_new_task(running: Daemon, history: DomainHistory
     told: list[int] = []
     running.engine.subscribe(lambda _tasks, events: told.append(len(events)))
     task = make_task(0, id="", submitted=NOW, profile=Profile((5.0,), PredictionSource.USER))
-    running.inbox.accept([replace(task, owner="ann")]).result(10)
-    running.inbox.ask(lambda _core, _time: None).result(10)
+    running.inbox.accept([replace(task, owner="ann")]).result(60)
+    running.inbox.ask(lambda _core, _time: None).result(60)
     assert told
     assert len(history.planned("1")) == 1
     assert history.log(BOB, 10, 0)[-1].kind == "hosts observed"
@@ -109,5 +109,5 @@ def test_usage_counts_the_hosts_of_each_user_for_as_long_as_they_had_them(
     assert [entry.tasks for entry in history.usage(ANN, "application", NOW)] == [2]
     assert [(entry.name, entry.tasks) for entry in history.usage(OLGA, "group", NOW)] == [("", 4)]
     tree = Shares(groups={"physics": Share()}, members={"ann": "physics"})
-    running.inbox.apply(SharesChanged(1.0, tree)).result(20.0)
+    running.inbox.apply(SharesChanged(1.0, tree)).result(60)
     assert {entry.name: entry.tasks for entry in history.usage(OLGA, "group", NOW)} == {"physics": 2, "": 2}

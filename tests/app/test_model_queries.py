@@ -76,7 +76,7 @@ def test_models_are_evaluated_one_at_a_time(tmp_path: Path) -> None:
     models = ModelQueries(catalogue(tmp_path), predictor, [resources.models()], turn=0.01)
     other = threading.Thread(target=models.curves, args=("jacobi_measured", {}, 2))
     other.start()
-    assert predictor.began.wait(30)
+    assert predictor.began.wait(60)
     with pytest.raises(SystemFault, match="try again in a moment"):
         models.curves("jacobi_measured", {}, 2)
     predictor.released.set()

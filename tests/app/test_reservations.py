@@ -92,8 +92,8 @@ def test_tasks_that_will_run_into_it_are_named_to_those_who_may_see_them(tmp_pat
     with daemon(tmp_path, hosts=1, staging=0.0) as here:
         here.services.submissions.submit(ANN, [TaskRequest(application="halving")], "", "")
         attempt, now = here.manager.submitted[0][0], here.clock.now()
-        here.inbox.apply(AttemptSubmitted(now, attempt.uuid, "j")).result(10)
-        here.inbox.apply(JobReported(now, JobReport(attempt.uuid, JobState.RUNNING, started=now))).result(10)
+        here.inbox.apply(AttemptSubmitted(now, attempt.uuid, "j")).result(60)
+        here.inbox.apply(JobReported(now, JobReport(attempt.uuid, JobState.RUNNING, started=now))).result(60)
         wanted = request(hosts=attempt.hosts, start=now + 30, end=now + 60)
         assert here.services.reservations.reserve(CHIEF, wanted).tasks == ("1",)
         assert here.services.reservations.reservations(Principal("eve", Role.USER))[0].tasks == ()

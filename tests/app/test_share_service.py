@@ -83,7 +83,7 @@ def test_where_shares_are_not_in_force_it_says_what_to_set(tmp_path: Path) -> No
 def test_what_is_beyond_a_limit_is_refused_and_what_is_beyond_the_budget_told(tmp_path: Path) -> None:
     shares = Shares(default=Share(budget=0.0, hosts=2, waiting=2))
     with daemon(tmp_path) as running:
-        running.inbox.apply(SharesChanged(1.0, shares)).result(20.0)
+        running.inbox.apply(SharesChanged(1.0, shares)).result(60)
         submit = partial(running.services.submissions.submit, ADA, key="", digest="")
         wide = TaskRequest(command=("/bin/true",), profile=(None, None, 5.0))
         with pytest.raises(UserError, match="it needs 3 hosts and your share allows 2 at once"):

@@ -10,7 +10,7 @@ from cosched.api.documents import TaskRequest
 from cosched.app.submission.task_requests import request_like_task
 from cosched.errors import UserError
 from tests.app.submission.detection import add_detection
-from tests.daemon.makers import Daemon, daemon
+from tests.daemon.makers import Daemon, StillClock, daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ ME = Principal("me", Role.USER)
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Daemon]:
     add_detection(tmp_path)
-    with daemon(tmp_path, hosts=4) as running:
+    with daemon(tmp_path, hosts=4, clock=StillClock()) as running:
         yield running
 
 

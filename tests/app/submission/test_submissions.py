@@ -164,7 +164,7 @@ def test_models_wait_until_the_hosts_are_known(tmp_path: Path) -> None:
 
 def test_hosts_of_one_class_decide_what_is_predicted(here: Daemon) -> None:
     hosts = tuple(Host(f"s{number}", host_class="slow") for number in range(4))
-    here.inbox.apply(HostsObserved(here.clock.now(), hosts)).result(10)
+    here.inbox.apply(HostsObserved(here.clock.now(), hosts)).result(60)
     (forecast,) = here.services.submissions.foresee(ME, [HALVING])
     assert forecast.profile is not None
     assert forecast.profile.seconds == (160.0, 80.0, 160 / 3, 40.0)
@@ -182,7 +182,7 @@ def test_followers_hear_of_what_is_on_disk(here: Daemon) -> None:
         with here.services.feed.follow("me") as follower:
             follower.take()
             await asyncio.to_thread(here.services.submissions.submit, ME, [HALVING], "", "")
-            assert await follower.wait(30)
+            assert await follower.wait(60)
             return [(each.kind, each.owner, each.document().id) for each in follower.take()[0]]
 
     assert asyncio.run(follow()) == [("task", "me", "1")]
@@ -215,7 +215,7 @@ def test_many_submissions_at_once_do_not_exceed_the_quota(tmp_path: Path) -> Non
         here.inbox.ask(lambda _core, _time: gate.wait(60))
         answers = [pool.submit(outcome, here) for _ in range(12)]
         gate.set()
-        assert sorted(answer.result(20) for answer in answers) == ["1", "2", "3", *["refused"] * 9]
+        assert sorted(answer.result(60) for answer in answers) == ["1", "2", "3", *["refused"] * 9]
 
 
 def test_a_user_has_a_quota_of_bytes_and_operators_have_none(tmp_path: Path) -> None:
