@@ -22,7 +22,6 @@ from cosched.coscheduler.events import (
     SubmitFailed,
 )
 from cosched.coscheduler.recording.snapshot import AttemptsSnapshot
-from cosched.coscheduler.submit_limits import SubmitLimits
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.coscheduler.unstarted import UnstartedAttempts
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.dispatching.submit_limits import SubmitLimits
     from cosched.coscheduler.events import ManagerEvent
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
@@ -61,9 +61,9 @@ class AttemptLifecycle:
         workers: follows the workers of elastic tasks.
     """
 
-    def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue) -> None:
+    def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue, limits: SubmitLimits) -> None:
         self.paused_until = 0.0
-        self.limits = SubmitLimits(settings)
+        self.limits = limits
         self.unstarted = UnstartedAttempts(settings, state)
         self._settings = settings
         self._state = state

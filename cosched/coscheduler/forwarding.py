@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import AskPeers, AskStart
-from cosched.coscheduler.events import OfferEnded, PeerReported, StartPermitted, TaskForwarded, TaskReturned
+from cosched.coscheduler.events import (
+    NeighboursChanged,
+    OfferEnded,
+    PeerReported,
+    StartPermitted,
+    TaskForwarded,
+    TaskReturned,
+)
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
@@ -21,16 +29,30 @@ _OFFER = 10.0  # seconds after which the agent is reminded of a task that it off
 
 
 class Forwarding:
-    """Takes tasks out of the queue and back into it when the agent says so."""
+    """Takes tasks out of the queue and back into it when the agent says so.
+
+    Attributes:
+        neighbours: the last word about them.
+    """
 
     def __init__(self, settings: CoreSettings, state: CoreState, queue: TaskQueue, lifecycle: AttemptLifecycle) -> None:
+        self.neighbours = NeighboursChanged(-math.inf, available=False)
         self._settings = settings
         self._state = state
         self._queue = queue
         self._lifecycle = lifecycle
 
-    def handle(self, event: TaskForwarded | TaskReturned | PeerReported | StartPermitted | OfferEnded) -> None:
-        """Apply an event of the agent to its task; ignore it if too late."""
+    def load(self, neighbours: NeighboursChanged) -> None:
+        """Go on from a snapshot."""
+        self.neighbours = neighbours
+
+    def handle(
+        self, event: TaskForwarded | TaskReturned | PeerReported | StartPermitted | OfferEnded | NeighboursChanged
+    ) -> None:
+        """Note what the agent says of the neighbours or of a task; ignore it if too late."""
+        if isinstance(event, NeighboursChanged):
+            self.neighbours = event
+            return
         task = self._state.tasks.get(event.task)
         if task is None:
             return
@@ -49,7 +71,23 @@ class Forwarding:
                 self._queue.release(task.id)
                 self._state.put(task.with_status(held=False))
 
-    def ask_start(self, task: str, time: float) -> None:
+    def keeps_back(self, task: Task, end: float, time: float) -> bool:
+        """Return whether another domain must be asked before a task leaves, and ask it.
+
+        Args:
+            task: its turn has come.
+            end: when it would end here, epoch seconds.
+            time: now, epoch seconds.
+        """
+        early = self.neighbours.offer_on_time and not task.origin
+        asked = not task.stays and task.spec.deadline is not None and (end > task.spec.deadline or early)
+        if self.neighbours.available and asked and self._ask_peers(task.id, end, time):
+            return True
+        if task.status.held:
+            self._ask_start(task.id, time)
+        return task.status.held
+
+    def _ask_start(self, task: str, time: float) -> None:
         """Ask the origin of a held task whether it may start.
 
         Meanwhile tasks that fit may use its hosts.
@@ -60,7 +98,7 @@ class Forwarding:
         self._queue.held_back[task] = time + min(pause, self._settings.retry_longest)
         self._state.decide(AskStart(task))
 
-    def ask_peers(self, task: str, end: float, time: float) -> bool:
+    def _ask_peers(self, task: str, end: float, time: float) -> bool:
         """Offer a task to the neighbours that would be late here, once.
 
         It is held back while the offer is open. False means that it was offered before, and none wanted it.

@@ -245,7 +245,8 @@ def test_the_plan_says_what_lasts_too_long_and_whose_end_cannot_be_counted_on(co
 
 def test_the_plan_says_when_and_why_it_changed(core: Coscheduler) -> None:
     assert (plan_view(ME, core, NOW + 4).changed, plan_view(ME, core, NOW + 4).why) == (None, "")
-    core.last_improvement = (NOW + 3, "makespan 61 → 58 s")
+    improved = replace(core.snapshot(), last_improvement=(NOW + 3, "makespan 61 → 58 s"))
+    core = Coscheduler.from_snapshot(core.settings, improved)
     assert plan_view(ME, core, NOW + 4).changed == NOW + 3
     assert plan_view(ME, core, NOW + 4).why == "makespan 61 → 58 s"
 

@@ -11,8 +11,17 @@ from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.elastic.values import Elastic
-from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, Restored, SavedState, TaskSubmitted
+from cosched.coscheduler.events import (
+    AttemptSubmitted,
+    HostsObserved,
+    JobReported,
+    Restored,
+    SavedState,
+    SharesChanged,
+    TaskSubmitted,
+)
 from cosched.coscheduler.places.alternatives import Alternative, quickest_profile
+from cosched.coscheduler.sharing.shares import Shares
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 from tests.tasks import make_task
 
@@ -55,6 +64,12 @@ def under_plan(core: Coscheduler, plan: TaskPlan) -> Coscheduler:
     """Return a core like this one that follows another plan."""
     snapshot = core.snapshot()
     return Coscheduler.from_snapshot(core.settings, replace(snapshot, queue=replace(snapshot.queue, plan=plan)))
+
+
+def shared(core: Coscheduler, shares: Shares | None = None) -> Coscheduler:
+    """Return a core with shares in force, by default such that no usage decays."""
+    core.handle(SharesChanged(0.0, Shares(half_life=1e9) if shares is None else shares))
+    return core
 
 
 def a_task(number: int, seconds: Sequence[float] | None = (10.0, 6.0, 5.0, 4.0), **changes: Any) -> Task:

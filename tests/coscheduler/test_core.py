@@ -68,15 +68,13 @@ from tests.coscheduler.makers import (
     settings,
     start,
     submit,
-    under_plan,
 )
 from tests.exploring import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.coscheduler.changes import Outcome
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Attempt
 
 
 def test_a_run_that_completes_is_kept_for_predictions_and_no_other() -> None:
@@ -137,25 +135,6 @@ def test_a_new_task_waits_for_the_search_but_not_longer_than_the_staging_time() 
     assert dispatched(core.handle(Tick(2.0)))
 
 
-def test_a_plan_of_the_search_ends_staging_and_gives_order_and_counts() -> None:
-    core = a_core(staging=100.0)
-    submit(core, a_task(1))
-    submit(core, a_task(2))
-    outcome = core.handle(ScheduleImproved(0.1, TaskPlan(("2", "1"), (2, 2))))
-    assert [(attempt.task, attempt.hosts) for attempt in dispatched(outcome)] == [
-        ("2", ("node01", "node02")),
-        ("1", ("node03", "node04")),
-    ]
-
-
-def test_a_first_answer_that_is_not_settled_does_not_end_staging() -> None:
-    core = a_core(staging=100.0)
-    submit(core, a_task(1))
-    submit(core, a_task(2))
-    assert not dispatched(core.handle(ScheduleImproved(0.1, TaskPlan(("2", "1"), (2, 2)), settled=False)))
-    assert core.plan == TaskPlan(("2", "1"), (2, 2))
-
-
 def test_numbers_go_on_after_those_of_a_former_process_and_of_tasks_that_were_refused() -> None:
     core = a_core()
     restore(core, 0.0, tasks=[a_task(3)])
@@ -204,16 +183,6 @@ def test_where_hosts_differ_a_new_task_that_is_in_a_hurry_is_first_on_the_fast_o
     forecast = core.planning_view.forecast(1.0)
     assert forecast is not None
     assert [spot.hosts for spot in forecast[1].assignments if spot.task == "2"] == [("node01",)]
-
-
-def test_a_worse_plan_is_not_taken_over() -> None:
-    core = a_core(staging=100.0)
-    for number in (1, 2):
-        submit(core, a_task(number))
-    core = under_plan(core, TaskPlan(("1", "2"), (2, 2)))
-    outcome = core.handle(ScheduleImproved(0.1, TaskPlan(("1", "2"), (1, 1))))
-    assert [len(attempt.hosts) for attempt in dispatched(outcome)] == [2, 2]
-    assert core.last_improvement is None
 
 
 def a_mixed_core(**changes: Any) -> Coscheduler:
@@ -277,62 +246,6 @@ def test_other_policies_know_the_classes_too(policy: str) -> None:
     core = a_mixed_core(policy=policy)
     (attempt,) = dispatched(submit(core, on_both(1, [4.0], [9.0])))
     assert (attempt.hosts, attempt.predicted) == (("node01",), 4.0)
-
-
-def test_a_better_plan_says_what_became_better() -> None:
-    core = a_core(staging=100.0)
-    for number in (1, 2):
-        submit(core, a_task(number))
-    core = under_plan(core, TaskPlan(("1", "2"), (1, 1)))
-    core.handle(ScheduleImproved(0.1, TaskPlan(("1", "2"), (2, 2)), settled=False))
-    assert core.last_improvement is not None
-    assert core.last_improvement[0] == 0.1
-    assert core.last_improvement[1].startswith("makespan ")
-
-
-def test_a_blocked_head_does_not_block_the_queue() -> None:
-    core, outcome = _planned(a_core(staging=100.0), [a_task(1, [math.inf, math.inf, 8.0])], [3])
-    (running,) = dispatched(outcome)
-    start(core, running, 0.0)
-    # The head wants all four hosts in 8 s; the second fits on the idle host before that, the third does not.
-    everything = [a_task(2, [math.inf, math.inf, math.inf, 5.0]), a_task(3, [20.0]), a_task(4, [7.0])]
-    leaving = dispatched(_planned(core, everything, [4, 1, 1], time=0.5)[1])
-    assert [(attempt.task, attempt.hosts) for attempt in leaving] == [("4", ("node04",))]
-
-
-def test_a_task_that_needs_more_hosts_than_are_up_waits_aside() -> None:
-    core = a_core(2)
-    assert not dispatched(submit(core, a_task(1, [math.inf, math.inf, 5.0])))
-    assert [attempt.task for attempt in dispatched(submit(core, a_task(2, [3.0])))] == ["2"]
-    outcome = core.handle(HostsObserved(1.0, hosts(4)))
-    assert [attempt.task for attempt in dispatched(outcome)] == ["1"]
-
-
-def test_a_task_without_a_profile_passes_straight_through() -> None:
-    core = Coscheduler(settings(staging=100.0))  # not even hosts are known
-    (attempt,) = dispatched(submit(core, a_task(1, None, count=3)))
-    assert (attempt.hosts, attempt.count, attempt.predicted) == ((), 3, None)
-
-
-def test_a_task_that_is_due_leaves_while_others_keep_arriving() -> None:
-    core = a_core(staging=1.0)
-    arrivals = [submit(core, a_task(number, submitted=0.1 * number), 0.1 * number) for number in range(1, 31)]
-    leaving = [number for number, outcome in enumerate(arrivals, start=1) if dispatched(outcome)]
-    assert leaving
-    assert leaving[0] <= 14  # due at 1.1 s, the eleventh arrival
-
-
-def test_a_crowd_without_profiles_goes_through_the_door_a_batch_at_a_time() -> None:
-    """The manager takes a batch after the other: a planned task waited behind all of them, its hosts idle."""
-    core = a_core()
-    crowd = [attempt for number in range(1, 221) for attempt in dispatched(submit(core, a_task(number, None)))]
-    assert len(crowd) == 200
-    (planned,) = dispatched(submit(core, a_task(999)))
-    assert planned.hosts
-    for through in crowd:
-        outcome = core.handle(AttemptSubmitted(1.0, through.uuid, "job"))
-        crowd += dispatched(outcome)  # the next one in order
-    assert [attempt.task for attempt in crowd] == [str(number) for number in range(1, 221)]
 
 
 def test_a_lost_host_moves_the_task_elsewhere_after_the_manager_confirmed() -> None:
@@ -543,16 +456,6 @@ def test_a_job_that_outruns_its_prediction_is_planned_round() -> None:
     assert late == pytest.approx(40.0)
 
 
-@pytest.mark.parametrize(
-    ("policy", "order"), [("fcfs-maximum", [["1"], []]), ("fcfs-calculated", [["1", "2", "3"], ["1", "2", "3"]])]
-)
-def test_baselines_run_strictly_in_order_of_arrival(policy: str, order: list[list[str]]) -> None:
-    core = a_core(4, policy=policy)
-    leaving = [attempt.task for number in (1, 2, 3) for attempt in dispatched(submit(core, a_task(number)))]
-    assert leaving == order[0]
-    assert core.planning_view.snapshot(0.0) is None
-
-
 def test_a_restart_adopts_what_lives_and_queues_what_waits() -> None:
     former = a_core(1)
     (running,) = dispatched(submit(former, a_task(1, [10.0])))
@@ -707,15 +610,6 @@ def test_attempts_of_another_database_have_other_names() -> None:
     other = a_core(instance="00000000-0000-0000-0000-000000000001")
     (theirs,) = dispatched(submit(other, a_task(1)))
     assert ours.uuid != theirs.uuid
-
-
-def _planned(core: Coscheduler, tasks: list[Task], counts: list[int], time: float = 0.0) -> tuple[Coscheduler, Outcome]:
-    """Submit tasks and have the core follow a plan of them."""
-    for task in tasks:
-        submit(core, task, time)
-    plan = TaskPlan(tuple(task.id for task in tasks), tuple(counts))
-    core = under_plan(core, plan)
-    return core, core.handle(ScheduleImproved(time, plan))
 
 
 def replayed(recording: str) -> list[ReplayedEvent]:

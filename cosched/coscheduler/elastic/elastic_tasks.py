@@ -15,10 +15,10 @@ from uuid import UUID, uuid5
 import numpy as np
 
 from cosched.coscheduler.changes import DispatchAttempt
+from cosched.coscheduler.dispatching.immediate_starts import NOW
 from cosched.coscheduler.elastic.values import WorkRecord
 from cosched.coscheduler.events import LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
 from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.planning.dispatch import NOW
 from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.coscheduler.recording.snapshot import ElasticSnapshot
 from cosched.coscheduler.sharing.host_limits import HostRoom

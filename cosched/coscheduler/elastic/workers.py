@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cosched.connector.jobs import JobReport
+    from cosched.coscheduler.dispatching.submit_limits import SubmitLimits
     from cosched.coscheduler.events import ManagerEvent
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.submit_limits import SubmitLimits
     from cosched.coscheduler.task import Attempt
 
     _End = JobReported | SubmitFailed | AttemptAbsent

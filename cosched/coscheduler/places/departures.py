@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.coscheduler.dispatching.immediate_starts import NOW, ImmediateStart, may_start
 from cosched.coscheduler.places.licences import LicenceTimeline
-from cosched.coscheduler.planning.dispatch import NOW, ImmediateStart, may_start
 from cosched.scheduling.decoding.decoder import dependency_order
 from cosched.scheduling.decoding.packed_decoder import first_to_end, rooms_of
 from cosched.scheduling.decoding.stairs import free_licences

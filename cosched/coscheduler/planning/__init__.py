@@ -1,1 +1,1 @@
-"""The plan of the waiting tasks: what waits, as a problem; the plan itself; who leaves now; what one more would do."""
+"""The plan of the waiting tasks: as a problem; itself; when another takes its place; what one more would do."""

@@ -33,7 +33,7 @@ class TaskQueue:
     def __init__(
         self,
         staging: float,
-        waits: Callable[[str, float], bool] = lambda _task, _time: False,
+        waits: Callable[[str, int, int, float], bool] = lambda _task, _hosts, _cores, _time: False,
         *,
         by_deadline: bool = True,
     ) -> None:
@@ -41,7 +41,8 @@ class TaskQueue:
 
         Args:
             staging: seconds that a task waits for the search at most.
-            waits: whether a task may not leave at a time for reasons that others know.
+            waits: whether a task with so many hosts in the plan, and cores of each, may not leave at a time for
+                reasons that others know (see `StartLimits.waits`).
             by_deadline: whether new tasks are inserted by deadline, else at the end.
         """
         self._waits = waits
@@ -220,7 +221,8 @@ class TaskQueue:
 
     def may_leave(self, task: str, time: float) -> bool:
         """Return whether nothing holds the task back any more."""
-        return self._released(task, time) and not self._waits(task, time)
+        hosts, cores = self.planned_count(task), self.planned_cores(task)
+        return self._released(task, time) and not self._waits(task, hosts, cores, time)
 
     def _released(self, task: str, time: float) -> bool:
         return max(self.held_back.get(task, 0.0), self._begins.get(task, 0.0)) <= time

@@ -21,9 +21,9 @@ from cosched.coscheduler import (
     events,
     handovers,
     reservations,
-    submit_limits,
     task,
 )
+from cosched.coscheduler.dispatching import submit_limits
 from cosched.coscheduler.elastic import values as elastic_values
 from cosched.coscheduler.places import alternatives
 from cosched.coscheduler.planning import task_plan

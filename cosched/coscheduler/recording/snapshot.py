@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cosched.connector.hosts import Host
+    from cosched.coscheduler.dispatching.submit_limits import OwnerLimit
     from cosched.coscheduler.elastic.values import WorkRecord
     from cosched.coscheduler.events import (
         AttemptAbsent,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
         SubmitFailed,
     )
     from cosched.coscheduler.reservations import Reservation
-    from cosched.coscheduler.submit_limits import OwnerLimit
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction, DispatchLatency
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.coscheduler.planning.dispatch import (
+from cosched.coscheduler.dispatching.immediate_starts import (
     ImmediateStart,
     RunTimeTable,
     first_on_idle_hosts,
