@@ -127,7 +127,7 @@ class AttemptLifecycle:
         if task.spec.elastic is not None and hosts:
             attempt = replace(attempt, hosts=hosts[:1], count=1, lead=LeadStatus(promised=hosts[1:]))
         if (share := self._state.hosts.share_of(task.spec)) is not None:
-            attempt = replace(attempt, **asdict(share), part=self._state.hosts.part(share, hosts))
+            attempt = replace(attempt, **asdict(share), part=self._state.hosts.part(share))
         predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts) or 1)
         task = task.with_status(
             state=TaskState.DISPATCHING,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cosched.connector.hosts import Host, HostShare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.task import Attempt, TaskSpec
@@ -215,22 +215,17 @@ class DomainHosts:
         share = share_of(spec, self._memory_per_core)
         return None if share is None else self._shares.setdefault(share, share)
 
-    def part(self, share: HostShare | None, hosts: Sequence[str] = ()) -> float:
-        """Return which part of a host a share is: that of its dominant resource, on average.
+    def part(self, share: HostShare | None) -> float:
+        """Return which part of a host a share is: that of its dominant resource, on average over the hosts that are up.
 
-        Args:
-            share: what is taken; None for the whole.
-            hosts: of which; all where none is named.
+        It is the same wherever a task comes to run: limits reckon with it before hosts are chosen, and charge it then.
         """
         if share is None:
             return 1.0
-        if not hosts and share in self._parts:
-            return self._parts[share]
-        sizes = [self._sizes[name] for name in hosts or self._up if name in self._sizes]
-        part = sum(_dominant(share, size) for size in sizes) / len(sizes) if sizes else 1.0
-        if not hosts:
-            self._parts[share] = part
-        return part
+        if share not in self._parts:
+            sizes = [self._sizes[name] for name in self._up if name in self._sizes]
+            self._parts[share] = sum(_dominant(share, size) for size in sizes) / len(sizes) if sizes else 1.0
+        return self._parts[share]
 
     def occupied(self, attempts: Iterable[Attempt], now: float, handover: float = 0.0) -> dict[str, float]:
         """Return when each host that is taken whole is expected to be free.

@@ -172,6 +172,17 @@ def test_limits_of_hosts_count_parts_of_hosts() -> None:
     assert dispatched(submit(core, a_part(9, 8, owner="bob")))
 
 
+def test_limits_charge_what_they_reckoned_with_before_hosts_were_chosen() -> None:
+    """A part of a small host was charged more than it was let in for: users had more hosts than their shares allow."""
+    core = Coscheduler(settings(share_hosts=True))
+    big, small = nodes(2)
+    core.handle(HostsObserved(0.0, (big, replace(small, cores=4))))
+    core.handle(SharesChanged(0.0, Shares(users={"ann": Share(hosts=1)})))
+    leaving = [dispatched(submit(core, a_part(number, 3, owner="ann"))) for number in (1, 2)]
+    assert [attempt.part for attempts in leaving for attempt in attempts] == [(3 / 8 + 3 / 4) / 2]
+    assert sum(attempt.charged_hosts for attempt in core.attempts.values()) <= 1.0
+
+
 def test_users_are_charged_for_the_part_that_they_take() -> None:
     core = a_sharing_core()
     core.handle(SharesChanged(0.0, Shares(half_life=1e9)))
