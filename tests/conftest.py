@@ -24,13 +24,14 @@ from __future__ import annotations
 import gc
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
 from cosched import paths
+from tests.distribution import from_both_ends, sort_for_workers
 from tests.exploring import EXPLORES, examples
 
 if TYPE_CHECKING:
@@ -74,11 +75,17 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Name the tests of a group by it, as the scheduler that keeps groups together wants it; slow ones come first."""
+    """Name the tests of a group by it, as the scheduler that keeps groups together wants it."""
     if not getattr(config.option, "loadgroup", False):
         return
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)  # else a slow one ends alone
+    sort_for_workers(items)
     for item in items:
         groups = sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")})
         if groups and "@" not in item.nodeid:
             item._id = type(item._id).parse(f"{item.nodeid}@{'_'.join(groups)}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand tests out from both ends of their order, where they are handed out by groups."""
+    return from_both_ends(config, log) if config.getvalue("dist") == "loadgroup" else None
