@@ -133,7 +133,7 @@ def test_by_http_it_proves_itself_with_the_token_of_its_mailbox(
     assert lead.offer() == READ
     assert lead.offer(after=3) is None
     lead.drained(2)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while len(Answers.asked) < 3 and time.monotonic() < until:
         time.sleep(0.01)
     assert Answers.asked == [
@@ -157,7 +157,7 @@ def test_what_is_told_waits_for_a_daemon_that_is_away(
     monkeypatch.setattr("cosched.elastic_lead._connection", connection)
     lead = Lead(server=server, token="wrong")
     lead.progress(1, 4)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while "refused (403)" not in (said := capsys.readouterr().err) and time.monotonic() < until:
         time.sleep(0.01)
     assert "refused (403): no" in said  # it came, and was answered

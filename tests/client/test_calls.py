@@ -119,9 +119,9 @@ def test_a_run_is_in_the_past_the_log_and_the_accuracy(tmp_path: Path) -> None:
         assert (client.runs(), client.accuracy()) == ([], [])
         task = client.submit(TaskRequest(application="halving", parameters={"work": 40.0}))
         attempt, now = daemon.manager.submitted[0][0], daemon.clock.now()
-        daemon.inbox.apply(AttemptSubmitted(now, attempt.uuid, "j")).result(10)
+        daemon.inbox.apply(AttemptSubmitted(now, attempt.uuid, "j")).result(60)
         done = JobReport(attempt.uuid, JobState.COMPLETED, "j", started=now, finished=now + 6, exit_code=0)
-        daemon.inbox.apply(JobReported(now + 6, done)).result(10)
+        daemon.inbox.apply(JobReported(now + 6, done)).result(60)
         (learnt,) = client.learnt_runs("halving")
         assert (learnt.task, learnt.numbers, learnt.seconds) == (task.id, (40.0,), 6.0)
         client.forget_runs("halving")
@@ -140,7 +140,7 @@ def test_a_run_is_in_the_past_the_log_and_the_accuracy(tmp_path: Path) -> None:
 def test_the_plans_of_a_task_are_told(tmp_path: Path) -> None:
     with serving(tmp_path) as (daemon, address), Client(address) as client:
         task = client.submit(TaskRequest(application="halving", parameters={"work": 40.0}))
-        daemon.inbox.ask(lambda _core, _time: None).result(10)  # it looks at the plan when it has answered
+        daemon.inbox.ask(lambda _core, _time: None).result(60)  # it looks at the plan when it has answered
         (point,), (spot,) = client.plans(task.id), client.plan().placements
         assert point.hosts == len(spot.hosts)
         assert point.end - point.start == pytest.approx(spot.end - spot.start)

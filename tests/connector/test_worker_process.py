@@ -40,7 +40,7 @@ def worker(tmp_path: Path) -> Iterator[WorkerProcess]:
     (tmp_path / "played_worker.py").write_text(_MODULE)
     path = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH", ""))))
     worker = WorkerProcess(
-        ["played_worker", "x"], {**os.environ, "PYTHONPATH": path}, 20.0, manager="The library", daemon="its daemon"
+        ["played_worker", "x"], {**os.environ, "PYTHONPATH": path}, 60.0, manager="The library", daemon="its daemon"
     )
     yield worker
     worker.close()
@@ -70,7 +70,7 @@ def test_one_that_hangs_or_dies_is_replaced(worker: WorkerProcess) -> None:
     worker._timeout = 0.1
     with pytest.raises(ConnectorError, match=r"The library did not answer within 0 s: is its daemon well\?"):
         worker.call("hang")
-    worker._timeout = 20.0
+    worker._timeout = 60.0
     with pytest.raises(ConnectorError, match="the process that talks to The library ended"):
         worker.call("die")
     assert worker.call("argument") == "x"
@@ -95,7 +95,7 @@ def test_one_that_is_abandoned_ends_at_once_and_is_not_started_again(worker: Wor
         worker.abandon()
         for call in (under_way, behind):
             with pytest.raises(ConnectorError, match=r"ended|cosched is ending"):
-                call.result(10)
+                call.result(60)
     with pytest.raises(ConnectorError, match="cosched is ending"):
         worker.call("argument")
     assert worker._process is None

@@ -54,9 +54,9 @@ def test_a_locked_database_delays_and_nothing_is_done_before_it_is_written(here:
     assert not here.manager.submitted
     other.execute("ROLLBACK")
     other.close()
-    (task,) = answer.result(20)
+    (task,) = answer.result(60)
     assert here.store.task(task.id) is not None
-    here.inbox.ask(lambda _core, _time: None).result(20)
+    here.inbox.ask(lambda _core, _time: None).result(60)
     assert [attempt.task for attempt, _ in here.manager.submitted] == [task.id]
     assert here.inbox.store_fault == ""
 
@@ -71,8 +71,8 @@ def test_a_submission_that_nobody_waits_for_any_more_is_not_taken_in(here: Daemo
     assert not begun.cancel()
     assert waiting.cancel()
     other.close()
-    assert len(begun.result(20)) == 1
-    assert len(accept(here, "key").result(20)) == 1
+    assert len(begun.result(60)) == 1
+    assert len(accept(here, "key").result(60)) == 1
     assert sum(here.store.counts().values()) == 2
 
 
@@ -130,7 +130,7 @@ def test_a_record_that_the_database_refuses_ends_the_engine(here: Daemon) -> Non
     """Two daemons on one database give one number twice; the second tried to write its task for ever."""
     failed = threading.Event()
     here.engine.subscribe_failure(failed.set)
-    (other,) = accept(here).result(20)
+    (other,) = accept(here).result(60)
     here.store.commit(changed([replace(other, id="another", number=other.number + 1)]))
     accept(here)
     assert failed.wait(60)
@@ -141,23 +141,23 @@ def test_time_goes_by_for_the_core_however_much_it_is_asked(tmp_path: Path, monk
     """A client that asked every few milliseconds kept tasks from leaving for as long as it did."""
     monkeypatch.setattr("cosched.daemon.engine._TICK", 0.05)
     with daemon(tmp_path, staging=0.1) as here:
-        accept(here).result(20)
+        accept(here).result(60)
         until = time.monotonic() + 60
         while not here.manager.submitted:
-            here.inbox.ask(lambda _core, _time: None).result(20)
+            here.inbox.ask(lambda _core, _time: None).result(60)
             assert time.monotonic() < until
 
 
 def test_a_question_that_fails_fails_for_the_one_who_asked(here: Daemon) -> None:
     with pytest.raises(ZeroDivisionError):
-        here.inbox.ask(lambda _core, _time: 1 / 0).result(20)
-    assert accept(here).result(20)
+        here.inbox.ask(lambda _core, _time: 1 / 0).result(60)
+    assert accept(here).result(60)
 
 
 def test_tasks_taken_in_together_have_numbers_in_a_row_and_so_goes_a_restart(tmp_path: Path) -> None:
     for start in (1, 4):
         with daemon(tmp_path, staging=1000.0) as here:
-            tasks = here.inbox.accept([a_request([5.0])] * 3, KeyedSubmission(f"key-{start}", "d", (), 0.0)).result(20)
+            tasks = here.inbox.accept([a_request([5.0])] * 3, KeyedSubmission(f"key-{start}", "d", (), 0.0)).result(60)
             assert [task.number for task in tasks] == [start, start + 1, start + 2]
             submission = here.store.by_key(f"key-{start}")
             assert submission is not None
@@ -173,5 +173,5 @@ def test_a_submission_that_could_not_be_written_leaves_nothing(here: Daemon, mon
         commit(changes)
 
     monkeypatch.setattr(here.store, "commit", fragile)
-    assert [task.id for task in accept(here, "key").result(20)] == ["1"]
+    assert [task.id for task in accept(here, "key").result(60)] == ["1"]
     assert here.store.counts()[TaskState.QUEUED] + here.store.counts()[TaskState.DISPATCHING] == 1

@@ -95,7 +95,7 @@ def test_dry_runs_of_one_user_leave_everybody_else_threads(tmp_path: Path) -> No
     with serving(slow, tmp_path, patience=60.0) as path, ExitStack() as stack:
         for _ in range(44):
             stack.enter_context(asking(path))
-        assert slow.began.acquire(timeout=30)
+        assert slow.began.acquire(timeout=60)
         with client_of(path, "bob") as bob:
             assert bob.get("/api/v1/status").status_code == 200
             assert bob.post("/api/v1/tasks", json=TASK).status_code == 201
@@ -108,16 +108,16 @@ def test_a_computation_ends_when_its_client_goes(tmp_path: Path) -> None:
     slow = Slow()
     with serving(slow, tmp_path) as path:
         connection = asking(path)
-        assert slow.began.acquire(timeout=30)
+        assert slow.began.acquire(timeout=60)
         connection.close()
-        assert slow.ended.acquire(timeout=30)
+        assert slow.ended.acquire(timeout=60)
     assert slow.reasons == ["nobody waits for the answer any more: ask again"]
 
 
 def test_a_computation_ends_with_the_daemon(tmp_path: Path) -> None:
     slow = Slow()
     with serving(slow, tmp_path) as path, asking(path) as connection:
-        assert slow.began.acquire(timeout=30)
+        assert slow.began.acquire(timeout=60)
         slow.feed.close()
         assert connection.recv(4096).startswith(b"HTTP/1.1 503")
     assert slow.reasons == ["cosched is ending: try again when it is back"]
@@ -126,7 +126,7 @@ def test_a_computation_ends_with_the_daemon(tmp_path: Path) -> None:
 def test_a_second_computation_of_a_user_is_refused_for_a_while(tmp_path: Path) -> None:
     slow = Slow()
     with serving(slow, tmp_path, patience=0.05) as path, asking(path):
-        assert slow.began.acquire(timeout=30)
+        assert slow.began.acquire(timeout=60)
         with client_of(path) as ann:
             refused = ann.post(DRY_RUN, json=TASK)
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
@@ -137,12 +137,12 @@ def test_a_second_computation_of_a_user_is_refused_for_a_while(tmp_path: Path) -
 def test_computations_of_all_users_are_bounded(tmp_path: Path) -> None:
     slow = Slow()
     with serving(slow, tmp_path, threads=1, patience=0.05) as path, asking(path):
-        assert slow.began.acquire(timeout=30)
+        assert slow.began.acquire(timeout=60)
         with client_of(path, "bob") as bob:
             refused = bob.post(DRY_RUN, json=TASK)
             assert (refused.status_code, "others' predictions" in refused.json()["detail"]) == (429, True)
             slow.released.set()
-            assert slow.ended.acquire(timeout=30)
+            assert slow.ended.acquire(timeout=60)
 
 
 def test_a_computation_that_takes_too_long_is_given_up(tmp_path: Path) -> None:

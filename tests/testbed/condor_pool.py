@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CondorPool", "PoolError"]
 
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
 _STOP_SECONDS = 15.0
 _POLL_SECONDS = 0.05
 # A scheduler younger than this hands a claimed host from job to job only in its first full round.
@@ -255,7 +255,7 @@ class CondorPool:
             env=self._environment("condor_config"),
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=60,
             check=False,
         )
         if done.returncode:

@@ -27,7 +27,7 @@ __all__ = ["Directory", "directory", "main", "prefix"]
 
 _RECIPE = "slapd-1"
 _PACKAGES = ("slapd", "ldap-utils")
-_PATIENCE = 20.0
+_PATIENCE = 60.0
 _SETTINGS = """include {root}/etc/ldap/schema/core.schema
 include {schema}
 modulepath {root}/usr/lib/ldap

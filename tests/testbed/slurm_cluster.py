@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterError", "SlurmCluster"]
 
-_START_SECONDS = 60.0
+_START_SECONDS = 120.0
 _POLL_SECONDS = 0.05
 _QUIET_LOOKS = 5  # in a row that find no job on a host whose slurmd is gone
 
@@ -220,7 +220,7 @@ class SlurmCluster:
             env=self._environment(),
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=60,
             check=False,
         )
         if done.returncode:

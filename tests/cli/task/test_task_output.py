@@ -38,7 +38,7 @@ def _ended(site: Site, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert run(["task", "submit", "--json", *words]) == 0
     task: str = json.loads(capsys.readouterr().out)["id"]
     with site.client() as client:
-        client.wait([task], timeout=30)
+        client.wait([task], timeout=60)
     return task
 
 

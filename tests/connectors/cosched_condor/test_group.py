@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PYTHON = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else "python3"
-_PATIENCE = 30.0
+_PATIENCE = 60.0
 
 
 class Group:

@@ -26,6 +26,6 @@ def connect(spool: Path) -> Callable[[], LocalConnector]:
 
 @pytest.fixture
 def bench(connect: Callable[[], LocalConnector], tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(connect, tmp_path, 20.0)
+    bench = Bench(connect, tmp_path, 90.0)
     yield bench
     bench.clear()

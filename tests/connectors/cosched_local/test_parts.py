@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 import uuid
 from typing import TYPE_CHECKING
 
@@ -39,12 +40,11 @@ def a_launch(program: str, *arguments: str, **share: int) -> Launch:
 
 
 def until(connector: LocalConnector, launch: Launch, *states: JobState) -> str:
-    for _ in range(300):
-        report = connector.status([launch.attempt])[launch.attempt]
-        if report.state in states:
-            return report.reason
+    give_up = time.monotonic() + 60
+    while (report := connector.status([launch.attempt])[launch.attempt]).state not in states:
+        assert time.monotonic() < give_up, report
         connector.events(0.1)
-    raise AssertionError(report)
+    return report.reason
 
 
 def test_slots_have_processors_and_gpus_of_their_own_as_far_as_there_are() -> None:

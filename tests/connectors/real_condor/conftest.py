@@ -63,7 +63,7 @@ def connect(pool: CondorPool, spool: Path) -> Callable[[], CondorConnector]:
 
 @pytest.fixture
 def bench(connect: Callable[[], CondorConnector], shared: Path) -> Iterator[Bench]:
-    bench = Bench(connect, shared, patience=30.0)
+    bench = Bench(connect, shared, patience=90.0)
     yield bench
     bench.clear()
 

@@ -117,7 +117,7 @@ def test_another_schedulers_jobs_are_not_ours_whatever_their_numbers(tmp_path: P
             folder.mkdir()
             folder.chmod(0o1777)
             settings = {"config": str(pool.config), "spool": str(folder), "schedd": name}
-            benches.append(Bench(functools.partial(CondorConnector, settings), folder, 30.0))
+            benches.append(Bench(functools.partial(CondorConnector, settings), folder, 90.0))
         (first, one), (second, two) = (
             bench.running(host) for bench, host in zip(benches, ("node01", "node02"), strict=True)
         )

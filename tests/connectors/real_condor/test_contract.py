@@ -24,7 +24,7 @@ pytestmark = pytest.mark.pool
 
 @pytest.mark.usefixtures("_quick_workers")
 class OnThePool(ContractBase):
-    patience = 30.0
+    patience = 90.0
     quiet = 1.0
 
     @pytest.fixture

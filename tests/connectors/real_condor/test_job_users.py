@@ -37,7 +37,7 @@ def spool(shared: Path) -> Path:
 
 @pytest.fixture
 def bench(pool: CondorPool, spool: Path, shared: Path) -> Iterator[Bench]:
-    bench = Bench(lambda: CondorConnector({"config": str(pool.config), "spool": str(spool)}), shared, patience=30.0)
+    bench = Bench(lambda: CondorConnector({"config": str(pool.config), "spool": str(spool)}), shared, patience=90.0)
     yield bench
     bench.clear()
 

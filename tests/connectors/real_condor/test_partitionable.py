@@ -31,7 +31,7 @@ def pool() -> Iterator[CondorPool]:
 
 @pytest.fixture
 def bench(pool: CondorPool, spool: Path, shared: Path) -> Iterator[Bench]:
-    bench = Bench(lambda: CondorConnector({"config": str(pool.config), "spool": str(spool), **_NEEDS}), shared, 30.0)
+    bench = Bench(lambda: CondorConnector({"config": str(pool.config), "spool": str(spool), **_NEEDS}), shared, 90.0)
     yield bench
     bench.clear()
 

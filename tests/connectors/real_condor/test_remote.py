@@ -182,7 +182,7 @@ def test_a_submission_cut_off_before_its_files_is_withdrawn_and_made_again(bench
     assert found.state is JobState.QUEUED
     connector._jobs._cut_off = 0.0
     time.sleep(1.1)
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while connector.find(launch.attempt) is not None:
         assert time.monotonic() < end
         time.sleep(0.1)
@@ -204,5 +204,5 @@ def _cut_off(bench: Bench, launch: Launch) -> None:
         [sys.executable, "-c", _CUT_OFF, connector._settings.schedd, described.text, *items],
         env=dict(environment),
         check=True,
-        timeout=30,
+        timeout=60,
     )

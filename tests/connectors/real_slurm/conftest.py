@@ -49,6 +49,6 @@ def connect(cluster: SlurmCluster, spool: Path) -> Callable[[], SlurmConnector]:
 
 @pytest.fixture
 def bench(connect: Callable[[], SlurmConnector], tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(connect, tmp_path, patience=30.0)
+    bench = Bench(connect, tmp_path, patience=90.0)
     yield bench
     bench.clear()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.pool
 
 
 class TestContract(ConnectorContract):
-    patience = 30.0
+    patience = 90.0
     quiet = 1.5
 
     @pytest.fixture

@@ -35,7 +35,7 @@ def users(cluster: SlurmCluster, tmp_path: Path) -> Iterator[Bench]:
     spool = cluster.spool / uuid.uuid4().hex
     spool.mkdir(mode=0o755)
     settings = {**cluster.settings, "spool": str(spool), "identity": "user"}
-    bench = Bench(lambda: SlurmConnector(settings), tmp_path, patience=30.0)
+    bench = Bench(lambda: SlurmConnector(settings), tmp_path, patience=90.0)
     yield bench
     bench.clear()
 

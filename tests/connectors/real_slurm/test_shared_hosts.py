@@ -40,7 +40,7 @@ def cluster() -> Iterator[SlurmCluster]:
 
 
 class TestSharedHosts(SharedHostsContract, SharedDevicesContract, ForeignSharesContract):
-    patience = 30.0
+    patience = 90.0
     quiet = 1.5
 
     @pytest.fixture

@@ -145,7 +145,7 @@ def manager(
         assert connector.closed
         for thread in threading.enumerate():  # on a busy machine longer than `stop` waits
             if thread.name.startswith("manager"):
-                thread.join(20)
+                thread.join(60)
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("manager")]
 
 

@@ -68,7 +68,7 @@ def domain(tmp_path: Path) -> Iterator[tuple[Inbox, Agent, Store]]:
     service = AdvertisedService("b", 0.0, 0, (AdvertisedHostClass("fast", (AvailabilityStep(0.0, 8),)),))
     inbox.post(PeersChanged(now, (Peer("b"),)))
     inbox.post(LetterReceived(now, Letter("b", "a", 1, 1, 1, Advertisement((service,)))))
-    inbox.apply(HostsObserved(now, (Host("h1"), Host("h2")))).result(10)
+    inbox.apply(HostsObserved(now, (Host("h1"), Host("h2")))).result(60)
     yield inbox, agent, store
     engine.stop()
     store.close()
@@ -81,7 +81,7 @@ def an_adviser(inbox: Inbox, agent: Agent, store: Store, mode: str) -> Adviser:
 
 def submitted(inbox: Inbox, count: int) -> None:
     profile, due = Profile((40.0, 20.0), PredictionSource.USER), inbox.now() + 60.0
-    inbox.accept([make_task(0, id="", command=("/bin/a",), deadline=due, profile=profile)] * count).result(10)
+    inbox.accept([make_task(0, id="", command=("/bin/a",), deadline=due, profile=profile)] * count).result(60)
 
 
 def test_with_few_tasks_nothing_is_advised(domain: tuple[Inbox, Agent, Store]) -> None:
@@ -102,7 +102,7 @@ def test_advice_is_shown_or_adopted(domain: tuple[Inbox, Agent, Store], mode: st
     assert adviser.latest.advice.present == before
     assert adviser.latest.advice.changes
     assert adviser.latest.adopted == (mode == "adopt")
-    view = inbox.ask(lambda _core, _time: network_view(agent, adviser)).result(10)
+    view = inbox.ask(lambda _core, _time: network_view(agent, adviser)).result(60)
     assert view.advice is not None
     assert view.advice.best.lifetime == adviser.latest.advice.best.lifetime
     assert (agent.settings.advertising != before) == (mode == "adopt")

@@ -136,7 +136,7 @@ def test_the_planner_ends_with_the_daemon(part: float) -> None:
         assert process.stdin is not None
         process.stdin.close()
         process.stdin = open("/dev/null", "wb")  # noqa: PTH123, SIM115  closed with the others
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         assert said(process) == ""
 
 
@@ -145,7 +145,7 @@ def test_the_planner_ends_quietly_where_nobody_reads_its_plans() -> None:
         assert process.stdout is not None
         process.stdout.close()
         give(process, pickle.dumps(snapshot(tasks=50)))
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         assert said(process) == ""
 
 
@@ -153,5 +153,5 @@ def test_the_planner_ends_at_a_snapshot_that_it_does_not_understand() -> None:
     """Deaf, it would live on, and the daemon would plan no more."""
     with planner() as process:
         give(process, b"ccosched.daemon.processes.planner\nNoLonger\n.")
-        assert process.wait(30) == 1
+        assert process.wait(60) == 1
         assert "NoLonger" in said(process)

@@ -60,7 +60,7 @@ def until_true(holds: Callable[[], bool]) -> None:
 def test_a_search_that_dies_is_started_again_and_goes_on_with_what_it_had() -> None:
     with search() as (running, plans):
         ask(running)
-        assert plans.get(timeout=30).since == 100.0
+        assert plans.get(timeout=60).since == 100.0
         first = pid(running)
         again: queue.SimpleQueue[ScheduleImproved] = queue.SimpleQueue()
         running._post = lambda plan: (plans if pid(running) == first else again).put(plan)
@@ -77,7 +77,7 @@ def test_a_search_that_dies_while_it_is_written_to_is_started_again() -> None:
         time.sleep(0.2)
         os.kill(first, signal.SIGKILL)
         ask(running, moment=200.0)
-        assert plans.get(timeout=30).since == 200.0
+        assert plans.get(timeout=60).since == 200.0
 
 
 def test_a_search_that_hangs_does_not_keep_the_daemon_from_ending() -> None:
@@ -94,4 +94,4 @@ def test_a_search_that_cannot_be_started_is_tried_again(monkeypatch: pytest.Monk
             ask(running)
             time.sleep(0.2)
             patch.undo()
-            assert plans.get(timeout=30).since == 100.0
+            assert plans.get(timeout=60).since == 100.0

@@ -159,11 +159,11 @@ class Person:
 
 
 @contextmanager
-def portal(tmp_path: Path, hosts: int = 8, patience: float = 20.0, shares: Shares | None = None) -> Iterator[Portal]:
+def portal(tmp_path: Path, hosts: int = 8, patience: float = 60.0, shares: Shares | None = None) -> Iterator[Portal]:
     """Run the pages of a domain in which no task leaves by itself."""
     with daemon(tmp_path, hosts, patience=patience) as running:
         if shares is not None:
-            running.inbox.apply(SharesChanged(running.clock.now(), shares)).result(10)
+            running.inbox.apply(SharesChanged(running.clock.now(), shares)).result(60)
             service = ShareService(CoreClient(running.inbox), ShareTable(running.store), shares)
             running.services = replace(running.services, shares=service)
         access = access_to(running.store)

@@ -83,7 +83,7 @@ def empty(browser: Browser) -> Iterator[Site]:
 def busy() -> Iterator[Site]:
     """One task has completed, one has failed, some run and some wait, and one host is down."""
     with QuickSite("local", scale=0.05) as site, site.client() as client:
-        sleeps = ["/bin/sh", "-c", "echo working on $COSCHED_RANK; echo oh >&2; sleep 600"]
+        sleeps = ["/bin/sh", "-c", "echo working on $COSCHED_RANK; echo oh >&2; sleep 6000"]
         client.submit(TaskRequest(application="jacobi", deadline=time.time() + 600))
         client.submit(TaskRequest(command=("/bin/false",), hosts=2))
         client.wait(["1", "2"], timeout=60)
@@ -117,7 +117,7 @@ def test_an_empty_system_explains_itself_and_runs_a_sample(browser: Browser, emp
         assert visitor.faults() == []
         page.click("text=Run a sample task")
         page.wait_for_url("**/tasks/1")
-        page.wait_for_selector("h1 .pill.completed", timeout=60_000)  # the page follows: nobody reloads it
+        page.wait_for_selector("h1 .pill.completed", timeout=120_000)  # the page follows: nobody reloads it
         assert "to spare" in page.inner_text(".stats")
         assert visitor.complaints == []
 
@@ -132,7 +132,7 @@ def test_a_new_user_submits_with_a_deadline_and_sees_it_end(browser: Browser, em
         assert page.locator("[data-foreseen] svg.plot").count() == 1
         page.click("button:text-is('Submit')")
         page.wait_for_url(re.compile(r".*/tasks/\d+"))
-        page.wait_for_selector("h1 .pill.completed", timeout=60_000)
+        page.wait_for_selector("h1 .pill.completed", timeout=120_000)
         assert visitor.complaints == []
 
 
@@ -759,7 +759,7 @@ def test_a_failed_task_opens_with_why_and_its_last_errors(visitor: Visitor, busy
 
 
 def test_what_a_task_writes_is_followed_at_its_end_until_one_scrolls(visitor: Visitor, busy: Site) -> None:
-    long = "for n in $(seq 300); do echo line $n; done; sleep 600"
+    long = "for n in $(seq 300); do echo line $n; done; sleep 6000"
     with busy.client() as client:
         task = client.submit(TaskRequest(command=("/bin/sh", "-c", long))).id
         page = visitor.go(f"/tasks/{task}")

@@ -66,21 +66,21 @@ def happens(running: Daemon) -> None:
     inbox, now = running.inbox, running.clock.now()
     hosts = [Host(f"h{number}-{LONG}", f"c{number % 2}-{LONG}") for number in range(3)]
     down = Host(f"h3-{LONG}", f"c1-{LONG}", up=False, reason=f"waits for its new memory {LONG} {LONG}")
-    inbox.apply(HostsObserved(now, (*hosts, down))).result(10)
+    inbox.apply(HostsObserved(now, (*hosts, down))).result(60)
     names = [f"t{number}-{LONG}" for number in range(6)]
     asked = [
-        TaskRequest(application=APPLICATION, name=name, deadline=now + 900, hosts=1, parameters={"work": 400.0})
+        TaskRequest(application=APPLICATION, name=name, deadline=now + 3600, hosts=1, parameters={"work": 400.0})
         for name in names
     ]
     running.services.submissions.submit(USER, asked, "", "")
-    for number, attempt in enumerate(inbox.ask(lambda core, _time: list(core.attempts)).result(10)):
-        inbox.apply(AttemptSubmitted(now + 1, attempt, f"job-{LONG}")).result(10)
-        inbox.apply(JobReported(now + 2, JobReport(attempt, JobState.RUNNING, started=now + 2))).result(10)
+    for number, attempt in enumerate(inbox.ask(lambda core, _time: list(core.attempts)).result(60)):
+        inbox.apply(AttemptSubmitted(now + 1, attempt, f"job-{LONG}")).result(60)
+        inbox.apply(JobReported(now + 2, JobReport(attempt, JobState.RUNNING, started=now + 2))).result(60)
         if number < 2:
             state = (JobState.COMPLETED, JobState.FAILED)[number]
             ended = JobReport(attempt, state, started=now + 2, finished=now + 3, exit_code=number, reason=LONG * number)
-            inbox.apply(JobReported(now + 3, ended)).result(10)
-    running.services.notices.write(USER, NoticeRequest(text=LONG, until=now + 900))
+            inbox.apply(JobReported(now + 3, ended)).result(60)
+    running.services.notices.write(USER, NoticeRequest(text=LONG, until=now + 3600))
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def looking(tmp_path: Path, browser: Browser, width: int) -> Iterator[Visitor]:
     with daemon(tmp_path, hosts=0, staging=0.0) as running:
         access = access_to(running.store)
         now = access.now()
-        access.tokens.create(TokenGrant(USER.name, Role.USER, {Scope.READ}, LONG[:60]), now, now + 99)
+        access.tokens.create(TokenGrant(USER.name, Role.USER, {Scope.READ}, LONG[:60]), now, now + 3600)
         secret, _ = access.sessions.begin(Login(USER.name, USER.role, RoleSource.GRANTED), now)
         happens(running)
         server = WebServer(
@@ -103,6 +103,7 @@ def looking(tmp_path: Path, browser: Browser, width: int) -> Iterator[Visitor]:
         try:
             context.add_cookies([{"name": COOKIE, "value": secret, "url": address}])
             visitor = Visitor(context.new_page(), address)
+            visitor.page.set_default_timeout(120_000)
             visitor.page.on("console", visitor.heard)
             visitor.page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
             yield visitor

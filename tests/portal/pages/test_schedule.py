@@ -45,7 +45,7 @@ def test_an_empty_domain_has_a_schedule(tmp_path: Path) -> None:
 
 def test_a_reservation_is_a_band_on_the_schedule_and_named_on_the_domains_page(tmp_path: Path) -> None:
     with portal(tmp_path) as here:
-        (host, *_) = here.daemon.inbox.ask(lambda core, _time: core.domain.up()).result(10)
+        (host, *_) = here.daemon.inbox.ask(lambda core, _time: core.domain.up()).result(60)
         wanted = ReservationRequest(hosts=(host,), end=here.daemon.clock.now() + 3600, name="<course>")
         here.daemon.services.reservations.reserve(Principal("chief", Role.ADMINISTRATOR), wanted)
         ann = here.person("ann")
@@ -66,5 +66,5 @@ def test_a_plan_that_is_proved_to_be_shortest_is_called_optimal(tmp_path: Path) 
         def prove(core: Coscheduler, time: float) -> None:
             core.handle(ScheduleImproved(time, core.plan, since=time, bound=9.0, makespan=9.0))
 
-        here.daemon.inbox.ask(prove).result(10)
+        here.daemon.inbox.ask(prove).result(60)
         assert "optimal: no plan is shorter" in ann.see("/schedule")

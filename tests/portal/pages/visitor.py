@@ -84,7 +84,7 @@ def visiting(
     context = browser.new_context(**{"viewport": DESK, "timezone_id": "Europe/Berlin", "locale": "en-GB", **options})
     try:
         visitor = Visitor(context.new_page(), address)
-        visitor.page.set_default_timeout(60_000)
+        visitor.page.set_default_timeout(120_000)
         visitor.page.on("console", visitor.heard)
         visitor.page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
         if log_in:

@@ -88,7 +88,7 @@ def test_a_stream_ends_by_itself_and_is_never_silent(monkeypatch: pytest.MonkeyP
 def test_streams_of_a_user_are_counted_and_give_their_places_back(tmp_path: Path) -> None:
     with serving(tmp_path) as (_, address), ExitStack() as stack:
         transport = httpx2.HTTPTransport(uds=address.removeprefix("unix:"), limits=httpx2.Limits())
-        client = stack.enter_context(httpx2.Client(transport=transport, base_url="http://x/api/v1", timeout=30))
+        client = stack.enter_context(httpx2.Client(transport=transport, base_url="http://x/api/v1", timeout=60))
         streams = ExitStack()
         answers = [streams.enter_context(client.stream("GET", "/events")) for _ in range(21)]
         answer = answers[-1]

@@ -49,7 +49,7 @@ def test_who_may_not_read_is_refused() -> None:
 def test_a_real_domain_is_counted_as_its_hosts_are_listed(tmp_path: Path) -> None:
     with daemon(tmp_path, hosts=0) as running:
         hosts = (Host("h1", host_class="fast"), Host("h2", host_class="fast", up=False), Host("h3", host_class="slow"))
-        running.inbox.apply(HostsObserved(running.clock.now(), hosts)).result(10)
+        running.inbox.apply(HostsObserved(running.clock.now(), hosts)).result(60)
         client = TestClient(build_application(running.services, Trusting()))
         listed = client.get("/api/v1/hosts").json()
         root = etree.fromstring(client.get("/api/v1/glue2").content)
