@@ -106,15 +106,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CoschedError as error:
         sys.stderr.write(f"elastic_run: {error}\n")
         return 2
+    child: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
+
+    def pass_on(number: int, _frame: object) -> None:
+        if child is None:
+            early.append(number)
+        else:
+            child.send_signal(number)
+
+    before = {number: signal.signal(number, pass_on) for number in _PASSED}  # from then on none is lost
     try:
         child = subprocess.Popen(given.program)
+        for number in early:
+            child.send_signal(number)
+        threading.Thread(target=Follower(lead, given.hosts_file, on_resize).follow, daemon=True).start()
+        code = child.wait()
     except OSError as error:
         sys.stderr.write(f"elastic_run: cannot start {given.program[0]}: {error.strerror}\n")
         return 127
-    for number in _PASSED:
-        signal.signal(number, lambda got, _frame: child.send_signal(got))
-    threading.Thread(target=Follower(lead, given.hosts_file, on_resize).follow, daemon=True).start()
-    code = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return code if code >= 0 else 128 - code
 
 

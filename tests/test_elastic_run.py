@@ -106,6 +106,23 @@ def test_signals_reach_the_program(box: Path) -> None:
     assert running.wait(60) == 9
 
 
+def test_a_signal_that_comes_as_the_program_starts_reaches_it(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ended the follower, and the program was never told: an elastic lead that was cancelled as it began ran on."""
+
+    class Signalled(subprocess.Popen[bytes]):
+        def __init__(self, command: list[str]) -> None:
+            os.kill(os.getpid(), signal.SIGUSR1)
+            super().__init__(command)
+
+    ready, usual = box / "ready", signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    monkeypatch.setattr(subprocess, "Popen", Signalled)
+    try:
+        assert main(["--", "/bin/sh", "-c", f"touch {ready}; while :; do sleep 0.05; done"]) == 128 + signal.SIGUSR1
+        assert signal.getsignal(signal.SIGUSR1) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGUSR1, usual)
+
+
 def test_it_needs_nothing_but_the_standard_library() -> None:
     probe = (
         "import sys; import cosched.elastic_run; "
