@@ -50,11 +50,14 @@ def test_an_elastic_task_grows_gives_back_and_ends_with_its_lead(connector: str)
         client, journal, gate = stack.enter_context(site.client()), site.journal, site.folder / "gate"
         scripts = {name: _script(site.folder / name, text) for name, text in _SCRIPTS.items()}
         # While two hosts are taken for long, two now are better than more later: so two are promised.
-        filler = client.submit(TaskRequest(command=("/bin/sleep", "8"), hosts=2, profile=(None, 300.0)))
+        taken = ("/bin/sh", scripts["lead"], str(site.folder / "taken"))
+        filler = client.submit(TaskRequest(command=taken, hosts=2, profile=(None, 300.0)))
         _until(lambda: client.task(filler.id).state == "running")
         worker = ElasticRequest(worker=("/bin/sh", scripts["worker"], str(journal)))
         command, profile = ("/bin/sh", scripts["lead"], str(gate)), (None, 400.0, 399.0, 398.0)
         elastic = client.submit(TaskRequest(command=command, profile=profile, elastic=worker)).id
+        _until(lambda: client.task(elastic).state == "running")
+        (site.folder / "taken").touch()
         _until(lambda: _running(client, elastic) == 3)
         assert len(client.workers(elastic).promised) == 1
         rigid = client.submit(TaskRequest(command=("/bin/sh", scripts["rigid"], str(journal)), profile=(None, 2.0)))

@@ -22,6 +22,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 from cosched.api.documents import TaskRequest
 from tests.history import faults, read
 from tests.testbed.debian import PackageError
+from tests.testbed.gates import behind
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -58,19 +59,27 @@ def test_a_manager_that_is_away_for_long_costs_time_and_no_task(connector: str, 
         except PackageError as error:
             pytest.skip(f"the manager cannot be had here: {error}")
         client = stack.enter_context(site.client())
+        gate = site.folder / "gate"
+        (waiter,) = client.submit_all([_waiter(gate)])
         tasks = client.submit_all(_requests(site, 6))
-        _await(lambda: any(client.task(task.id).state == "running" for task in tasks))
+        _await(lambda: client.task(waiter.id).state == "running")
         with _frozen(_processes(site, daemons)):
             if daemons:
                 _await(lambda: bool(client.status().faults))
             tasks += client.submit_all(_requests(site, 6))
             time.sleep(_AWAY)
             assert any("resource manager" in fault for fault in client.status().faults) == bool(daemons)
-            assert not any(client.task(task.id).state in ("failed", "cancelled") for task in tasks)
-        done = client.wait([task.id for task in tasks], _PATIENCE)
+            assert not any(client.task(task.id).state in ("failed", "cancelled") for task in [waiter, *tasks])
+        gate.touch()
+        done = client.wait([task.id for task in [waiter, *tasks]], _PATIENCE)
         assert {task.state for task in done} == {"completed"}
         _await(lambda: not client.status().faults)
         assert not faults(read(site.journal), [task.id for task in tasks])
+
+
+def _waiter(gate: Path) -> TaskRequest:
+    """Return a task that runs until the manager is back, however long its outage begins after it."""
+    return TaskRequest(command=behind(gate), profile=(8.0,))
 
 
 def _requests(site: Site, count: int) -> list[TaskRequest]:

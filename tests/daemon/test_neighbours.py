@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.daemon,
     pytest.mark.slow,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
 PATIENCE = 90.0
@@ -182,7 +182,7 @@ def test_poisoned_letters_end_no_daemon_and_are_refused_recorded_and_counted(pai
 def test_a_task_that_runs_at_the_neighbour_is_cancelled_from_home(pair: Federation) -> None:
     north, south = pair.domains["north"], pair.domains["south"]
     with busy(north):
-        name = submit(north, "cancelled", allowance=60.0, scale=2.0)
+        name = submit(north, "cancelled", allowance=240.0, scale=8.0)
         begun(north, name)
         until(lambda: any(line.task == "cancelled" for line in pair.history()))  # it itself, and not only its runner
     with north.client() as client:

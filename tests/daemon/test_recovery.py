@@ -18,6 +18,7 @@ from cosched.client import Client
 from cosched.errors import SystemFault
 from cosched.simulation.kernels import KERNELS
 from tests.history import faults, read
+from tests.testbed.gates import behind
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _crash(site: Site, chance: random.Random, times: int) -> None:
         site.start()
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("connector", CONNECTORS)
 def test_kills_at_random_moments_lose_no_task_and_run_none_twice(
     connector: str, monkeypatch: pytest.MonkeyPatch
@@ -145,7 +146,7 @@ def test_kills_at_random_moments_lose_no_task_and_run_none_twice(
         assert not faults(read(site.journal), tasks)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("connector", CONNECTORS)
 def test_a_restored_backup_runs_nothing_twice_and_gives_nobody_the_jobs_of_others(
     connector: str, monkeypatch: pytest.MonkeyPatch
@@ -206,14 +207,18 @@ def test_a_host_taken_off_in_mid_run_loses_no_task_and_is_used_again(
 ) -> None:
     with a_site(connector, monkeypatch) as site, site.client() as client:
         requests = [TaskRequest(application=KERNELS[number % len(KERNELS)], hosts="1-8") for number in range(20)]
-        # The victim takes 8 s: it is still at work when its host goes, also where that takes a while.
-        long = TaskRequest(application="memsort", hosts="1-2", parameters={"Scale": 5 * SCALE})
+        # The victim waits for a file: it is still at work when its host goes, however long that takes.
+        gate = site.folder / "gate"
+        command = behind(gate, site.command("memsort", str(SCALE)))
+        long = TaskRequest(command=command, hosts="1-2", profile=(8.0, 4.0))
         ids = [task.id for task in client.submit_all([long, *requests])]
         victim = ids[0]
         host = _host_of(client, victim)
         site.take_host(host)
         _until(lambda: not _host(client, host).up)
         assert all(host not in place.hosts for place in client.plan().placements if not place.running)
+        _until(lambda: client.task(victim).tries[0].state == "cancelled")
+        gate.touch()
         (again,) = client.wait([victim], timeout=120)
         assert (again.state, again.tries[0].state, again.tries[-1].state) == ("completed", "cancelled", "completed")
         assert host in again.tries[0].hosts

@@ -17,6 +17,7 @@ from cosched.connector.contract import Bench
 from cosched_condor import CondorConnector
 from tests.history import faults, read
 from tests.testbed.condor_pool import CondorPool
+from tests.testbed.gates import behind
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def test_a_full_scheduler_takes_as_many_as_it_has_room_for(
     pool: CondorPool, limited: Callable[..., None], spool: Path, shared: Path, limit: str, files: str
 ) -> None:
     connector = CondorConnector({"config": str(pool.config), "spool": str(spool), "files": files})
-    bench = Bench(lambda: connector, shared, 30.0)
+    bench = Bench(lambda: connector, shared, 90.0)
     # Jobs of other tests that HTCondor still keeps count, too; all have one owner.
     there = 0 if limit == "MAX_JOBS_PER_SUBMISSION" else _jobs(pool)
     try:
@@ -103,7 +104,8 @@ def test_a_daemon_keeps_the_tasks_that_a_full_scheduler_refuses_and_each_runs_on
     with QuickSite("condor", scale=_SCALE, settings=settings) as site, site.client() as client:
         assert isinstance(site.pool, CondorPool)
         site.pool.reconfigure(MAX_JOBS_PER_OWNER=3)
-        command = tuple(site.command("sweep3d", str(_SCALE)))
+        gate = site.folder / "gate"  # nothing ends before all was seen that is looked for
+        command = behind(gate, site.command("sweep3d", str(_SCALE)))
         requests = [
             TaskRequest(command=command, profile=(50 * _SCALE,) if place % 2 else None, hosts="1")
             for place in range(16)
@@ -112,6 +114,7 @@ def test_a_daemon_keeps_the_tasks_that_a_full_scheduler_refuses_and_each_runs_on
         _await(lambda: any("MAX_JOBS_PER_OWNER" in task.reason for task in _waiting(client)))
         _await(lambda: any("takes no more jobs" in why and "tried again" in why for why in _explanations(client)))
         site.pool.reconfigure(MAX_JOBS_PER_OWNER=_NONE)
+        gate.touch()
         done = client.wait([task.id for task in tasks], 120.0)
         assert {task.state for task in done} == {"completed"}
         assert not faults(read(site.journal), [task.id for task in tasks])

@@ -18,6 +18,7 @@ from cosched.connector.contract import Bench
 from cosched_slurm import SlurmConnector
 from tests.history import faults, read
 from tests.testbed.debian import PackageError
+from tests.testbed.gates import behind
 from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
 
@@ -80,7 +81,7 @@ def benched(cluster: SlurmCluster, tmp_path: Path) -> Iterator[Callable[..., Ben
         spool.mkdir(mode=0o755)
         settings = {**cluster.settings, "spool": str(spool), "completions": "", **more}
         settings = {key: value for key, value in settings.items() if value}
-        benches.append(Bench(lambda: SlurmConnector(settings), tmp_path, patience=30.0))
+        benches.append(Bench(lambda: SlurmConnector(settings), tmp_path, patience=90.0))
         return benches[-1]
 
     yield benched
@@ -182,7 +183,8 @@ def test_a_users_own_limit_lets_his_jobs_wait_and_nobody_elses(
 
 
 def test_a_daemon_keeps_what_a_policy_refuses_and_each_task_runs_once(site: Site, cluster: SlurmCluster) -> None:
-    command = tuple(site.command("sweep3d", str(_SCALE)))
+    gate = site.folder / "gate"
+    command = behind(gate, site.command("sweep3d", str(_SCALE)))
     requests = [
         TaskRequest(command=command, profile=(20 * _SCALE,) if place % 2 else None, hosts="1")
         for place in range(4 * _FEW)
@@ -190,6 +192,7 @@ def test_a_daemon_keeps_what_a_policy_refuses_and_each_task_runs_once(site: Site
     with site.client() as client:
         tasks = client.submit_all(requests)
         _await(lambda: any("QOSMaxSubmitJobPerUserLimit" in task.reason for task in client.tasks(["queued"]).tasks))
+        gate.touch()
         done = client.wait([task.id for task in tasks], 120.0)
         assert {task.state for task in done} == {"completed"}
     assert not faults(read(site.journal), [task.id for task in tasks])
