@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.pool, pytest.mark.skipif(os.geteuid() != 0, reason="submits as another user")]
 
-_LEASE = 8
+_LEASE = 300
+_SHORT = 8  # where a test waits for its end
 _UNPIN = Path(__file__).parents[3] / "etc" / "slurm" / "cosched-unpin"
 
 
@@ -31,13 +32,16 @@ def cluster() -> Iterator[SlurmCluster]:
 
 
 @pytest.fixture
-def people(cluster: SlurmCluster) -> People:
-    return People(cluster)
+def people(cluster: SlurmCluster) -> Iterator[People]:
+    people = People(cluster)
+    yield people
+    people.set_lease(_LEASE)
 
 
 def test_jobs_begin_with_cosched_gone_after_their_lease_or_elsewhere_if_their_host_fails(
     cluster: SlurmCluster, people: People
 ) -> None:
+    people.set_lease(_SHORT)
     program = cluster.directory / "unpin"
     program.write_text(f"#!/bin/sh\nPATH={cluster.bin} COSCHED_UNPIN_AFTER=0 exec {_UNPIN}\n")
     program.chmod(0o755)
@@ -53,7 +57,7 @@ def test_jobs_begin_with_cosched_gone_after_their_lease_or_elsewhere_if_their_ho
         assert "without cosched it begins" in answer
         job = job_number(answer)
         people.wait(job, "RUNNING", "COMPLETED")
-        assert people.seconds(job, "StartTime") >= people.seconds(job, "SubmitTime") + _LEASE
+        assert people.seconds(job, "StartTime") >= people.seconds(job, "SubmitTime") + _SHORT
         assert people.comment(job) == (comment or "(null)")
         assert people.note(job).startswith("cosched adopt")
     people.wait(pinned, "RUNNING", "COMPLETED")
