@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 # Both need packages from the index, so they are no part of `make check`.
-pytestmark = [pytest.mark.slow, pytest.mark.index, pytest.mark.timeout(580)]
+pytestmark = [pytest.mark.slow, pytest.mark.index, pytest.mark.timeout(900)]
 
 
 def run(command: list[str], folder: Path) -> str:

@@ -68,7 +68,7 @@ def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> Non
 
 
 @pytest.mark.pool
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.xdist_group("slurm-sites")
 def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Path) -> None:
     script = tmp_path / "own.sh"
@@ -92,7 +92,7 @@ def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Pa
 
 
 @pytest.mark.pool
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.xdist_group("pools")
 def test_three_kinds_of_manager_forward_to_one_another() -> None:
     with grid(("local", "condor", "slurm"), scale=0.5, lease=30.0) as sites:

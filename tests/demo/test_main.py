@@ -18,7 +18,7 @@ def test_the_demonstration_runs_from_end_to_end(tmp_path: Path) -> None:
         command,
         cwd=tmp_path,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(root)},
-        timeout=250,
+        timeout=500,
         capture_output=True,
         text=True,
         check=False,

@@ -209,7 +209,7 @@ class Workplace:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", text],
             cwd=self.folder,
-            timeout=250,
+            timeout=500,
             text=True,
             capture_output=True,
             env={**os.environ, **self._environment},

@@ -32,7 +32,7 @@ def shipped() -> dict[str, bytes]:
 
 def done(command: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "TMPDIR": str(folder), "COSCHED_HOSTS": "here", "COSCHED_RANK": "0"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=500, env=environment)
 
 
 def test_a_host_is_measured_by_what_it_compiles_and_nothing_is_left(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_two_processes_with_a_token_meet_and_time_messages(tmp_path: Path, shipp
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**environment, "COSCHED_RANK": rank})
         for rank in ("0", "1")
     ]
-    said = [rank.communicate(timeout=300)[0] for rank in ranks]
+    said = [rank.communicate(timeout=500)[0] for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0]
     measured = read_measurement("both", said[0])
     assert set(measured.samples) == {
