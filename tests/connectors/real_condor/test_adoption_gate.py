@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.pool, pytest.mark.xdist_group("condor-adoption")]
 
-_LEASE = 15
+_LEASE = 300
+_SHORT = 15  # what is left of it where a test waits for its end
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,12 @@ def test_jobs_run_after_their_lease_with_cosched_gone(people: People) -> None:
         '+CoschedDeadline = "now+10m"\nrequirements = Machine == "node02"\n',
         DEADLINE + 'universe = parallel\nmachine_count = 2\nrequirements = Machine > "node02"\n',
     )
-    for job in [people.submit(line + '+CoschedMachine = "node01"\nqueue\n') for line in lines]:
+    jobs = [people.submit(line + '+CoschedMachine = "node01"\nqueue\n') for line in lines]
+    for job in jobs:
+        submitted, lease = (int(people.shown(job, name)) for name in ("QDate", "CoschedLease"))
+        assert submitted <= lease - _LEASE <= submitted + 60
+        people.by_cosched("condor_qedit", job, "CoschedLease", str(int(time.time()) + _SHORT))
+    for job in jobs:
         people.wait(job, "2", "4")
         assert people.shown(job, "CoschedDeadline") == "now+10m"
         assert int(people.shown(job, "JobStartDate")) > int(people.shown(job, "CoschedLease"))
