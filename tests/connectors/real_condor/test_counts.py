@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -61,6 +62,10 @@ def test_while_jobs_run_the_queue_is_asked_by_the_look_at_all_tasks_alone(
         _await(lambda: _seen(told, JobState.COMPLETED) >= set(live))
     finally:
         manager.stop()
+        for thread in threading.enumerate():  # on a busy machine longer than `stop` waits
+            if thread.name.startswith("manager"):
+                thread.join(60)
+        connector.close()  # once more: a thread that was still at work may have opened it again
 
 
 def _agree(connector: CondorConnector) -> bool:
