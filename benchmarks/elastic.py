@@ -24,9 +24,9 @@ from cosched.scheduling.elastic.expected import expected_schedule
 from cosched.scheduling.elastic.pieces import check_pieces
 from cosched.scheduling.elastic.promising import promise_hosts
 from cosched.scheduling.host_counts import encoded_choices
-from cosched.scheduling.kernels import elastic_kernel, objective_kernel
-from cosched.scheduling.kernels.decode_kernel import population_spans
-from cosched.scheduling.kernels.loan_kernel import expected_spans
+from cosched.scheduling.kernels.decoding.decode_kernel import population_spans
+from cosched.scheduling.kernels.elastic.loan_kernel import expected_spans
+from cosched.scheduling.kernels.objective import elastic_kernel, objective_kernel
 from cosched.scheduling.objective.objective import measure, measure_pieces, objective
 from cosched.scheduling.objective.slowdown import with_waits
 from cosched.scheduling.objective.weights import ObjectiveName, Weights

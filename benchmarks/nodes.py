@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.kernels import packing_kernel
+from cosched.scheduling.kernels.objective import packing_kernel
 from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.packing import Packing

@@ -10,7 +10,7 @@ from benchmarks.kernels import kept, queue
 from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.host_counts import useful_counts
-from cosched.scheduling.kernels import objective_kernel
+from cosched.scheduling.kernels.objective import objective_kernel
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.search.genetic_search import GeneticSearch
 

@@ -144,7 +144,7 @@ def tight_bound(problem: Problem, lower: float | None = None) -> float:
     lower = lower_bound(problem) if lower is None else lower
     if not problem.tasks or problem.packing is not None or single_class(problem) is not None:
         return lower
-    from cosched.scheduling.kernels.machine_prices import machine_prices  # no other bound needs machine code
+    from cosched.scheduling.kernels.mapping.machine_prices import machine_prices  # no other bound needs machine code
 
     present, host_class = np.unique(problem.host_class, return_inverse=True)
     sizes = np.bincount(host_class)

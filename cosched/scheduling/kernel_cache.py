@@ -66,7 +66,10 @@ def _can_be_written(folder: Path) -> bool:
 
 
 def _folders() -> list[Path]:
-    """Return where numba may keep machine code, the likeliest first (see `jit.compiled`)."""
+    """Return where the stamp may stand, beside the machine code that numba keeps, the likeliest first.
+
+    In the source's own folders each module's code is in its own `__pycache__` (see `jit.compiled`).
+    """
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
         return [Path(chosen)]

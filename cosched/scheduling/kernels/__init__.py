@@ -1,1 +1,1 @@
-"""Functions that numba compiles, on arrays only. Start at `problem_tables` and `decode_kernel`."""
+"""Functions that numba compiles, on arrays only; `jit` compiles them. Start at `decoding` and `objective`."""

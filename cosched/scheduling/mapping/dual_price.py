@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.kernels.machine_prices import machine_prices
-from cosched.scheduling.kernels.mapping_annealing import MappingState, MappingTables, anneal
+from cosched.scheduling.kernels.mapping.machine_prices import machine_prices
+from cosched.scheduling.kernels.mapping.mapping_annealing import MappingState, MappingTables, anneal
 from cosched.scheduling.objective.comparison import PlanFigures
 
 if TYPE_CHECKING:

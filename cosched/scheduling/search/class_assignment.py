@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.host_counts import single_class
-from cosched.scheduling.kernels import objective_kernel
-from cosched.scheduling.kernels.decode_kernel import population_spans
+from cosched.scheduling.kernels.decoding.decode_kernel import population_spans
+from cosched.scheduling.kernels.objective import objective_kernel
 from cosched.scheduling.mapping.dual_price import DualPriceSearch
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan

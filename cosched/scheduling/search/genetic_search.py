@@ -22,7 +22,8 @@ from cosched.scheduling.elastic.tasks import ElasticTask
 from cosched.scheduling.heuristics.licensed_tasks import licensed_plans
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.host_counts import encoded_choices, with_decoded_classes, with_encoded_classes
-from cosched.scheduling.kernels import elastic_kernel, genetic_operators, objective_kernel, packing_kernel
+from cosched.scheduling.kernels.objective import elastic_kernel, objective_kernel, packing_kernel
+from cosched.scheduling.kernels.search import genetic_operators
 from cosched.scheduling.mapping import dual_price
 from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.objective import MISSED
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.lending_kernel import ElasticTables
-    from cosched.scheduling.kernels.packing_tables import PackingTables
-    from cosched.scheduling.kernels.problem_tables import ProblemTables
+    from cosched.scheduling.kernels.decoding.packing_tables import PackingTables
+    from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
+    from cosched.scheduling.kernels.elastic.lending_kernel import ElasticTables
     from cosched.scheduling.plan import Plan
 
     _Tables = ProblemTables | PackingTables | ElasticTables

@@ -15,9 +15,9 @@ from cosched.scheduling.heuristics.batch_queue import calculated_counts
 from cosched.scheduling.heuristics.list_scheduling import list_order
 from cosched.scheduling.heuristics.short_waits import short_wait_plans
 from cosched.scheduling.host_counts import best_seconds, narrowed, single_class, useful_count_seconds
-from cosched.scheduling.kernels.backfill_kernel import easy_order
 from cosched.scheduling.kernels.jit import compiled
-from cosched.scheduling.kernels.load_balancing import balanced_load
+from cosched.scheduling.kernels.search.backfill_kernel import easy_order
+from cosched.scheduling.kernels.search.load_balancing import balanced_load
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:

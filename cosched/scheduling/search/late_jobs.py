@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.host_counts import single_class
-from cosched.scheduling.kernels.late_jobs_kernel import (
+from cosched.scheduling.kernels.search.late_jobs_kernel import (
     anneal,
     move_hopeless_last,
     new_annealed_plan,
@@ -22,7 +22,7 @@ from cosched.scheduling.plan import Plan
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.problem_tables import ProblemTables
+    from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.search.initial_population import Population
 

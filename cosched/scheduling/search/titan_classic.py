@@ -17,8 +17,8 @@ import numpy as np
 from cosched.errors import UserError
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.host_counts import best_seconds
-from cosched.scheduling.kernels import objective_kernel
-from cosched.scheduling.kernels.titan_classic_kernel import decode_sets, population_costs, possible_sets
+from cosched.scheduling.kernels.objective import objective_kernel
+from cosched.scheduling.kernels.search.titan_classic_kernel import decode_sets, population_costs, possible_sets
 from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.objective import measure_times
 from cosched.scheduling.objective.weights import Weights

@@ -10,7 +10,7 @@ from cosched.scheduling.heuristics import batch_queue, moldable_tasks
 from cosched.scheduling.heuristics.batch_queue import calculated_counts
 from cosched.scheduling.heuristics.list_scheduling import list_order
 from cosched.scheduling.host_counts import best_seconds, single_class
-from cosched.scheduling.kernels.load_balancing import balanced_load
+from cosched.scheduling.kernels.search.load_balancing import balanced_load
 from cosched.scheduling.search.initial_population import Population, compiled_list_order, initial_plans
 from tests.scheduling.problems import a_plan, plans, problems, unconstrained
 

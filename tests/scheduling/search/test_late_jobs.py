@@ -9,7 +9,7 @@ import pytest
 from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import spans
-from cosched.scheduling.kernels.objective_kernel import tabulate
+from cosched.scheduling.kernels.objective.objective_kernel import tabulate
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.search.initial_population import Population
 from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from cosched.scheduling.decoding.decoder import decode, dependency_order
 from cosched.scheduling.elastic.expected import expected_schedule
-from cosched.scheduling.kernels import elastic_kernel
-from cosched.scheduling.kernels.decode_kernel import population_spans
-from cosched.scheduling.kernels.loan_kernel import expected_spans
+from cosched.scheduling.kernels.decoding.decode_kernel import population_spans
+from cosched.scheduling.kernels.elastic.loan_kernel import expected_spans
+from cosched.scheduling.kernels.objective import elastic_kernel
 from cosched.scheduling.objective.objective import measure_pieces, objective
 from cosched.scheduling.objective.weights import Weights
 from tests.scheduling.elastic.queues import drawn_problems

@@ -11,12 +11,12 @@ import numpy as np
 
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.elastic.tasks import ElasticParameters
-from cosched.scheduling.kernels import objective_kernel
-from cosched.scheduling.kernels.decode_kernel import population_spans
+from cosched.scheduling.kernels.decoding.decode_kernel import population_spans
+from cosched.scheduling.kernels.elastic.lending_kernel import STEP, ElasticTables
+from cosched.scheduling.kernels.elastic.loan_kernel import expected_spans
 from cosched.scheduling.kernels.jit import compiled
-from cosched.scheduling.kernels.lending_kernel import STEP, ElasticTables
-from cosched.scheduling.kernels.loan_kernel import expected_spans
-from cosched.scheduling.kernels.objective_terms import counted_slowdowns, mean_slowdown
+from cosched.scheduling.kernels.objective import objective_kernel
+from cosched.scheduling.kernels.objective.objective_terms import counted_slowdowns, mean_slowdown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

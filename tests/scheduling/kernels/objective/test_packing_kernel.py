@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.scheduling.decoding import decoder
-from cosched.scheduling.kernels import packing_kernel
-from cosched.scheduling.kernels.objective_kernel import repair_orders
-from cosched.scheduling.kernels.packed_decode_kernel import population_spans
+from cosched.scheduling.kernels.decoding.packed_decode_kernel import population_spans
+from cosched.scheduling.kernels.objective import packing_kernel
+from cosched.scheduling.kernels.objective.objective_kernel import repair_orders
 from cosched.scheduling.objective.objective import measure_plan, objective
 from cosched.scheduling.objective.weights import Weights
 from tests.scheduling.packed import packed_plans, packed_problems

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.kernels.availability_kernel import place_in_windows as place_task
+from cosched.scheduling.kernels.decoding.availability_kernel import place_in_windows as place_task
+from cosched.scheduling.kernels.decoding.licence_kernel import licences_free_from, take_licences
 from cosched.scheduling.kernels.jit import compiled
-from cosched.scheduling.kernels.licence_kernel import licences_free_from, take_licences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.problem_tables import ProblemTables
+    from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
 
 __all__ = ["free_rows", "occupy_first", "population_spans"]
 

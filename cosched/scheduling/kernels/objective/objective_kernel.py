@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.host_counts import class_base, narrowed, single_class
-from cosched.scheduling.kernels.availability_kernel import tabulate_windows
-from cosched.scheduling.kernels.decode_kernel import population_spans
+from cosched.scheduling.kernels.decoding.availability_kernel import tabulate_windows
+from cosched.scheduling.kernels.decoding.decode_kernel import population_spans
+from cosched.scheduling.kernels.decoding.licence_kernel import tabulate_licences
+from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
 from cosched.scheduling.kernels.jit import compiled
-from cosched.scheduling.kernels.licence_kernel import tabulate_licences
-from cosched.scheduling.kernels.objective_terms import counted_slowdowns, mean_slowdown, term_weights
-from cosched.scheduling.kernels.problem_tables import ProblemTables
+from cosched.scheduling.kernels.objective.objective_terms import counted_slowdowns, mean_slowdown, term_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.lending_kernel import ElasticTables
-    from cosched.scheduling.kernels.packing_tables import PackingTables
+    from cosched.scheduling.kernels.decoding.packing_tables import PackingTables
+    from cosched.scheduling.kernels.elastic.lending_kernel import ElasticTables
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
 

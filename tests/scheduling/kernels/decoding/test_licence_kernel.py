@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from cosched.scheduling.decoding import decoder
 from cosched.scheduling.host_counts import with_encoded_classes
-from cosched.scheduling.kernels import decode_kernel, objective_kernel, packed_decode_kernel, packing_kernel
+from cosched.scheduling.kernels.decoding import decode_kernel, packed_decode_kernel
+from cosched.scheduling.kernels.objective import objective_kernel, packing_kernel
 from cosched.scheduling.objective.weights import Weights
 from tests.scheduling.licensed import licensed, with_one_licence
 from tests.scheduling.packed import packed_plans, packed_problems

@@ -15,7 +15,7 @@ from cosched.scheduling.kernels.jit import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.problem_tables import ProblemTables
+    from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
 
 __all__ = ["JOB", "POOL", "STEP", "ElasticTables", "lend_hosts", "take_back"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.scheduling.kernels.decoding.licence_kernel import licences_free_from, take_licences
 from cosched.scheduling.kernels.jit import compiled
-from cosched.scheduling.kernels.licence_kernel import licences_free_from, take_licences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.packing_tables import PackingTables
+    from cosched.scheduling.kernels.decoding.packing_tables import PackingTables
 
 __all__ = ["population_spans"]
 

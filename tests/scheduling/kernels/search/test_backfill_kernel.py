@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cosched.scheduling.heuristics.batch_queue import easy
 from cosched.scheduling.host_counts import best_seconds
-from cosched.scheduling.kernels.backfill_kernel import easy_order
+from cosched.scheduling.kernels.search.backfill_kernel import easy_order
 from tests.scheduling.problems import a_problem, plans, problems, unconstrained
 
 if TYPE_CHECKING:

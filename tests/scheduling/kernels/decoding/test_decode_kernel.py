@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from cosched.scheduling.decoding import decoder
 from cosched.scheduling.decoding.free_hosts import IdenticalFreeHosts
 from cosched.scheduling.host_counts import with_encoded_classes
-from cosched.scheduling.kernels import objective_kernel
-from cosched.scheduling.kernels.decode_kernel import free_rows, occupy_first, population_spans
+from cosched.scheduling.kernels.decoding.decode_kernel import free_rows, occupy_first, population_spans
+from cosched.scheduling.kernels.objective import objective_kernel
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.problem import Problem
 from tests.scheduling.problems import plans, problems

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from cosched.scheduling.kernels.machine_prices import machine_prices
+from cosched.scheduling.kernels.mapping.machine_prices import machine_prices
 from cosched.scheduling.mapping.etc_mapping import single_host_seconds
 from tests.scheduling.problems import matrices
 

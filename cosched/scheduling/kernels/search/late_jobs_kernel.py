@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cosched.scheduling.host_counts import encoded_choices
-from cosched.scheduling.kernels.decode_kernel import free_rows, occupy_first
-from cosched.scheduling.kernels.genetic_operators import random_unit
+from cosched.scheduling.kernels.decoding.decode_kernel import free_rows, occupy_first
 from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.search.genetic_operators import random_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.problem_tables import ProblemTables
+    from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
     from cosched.scheduling.problem import Problem
 
 __all__ = [

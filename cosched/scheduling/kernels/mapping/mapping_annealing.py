@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.scheduling.kernels.genetic_operators import random_unit
 from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.search.genetic_operators import random_unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.decoding.availability_windows import window_pools
-from cosched.scheduling.kernels.availability_kernel import WindowTables, place_in_windows, tabulate_windows
+from cosched.scheduling.kernels.decoding.availability_kernel import WindowTables, place_in_windows, tabulate_windows
 from tests.scheduling.problems import a_problem, problems
 
 

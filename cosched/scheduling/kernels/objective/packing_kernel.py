@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.decoding.packed_decoder import rooms_of
+from cosched.scheduling.kernels.decoding.licence_kernel import tabulate_licences
+from cosched.scheduling.kernels.decoding.packed_decode_kernel import population_spans
+from cosched.scheduling.kernels.decoding.packing_tables import PackingTables
 from cosched.scheduling.kernels.jit import compiled
-from cosched.scheduling.kernels.licence_kernel import tabulate_licences
-from cosched.scheduling.kernels.objective_terms import counted_slowdowns, mean_slowdown, term_weights
-from cosched.scheduling.kernels.packed_decode_kernel import population_spans
-from cosched.scheduling.kernels.packing_tables import PackingTables
+from cosched.scheduling.kernels.objective.objective_terms import counted_slowdowns, mean_slowdown, term_weights
 from cosched.scheduling.objective.objective import packed_offer
 from cosched.scheduling.packing import scaled
 

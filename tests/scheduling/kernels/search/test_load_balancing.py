@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.host_counts import best_seconds
-from cosched.scheduling.kernels.load_balancing import balanced_load
+from cosched.scheduling.kernels.search.load_balancing import balanced_load
 from cosched.scheduling.schedule import check_schedule
 from tests.scheduling.problems import a_plan, a_problem, plans, problems, unconstrained
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding import decoder
 from cosched.scheduling.host_counts import with_encoded_classes
-from cosched.scheduling.kernels import objective_kernel
+from cosched.scheduling.kernels.objective import objective_kernel
 from cosched.scheduling.objective.objective import measure, objective
 from cosched.scheduling.objective.weights import Weights
 from tests.scheduling.problems import plans, problems, waits

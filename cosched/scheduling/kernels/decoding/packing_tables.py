@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.licence_kernel import LicenceTables
+    from cosched.scheduling.kernels.decoding.licence_kernel import LicenceTables
 
 __all__ = ["PackingTables"]
 

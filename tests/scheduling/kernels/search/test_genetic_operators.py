@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosched.scheduling.kernels import genetic_operators
+from cosched.scheduling.kernels.search import genetic_operators
 
 SEEDS = st.integers(1, 2**64 - 1)
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import spans
-from cosched.scheduling.kernels.late_jobs_kernel import (
+from cosched.scheduling.kernels.objective.objective_kernel import tabulate
+from cosched.scheduling.kernels.search.late_jobs_kernel import (
     AnnealedPlan,
     LateJobTables,
     anneal,
@@ -18,7 +19,6 @@ from cosched.scheduling.kernels.late_jobs_kernel import (
     new_annealed_plan,
     tabulate_late_jobs,
 )
-from cosched.scheduling.kernels.objective_kernel import tabulate
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan
 from tests.exploring import examples

@@ -11,7 +11,7 @@ from cosched.scheduling.kernels.jit import compiled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.problem_tables import ProblemTables
+    from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
 
     _Orders = NDArray[np.int64]
     _Maps = NDArray[np.bool_]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cosched.scheduling.kernels.elastic.lending_kernel import JOB, POOL, lend_hosts, take_back
 from cosched.scheduling.kernels.jit import compiled
-from cosched.scheduling.kernels.lending_kernel import JOB, POOL, lend_hosts, take_back
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.lending_kernel import ElasticTables
+    from cosched.scheduling.kernels.elastic.lending_kernel import ElasticTables
 
 __all__ = ["expected_spans"]
 

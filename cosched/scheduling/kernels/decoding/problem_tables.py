@@ -8,8 +8,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.availability_kernel import WindowTables
-    from cosched.scheduling.kernels.licence_kernel import LicenceTables
+    from cosched.scheduling.kernels.decoding.availability_kernel import WindowTables
+    from cosched.scheduling.kernels.decoding.licence_kernel import LicenceTables
 
 
 __all__ = ["ProblemTables"]

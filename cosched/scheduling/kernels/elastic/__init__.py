@@ -1,0 +1,1 @@
+"""Loans of hosts to elastic tasks in machine code. Start at `loan_kernel`."""

@@ -1,0 +1,1 @@
+"""Mappings of independent tasks to machines, in machine code: their prices and their annealing."""

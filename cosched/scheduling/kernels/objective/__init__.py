@@ -1,0 +1,1 @@
+"""Objectives of whole populations of plans in machine code. Start at `objective_kernel`."""
