@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.elastic.pieces import TaskPiece
     from cosched.scheduling.objective.comparison import SearchProgress
-    from cosched.scheduling.objective.objective import Metrics
+    from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
     from cosched.scheduling.search.run import SearchStatistics
@@ -114,35 +114,42 @@ def command(
     refuse_misfit(queue, wanted)
     policy = _answerable(wanted)
     queue = with_waits(queue, objective.weights)
-    on_progress = _tell if verbose else None
     seconds = budget if budget is not None else 1.0 if generations is None else math.inf
-    if policy is not wanted.name:
-        seconds = min(seconds, _STAND_IN)
-    limit = Limit(seconds, generations)
+    limit = Limit(min(seconds, _STAND_IN) if policy is not wanted.name else seconds, generations)
     together = _exact(exact, queue, policy, limit)
+    on_progress = _tell if verbose else None
     schedule, statistics = make_plan(queue, policy, limit, seed, objective.weights, on_progress, exact=together)
-    pieces: Sequence[TaskPiece] = ()
-    if queue.elastic:
-        chosen = promise_hosts(queue, schedule, objective.weights)
-        schedule, pieces = chosen.promised, chosen.pieces
-        _refuse_infeasible(policy, check_pieces(queue, schedule, pieces))
-    _refuse_infeasible(policy, check_schedule(queue, schedule))
-    metrics = measure_pieces(queue, schedule, pieces) if pieces else measure(queue, schedule)
-    document = _document(queue, policy, schedule, metrics, statistics)
-    if pieces:
-        document = elastic.with_pieces(document, queue, pieces)
+    schedule, pieces = _with_pieces(queue, policy, schedule, objective.weights)
+    document = _document(queue, policy, schedule, pieces, statistics)
     if json:
         emit_json(document)
     else:
         _print(document, statistics)
     if gantt is not None:  # last: a plan that took long is not lost where its picture has no place
         title = f"{problem.name}: {policy}, makespan {figure(document['makespan'], 6)} s"
-        rows: Sequence[str] = queue.hosts
-        held = {item.task: item.hosts for item in schedule.assignments}
-        if queue.packing is not None:
-            rows, held = lanes(queue, queue.packing, schedule)
-        bars = _piece_bars(queue, pieces) if pieces else _bars(queue, schedule, rows, held)
-        _write(gantt, draw(bars, rows, title, origin=0.0))
+        _draw(gantt, title, queue, schedule, pieces)
+
+
+def _with_pieces(
+    queue: Problem, policy: PolicyName, schedule: Schedule, weights: Weights
+) -> tuple[Schedule, Sequence[TaskPiece]]:
+    """Return a checked schedule and, where tasks are elastic, what their hosts are expected to be."""
+    pieces: Sequence[TaskPiece] = ()
+    if queue.elastic:
+        chosen = promise_hosts(queue, schedule, weights)
+        schedule, pieces = chosen.promised, chosen.pieces
+        _refuse_infeasible(policy, check_pieces(queue, schedule, pieces))
+    _refuse_infeasible(policy, check_schedule(queue, schedule))
+    return schedule, pieces
+
+
+def _draw(path: Path, title: str, queue: Problem, schedule: Schedule, pieces: Sequence[TaskPiece]) -> None:
+    rows: Sequence[str] = queue.hosts
+    held = {item.task: item.hosts for item in schedule.assignments}
+    if queue.packing is not None:
+        rows, held = lanes(queue, queue.packing, schedule)
+    bars = _piece_bars(queue, pieces) if pieces else _bars(queue, schedule, rows, held)
+    _write(path, draw(bars, rows, title, origin=0.0))
 
 
 def _exact(wanted: bool | None, queue: Problem, policy: PolicyName, limit: Limit) -> bool:
@@ -215,10 +222,16 @@ def _plan_tunable(queue: TunableQueue, name: str, policy: PolicyName, gantt: Pat
 
 
 def _document(
-    problem: Problem, policy: PolicyName, schedule: Schedule, metrics: Metrics, statistics: SearchStatistics
+    problem: Problem,
+    policy: PolicyName,
+    schedule: Schedule,
+    pieces: Sequence[TaskPiece],
+    statistics: SearchStatistics,
 ) -> dict[str, Any]:
+    """Return the plan as a document for machines."""
+    metrics = measure_pieces(problem, schedule, pieces) if pieces else measure(problem, schedule)
     resources = () if problem.packing is None else problem.packing.resources
-    return {
+    document: dict[str, Any] = {
         "policy": str(policy),
         "makespan": metrics.makespan,
         "lower_bound": statistics.bound,
@@ -251,6 +264,7 @@ def _document(
             for item in schedule.assignments
         ],
     }
+    return elastic.with_pieces(document, problem, pieces) if pieces else document
 
 
 def _print(document: dict[str, Any], statistics: SearchStatistics) -> None:

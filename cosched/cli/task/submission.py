@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,10 +31,10 @@ from cosched.sizes import parse_memory
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.cli.task.options import SubmitOptions
     from cosched.connector.userfiles import UserJob
 
 __all__ = [
-    "SubmitOptions",
     "name_and_value",
     "number_or_range",
     "request_of",
@@ -42,84 +42,6 @@ __all__ = [
     "whole_number",
     "whole_priority",
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitOptions:
-    """The options of `cosched task submit` as they were typed; empty where they were not.
-
-    Attributes:
-        application: name in the catalogue.
-        settings: parameters, NAME=VALUE.
-        hosts: a number or a range; empty for any.
-        profile: seconds on 1, 2, … hosts, separated by commas, `-` where that count cannot be used.
-        runtime: the same as people say it: "30m" on `hosts`, "4:30m,8:16m", or "1x8:30m,2x16:9m" with cores of each.
-        directory: where it runs; a relative one starts here.
-        stdin: a file that the command reads; a relative one starts here.
-        environment: additions, NAME=VALUE, or NAME for the value that it has here.
-        time_limit: a duration.
-        best_effort: accept also if the deadline cannot be met.
-        prepare: a command line that runs on each host before the task, split into words as a shell does.
-        notify: mailto:… and https://… addresses; a bare mail address is one, too.
-        after: identifiers of tasks that must have completed first.
-        launch: on each host or once.
-        mpi: whose mpirun starts it; empty for none.
-        processes_per_host: ranks on each host.
-        retries: how many more times it is run where it fails; empty for none.
-        requeue: whether it is run again where a host is lost; None as the file says, or else yes.
-        priority: a number; empty for 0.
-        memory: that it needs on each host, such as 4G; empty for none, as for cores and GPUs.
-        cores: that it needs on each host, or a range of which cosched chooses.
-        processes: ranks on all hosts together, likewise; empty where `processes_per_host` says it.
-        gpus: that it needs on each host.
-        memory_per_process: that each process on a host needs, in place of `memory`; empty for none, as for the others.
-        cores_per_process: that each of them needs.
-        gpus_per_process: that each of them needs.
-        exclusive: whether it has its hosts for itself.
-        elastic: "workers" where its hosts may change while it runs; empty where not.
-        worker: a command line that runs on each of its hosts but the first, split into words as a shell does.
-        grace: a duration within which a worker leaves.
-        licences: of the domain that it holds while it runs, as matlab:2,ansys; empty for none.
-        model: a file with the user's own performance model (PSL); `settings` are then its parameters.
-        least_quality: of a tunable application's way; empty for any.
-    """
-
-    application: str = ""
-    deadline: str = ""
-    begin: str = ""
-    settings: Sequence[str] = ()
-    hosts: str = ""
-    profile: str = ""
-    runtime: str = ""
-    name: str = ""
-    directory: str = ""
-    stdin: str = ""
-    environment: Sequence[str] = ()
-    time_limit: str = ""
-    best_effort: bool = False
-    prepare: str = ""
-    notify: Sequence[str] = ()
-    after: Sequence[str] = ()
-    launch: str = ""
-    mpi: str = ""
-    processes_per_host: int = 1
-    retries: str = ""
-    requeue: bool | None = None
-    priority: str = ""
-    memory: str = ""
-    cores: str = ""
-    processes: str = ""
-    gpus: str = ""
-    memory_per_process: str = ""
-    cores_per_process: str = ""
-    gpus_per_process: str = ""
-    exclusive: bool = False
-    elastic: str = ""
-    worker: str = ""
-    grace: str = ""
-    licences: str = ""
-    model: str = ""
-    least_quality: str = ""
 
 
 def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tuple[TaskRequest, str]:

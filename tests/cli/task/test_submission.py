@@ -6,7 +6,8 @@ import pytest
 
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.cli.main import run
-from cosched.cli.task.submission import SubmitOptions, request_of, requests_of_file
+from cosched.cli.task.options import SubmitOptions
+from cosched.cli.task.submission import request_of, requests_of_file
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
