@@ -14,7 +14,7 @@ from cosched.coscheduler.stages.ways import in_way
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_plan import TaskPlan
@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
 
-__all__ = ["Admission", "admit", "as_admitted", "first_late", "place_in_time", "placed_ways", "waiting_stages"]
+__all__ = [
+    "Admission",
+    "admit",
+    "as_admitted",
+    "first_late",
+    "is_awaited",
+    "place_in_time",
+    "placed_ways",
+    "waiting_stages",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +61,24 @@ def waiting_stages(state: CoreState, chain: str) -> list[Task]:
         for task in state.chain(chain)
         if task.status.state is TaskState.QUEUED and state.attempt_of(task.id) is None and not task.status.held_by
     ]
+
+
+def _awaited(state: CoreState, beside: Collection[str] = ()) -> set[str]:
+    """Return the tasks that others with a deadline come after, directly or through further ones.
+
+    A plan without such a task has no place for those behind it either: what it promises them would not be looked at.
+
+    Args:
+        state: the live tasks.
+        beside: tasks whose own deadlines do not count.
+    """
+    found: set[str] = set()
+    after = [task for task in state.tasks.values() if task.due is not None and task.id not in beside]
+    while after:
+        new = [name for name in state.predecessors(after.pop()) if name not in found]
+        found.update(new)
+        after += [state.tasks[name] for name in new]
+    return found
 
 
 def admit(view: PlanningView, state: CoreState, chain: Sequence[Task], time: float) -> Admission:
@@ -103,6 +130,12 @@ def place_in_time(
     return None if ahead is None else ahead.best(chain, stage.open)
 
 
+def is_awaited(state: CoreState, chain: Sequence[Task]) -> bool:
+    """Return whether a task beside a chain, with a deadline, comes after one of it."""
+    names = {task.id for task in chain}
+    return not names.isdisjoint(_awaited(state, names))
+
+
 def _is_dated(chain: Sequence[Task]) -> bool:
     """Return whether a chain has a deadline, of its user's or its model's."""
     stages = [task.stage for task in chain if task.stage is not None]
@@ -112,11 +145,13 @@ def _is_dated(chain: Sequence[Task]) -> bool:
 
 
 def _before_undated(view: PlanningView, state: CoreState, chain: Sequence[Task], time: float) -> TrialPlan | None:
-    """Return the plan in force without a chain, and without waiting tasks that nobody wants by a time.
+    """Return the plan in force without a chain, and without waiting tasks that nobody wants or awaits by a time.
 
     They keep behind, in their order, where a plan that does not name them is taken over.
     """
     undated = {task.id for task in state.tasks.values() if task.due is None and task.status.state is TaskState.QUEUED}
+    if state.linked:
+        undated -= _awaited(state, {task.id for task in chain})
     if not undated:
         return None
     return TrialPlan.now(view, state, time, chain, undated | {task.id for task in chain})
@@ -161,7 +196,7 @@ def _with_moved(
     """Return the admission of a chain beside another one in another way; None where that does not help."""
     waiting = waiting_stages(state, other)
     stage = waiting[0].stage if waiting else None
-    if stage is None or not stage.guaranteed or len(stage.open) < 2:
+    if stage is None or not stage.guaranteed or len(stage.open) < 2 or is_awaited(state, waiting):
         return None
     left_out = {task.id for task in (*chain, *waiting)}
     trial = TrialPlan.now(view, state, time, (*chain, *waiting), left_out)

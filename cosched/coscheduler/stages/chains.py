@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.stages.admission import admit, as_admitted, place_in_time, waiting_stages
+from cosched.coscheduler.stages.admission import admit, as_admitted, is_awaited, place_in_time, waiting_stages
 from cosched.coscheduler.stages.trial_plan import EQUAL, TrialPlan, promised_ends
 from cosched.coscheduler.stages.ways import in_way, without_ways
 from cosched.coscheduler.task import TaskState
@@ -135,7 +135,7 @@ class Chains:
         for chain in reversed(self._state.chains()):
             waiting = waiting_stages(self._state, chain)
             stage = waiting[0].stage if waiting else None
-            if stage is None or not stage.guaranteed or len(stage.open) < 2:
+            if stage is None or not stage.guaranteed or len(stage.open) < 2 or is_awaited(self._state, waiting):
                 continue
             trial = TrialPlan.now(self._view, self._state, time, waiting, {each.id for each in waiting})
             if trial is None or (kept := trial.keeping(name, task.due)) is None:

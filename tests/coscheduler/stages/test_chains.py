@@ -231,3 +231,34 @@ def test_a_chain_is_placed_where_others_count_their_slowdown() -> None:
     submit(core, a_task(3, [8.0]))
     submit_chain(core, a_chain(4, FINE, deadline=100.0))
     assert stage_of(core, "6").guaranteed
+
+
+def test_a_chain_goes_before_no_task_that_a_guaranteed_one_comes_after() -> None:
+    """A plan without an undated task had no place for the chain behind it: its guarantee was forgotten."""
+    core = a_core(1)
+    (held,) = dispatched(submit(core, a_task(1, [2.0])))
+    start(core, held, 0.0)
+    submit(core, a_task(2, [5.0]))
+    submit_chain(core, a_chain(3, (1.0, [("work", 1, 5.0)]), deadline=12.0, after=("2",)))
+    assert stage_of(core, "3").guaranteed
+    submit_chain(core, a_chain(4, (1.0, [("work", 1, 5.0)]), deadline=7.0))
+    assert not stage_of(core, "4").guaranteed
+    assert planned(core, 0.0)["3"] == (7.0, 12.0)
+
+
+@pytest.mark.parametrize("chained", [True, False])
+def test_a_chain_that_a_guaranteed_one_comes_after_makes_no_room_for_others(chained: bool) -> None:
+    """The plan in which it took another place had none for the chain behind it: its guarantee was forgotten."""
+    core = a_core(2)
+    for number in (1, 2):
+        (held,) = dispatched(submit(core, a_task(number, [2.0])))
+        start(core, held, 0.0)
+    submit_chain(core, a_chain(3, (1.0, [("work", 2, 3.0)]), (0.9, [("work", 1, 6.0)]), deadline=12.0))
+    submit_chain(core, a_chain(4, (1.0, [("next", 1, 3.0)]), deadline=9.0, after=("3",)))
+    assert stage_of(core, "4").guaranteed
+    if chained:
+        submit_chain(core, a_chain(5, (1.0, [("other", 1, 5.0)]), deadline=8.0))
+        assert not stage_of(core, "5").guaranteed
+    else:
+        submit(core, a_task(5, [5.0], deadline=8.0))
+    assert planned(core, 0.0)["4"] == (5.0, 8.0)
