@@ -164,7 +164,10 @@ def _machine_host(
     usable = [slot for slot in slots if not _why_unavailable(slot)]
     named = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
     memory, cores, gpus = (_largest(slots, resource) for resource in ("Memory", "Cpus", "GPUs"))
-    host = Host(name, named, memory=memory, cores=cores, gpus=gpus, others=_others_share(slots, ours))
+    owner = sum(map(_has_owner, slots)) / len(slots)
+    host = Host(
+        name, named, memory=memory, cores=cores, gpus=gpus, others=_others_share(slots, ours), owner_takes=owner
+    )
     if not usable:
         return replace(host, up=False, reason=_why_unavailable(slots[0]))
     foreign = [slot for slot in usable if _is_foreign(slot, ours)]
@@ -211,6 +214,15 @@ def _is_foreign(slot: Mapping[str, Any], ours: Ours) -> bool:
     if slot.get("State") == "Owner":
         return True
     return slot.get("State") == "Claimed" and "JobId" in slot and not ours(slot)
+
+
+def _has_owner(slot: Mapping[str, Any]) -> bool:
+    """Return whether the machine's owner uses a slot: no job may begin there, and one that had begun stands still."""
+    if slot.get("Offline") is True or slot.get("Draining") is True:
+        return False
+    if slot.get("State") == "Unclaimed":  # by default HTCondor no longer calls it Owner
+        return slot.get("Start") is False
+    return slot.get("State") == "Owner" or slot.get("Activity") == "Suspended"
 
 
 def _why_unavailable(slot: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from cosched_local import mail
 from cosched_local.job import LocalJob, reap
 from cosched_local.local_settings import LocalSettings
 from cosched_local.parts import SlotParts, parts_text
+from cosched_local.processor_use import ForeignUse
 from cosched_local.spool import LocalSpool
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class LocalConnector:
         self._lock: int | None = None
         self._size = _slot_size(self._settings)
         self._slots = SlotParts(self._settings.hosts, self._size)
+        self._foreign = ForeignUse(len(self._settings.hosts), self._own_sessions)
         self._wake_fd = -1  # eventfd that ends a wait in `events`
 
     def hosts(self) -> Sequence[Host]:
@@ -63,6 +65,7 @@ class LocalConnector:
             if time.monotonic() >= self._pruned_at + _PRUNE_AGAIN:
                 self._prune()
             off = self._spool.offline()
+            taken = self._foreign.part() if self._settings.machine == "shared" else 0.0
         size = self._size
         return [
             Host(
@@ -72,9 +75,15 @@ class LocalConnector:
                 memory=size.memory,
                 cores=size.cores,
                 gpus=size.gpus,
+                owner_takes=taken,
             )
             for name in self._settings.hosts
         ]
+
+    def _own_sessions(self) -> set[int]:
+        """Return the sessions of the attempts that run."""
+        found = (job.session for job in self._jobs.values())
+        return {session for session in found if session is not None}
 
     def submit(self, launch: Launch) -> str:
         """Start the attempt or queue it for its slots; return its folder's short identifier.

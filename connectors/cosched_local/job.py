@@ -166,6 +166,11 @@ class LocalJob:
         return self._pid is None and self._claim is None
 
     @property
+    def session(self) -> int | None:
+        """The session that its runner leads; None while there is none."""
+        return self._pid if self._claim is None else self._claim.pid
+
+    @property
     def stopping(self) -> bool:
         """Return whether it was ordered to end."""
         return self._give_up != _NEVER

@@ -34,6 +34,7 @@ class LocalSettings:
         cores: that each slot has; None: those of this machine.
         memory: MiB that each slot has; None: that of this machine.
         gpus: that each slot has; None: none.
+        machine: "own", or "shared" where others use it, too: what they have of its processors is measured.
     """
 
     hosts: tuple[str, ...] = setting(SettingsTable.hosts, _SLOTS)
@@ -44,6 +45,7 @@ class LocalSettings:
     cores: int | None = setting(SettingsTable.optional_whole, 1, 65536)
     memory: int | None = setting(SettingsTable.optional_memory)
     gpus: int | None = setting(SettingsTable.optional_whole, 0, 4096)
+    machine: str = setting(SettingsTable.choice, "own", "shared")
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> LocalSettings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cosched.app.host_loads import HostLoadService
 from cosched.app.recordings import RecordingService
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class DomainServices:
         administration: the daemon's configuration and health.
         recordings: recordings of the core's events.
         elastic: workers of elastic tasks, and the word of their leads.
+        loads: what owners and foreign jobs take of hosts.
     """
 
     submissions: SubmissionService
@@ -65,3 +67,4 @@ class DomainServices:
     administration: AdministrationService
     elastic: ElasticService
     recordings: RecordingService = field(default_factory=RecordingService)
+    loads: HostLoadService = field(default_factory=HostLoadService)

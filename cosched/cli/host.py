@@ -13,14 +13,18 @@ from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.durations import format_duration
+from cosched.errors import UserError
 from cosched.sizes import format_memory
 
 if TYPE_CHECKING:
-    from cosched.api.documents import HostView
+    from cosched.api.documents import HostLoadView, HostView
 
 __all__ = ["app"]
 
 app = typer.Typer()
+_FORETOLD = 4  # hours
+_CAUSES = {"owner": "its owner", "jobs": "foreign jobs"}
 
 
 @app.command("list")
@@ -55,6 +59,46 @@ def _sizes(host: HostView) -> tuple[str, str, str]:
         return memory, cores, gpus
     left = "" if free.memory is None else f"{format_memory(free.memory)} of "
     return f"{left}{memory}", f"{free.cores} of {cores or 1}", f"{free.gpus} of {gpus}" if gpus else ""
+
+
+@app.command("load")
+def show_load(
+    name: Annotated[str, typer.Argument(help="Of this host alone, with the coming hours.")] = "",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Show what owners and foreign jobs take of hosts: now, in the coming hours, and in plans."""
+    with connect(server) as client:
+        loads = [load for load in client.host_loads() if name in ("", load.host)]
+        if name and not loads and name not in {host.name for host in client.hosts()}:
+            raise UserError(f"there is no host {name!r}: `cosched host list` shows all")
+    if json:
+        emit_json([asdict(load) for load in loads])
+        return
+    if not loads:
+        sys.stdout.write("Nobody else was seen at it.\n" if name else "Nobody else was seen at these hosts.\n")
+        return
+    print_table(
+        ("HOST", "TAKEN BY", "NOW", "THIS HOUR", f"NEXT {_FORETOLD} H", "PLANNED", "COMES", "STAYS"),
+        [_load_row(load) for load in loads],
+    )
+    for load in loads if name else ():
+        hours = " ".join(f"{part:.0%}" for part in load.coming)
+        sys.stdout.write(f"{_CAUSES[load.cause]}, hour by hour from now: {hours}\n")
+
+
+def _load_row(load: HostLoadView) -> tuple[str, ...]:
+    following = load.coming[1 : 1 + _FORETOLD]
+    return (
+        load.host,
+        _CAUSES[load.cause],
+        f"{load.now:.0%}",
+        f"{load.coming[0]:.0%}",
+        f"{sum(following) / len(following):.0%}",
+        f"{load.planned:.0%}{' (changed)' if load.departed else ''}" if load.cause == "owner" else "",
+        f"{load.rate:.1f} times an hour" if load.rate else "",
+        format_duration(load.mean) if load.mean else "",
+    )
 
 
 @app.command()

@@ -22,6 +22,7 @@ from cosched.api.documents import (
     ExplanationView,
     Forecast,
     HealthReport,
+    HostLoadView,
     HostView,
     LearntRunView,
     LoginLink,
@@ -233,6 +234,10 @@ class DomainCalls(ApiCaller):
     def hosts(self) -> list[HostView]:
         """Return all hosts of the domain."""
         return [decode_document(HostView, item) for item in self._call("GET", "/hosts")]
+
+    def host_loads(self) -> list[HostLoadView]:
+        """Return what owners and foreign jobs take of hosts; those that nobody else was seen at are left out."""
+        return [decode_document(HostLoadView, item) for item in self._call("GET", "/hosts/loads")]
 
     def reserve(self, request: ReservationRequest) -> ReservationView:
         """Keep hosts for others for a while."""

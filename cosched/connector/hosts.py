@@ -43,6 +43,8 @@ class Host:
         gpus: that a job may have of it.
         others: what foreign jobs hold of these; in a domain that shares its hosts the rest may be pinned. Said beside
             `claimed`, which counts where hosts are not shared.
+        owner_takes: part of it that its owner takes now, 0…1: jobs there stand still, or share it with him. Other jobs
+            of the manager are no owner.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Host:
     cores: int | None = None
     gpus: int | None = None
     others: HostShare = HostShare()
+    owner_takes: float = 0.0
 
     def offers(self, memory: int, cores: int, gpus: int) -> bool:
         """Return whether a job may have so much of it, as far as is known."""

@@ -21,18 +21,21 @@ from cosched.coscheduler.events import (
     PredictionPassed,
     SubmitFailed,
 )
+from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.coscheduler.recording.snapshot import AttemptsSnapshot
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.coscheduler.unstarted import UnstartedAttempts
+from cosched.prediction.loaded_profile import times_longer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.dispatching.submit_limits import SubmitLimits
     from cosched.coscheduler.events import ManagerEvent
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
+    from cosched.prediction.host_load import HostLoad
 
 __all__ = ["AttemptLifecycle", "cancelled_with_predecessor"]
 
@@ -129,14 +132,16 @@ class AttemptLifecycle:
         if (share := self._state.hosts.share_of(task.spec)) is not None:
             attempt = replace(attempt, **asdict(share), part=self._state.hosts.part(share))
         predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts) or 1)
+        longer = self._times_longer(hosts, self._state.hosts.loads)
         task = task.with_status(
             state=TaskState.DISPATCHING,
             reason="",
             attempts=number,
             hosts=hosts,
             dispatched=time,
-            predicted=predicted,
+            predicted=predicted if predicted is None or longer == 1 else predicted * longer,
             started=None,
+            load_factor=longer,
         )
         self._queue.remove(task.id)
         self._state.put(task)
@@ -153,6 +158,32 @@ class AttemptLifecycle:
         elif task.status.state is not TaskState.CANCELLING:
             self._state.put(task.with_status(state=TaskState.CANCELLING, reason=reason))
             self.give_up(attempt, reason, time)
+
+    def _times_longer(self, hosts: Sequence[str], loads: Mapping[str, HostLoad]) -> float:
+        """Return how many times longer than on dedicated hosts a run on these is expected to last."""
+        load = heaviest_load(hosts, loads)
+        return 1.0 if load is None else times_longer(load, len(hosts), self._settings.interruption)
+
+    def reckon_with_loads(self, earlier: Mapping[str, HostLoad], time: float) -> None:
+        """Expect running attempts to go on as their hosts' loads are now; what they have done stays done.
+
+        Args:
+            earlier: the loads that were reckoned with so far.
+            time: now, epoch seconds.
+        """
+        for attempt in list(self._state.attempts.values()):
+            task = self._state.tasks[attempt.task]
+            fixed = attempt.state is AttemptState.RUNNING and attempt.lead is None and not attempt.worker
+            if not fixed or attempt.started is None or attempt.predicted is None or not attempt.hosts:
+                continue
+            before = self._times_longer(attempt.hosts, earlier)
+            now = self._times_longer(attempt.hosts, self._state.hosts.loads)
+            ran = min(max(time - attempt.started, 0.0), attempt.predicted)
+            if now == before or ran >= attempt.predicted:
+                continue
+            seconds = ran + (attempt.predicted - ran) * now / before
+            self._state.put_attempt(replace(attempt, predicted=seconds))
+            self._state.put(task.with_status(load_factor=task.status.load_factor * seconds / attempt.predicted))
 
     def recall(self, time: float) -> None:
         """Cancel attempts that have not begun and whose hosts are now down or taken.

@@ -173,6 +173,7 @@ class Coscheduler:
             last_number=self._last_number,
             shares=self._state.shares.snapshot(),
             elastic=self.elastic.snapshot(),
+            loads=dict(self.domain.loads),
         )
 
     @property
@@ -372,7 +373,7 @@ class Coscheduler:
 
     def _load(self, snapshot: CoreSnapshot) -> None:
         self._state.load(snapshot.tasks, snapshot.attempts)
-        self.domain.load(snapshot.hosts, snapshot.claimed)
+        self.domain.load(snapshot.hosts, snapshot.claimed, snapshot.loads)
         for reservation in snapshot.reservations:
             self.reservations.put(reservation)
         self._queue.load(snapshot.queue, self.tasks)
@@ -445,9 +446,12 @@ class Coscheduler:
         return event.task.id in self._queue.planned and not self._queue.staged(event.task, event.time)
 
     def _observe(self, event: HostsObserved) -> None:
-        if self.domain.observe(event.hosts, event.time):
+        known, loads = bool(self.domain.hosts), self.domain.loads
+        if self.domain.observe(event.hosts, event.time, event.loads):
             self._state.replan()
             self._chains.repair(event.time)
+        if known and event.loads != loads:  # else a former process has reckoned with them
+            self._lifecycle.reckon_with_loads(loads, event.time)
         self._lifecycle.recall(event.time)
 
     def _reserve(self, event: HostsReserved | ReservationReleased) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.elastic.values import ElasticSettings
+from cosched.prediction.host_load import Interruption
 from cosched.scheduling.objective.weights import Weights
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class CoreSettings:
         share_hosts: whether tasks share hosts; the policy must be one that packs.
         elastic: how hosts are lent to elastic tasks.
         licences: how many the domain has of each, by name.
+        interruption: what the owners of hosts do to tasks there when they come back.
     """
 
     instance: str
@@ -53,3 +55,4 @@ class CoreSettings:
     share_hosts: bool = False
     elastic: ElasticSettings = field(default_factory=ElasticSettings)
     licences: Mapping[str, int] = field(default_factory=dict)
+    interruption: Interruption = Interruption.SUSPEND

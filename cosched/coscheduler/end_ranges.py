@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.prediction.calibration import Correction
+from cosched.prediction.loaded_profile import loaded_profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +21,8 @@ class EndRanges:
     """Tells ranges of ends with what the core has learnt by now; for one question, on the core's thread."""
 
     def __init__(self, core: Coscheduler) -> None:
+        self._loads = core.domain.loads
+        self._interruption = core.settings.interruption
         self._classes = core.domain.classes()
         self._corrections = core.corrections()
 
@@ -34,5 +38,10 @@ class EndRanges:
         if there.profile is None:
             return None
         known = self._corrections.get(there.correction, Correction())
-        found = known.ends(there.profile, len(hosts))
+        load = heaviest_load(hosts, self._loads)
+        if load is not None:
+            loaded = loaded_profile(known.corrected(there.profile), load, self._interruption)
+            found = Correction().ends(loaded, len(hosts))
+        else:
+            found = known.ends(there.profile, len(hosts))
         return None if found is None else (start + found[0], start + found[1])

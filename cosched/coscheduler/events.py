@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.sharing.shares import Shares, UserUsage
     from cosched.coscheduler.task import Attempt, Task, TaskState
+    from cosched.prediction.host_load import HostLoad
 
 __all__ = [
     "AdoptedJobGone",
@@ -138,10 +139,15 @@ class AdoptedJobStarted:
 
 @dataclass(frozen=True, slots=True)
 class HostsObserved:
-    """The connector's list of hosts, whole; a host that is missing from it is down."""
+    """The connector's list of hosts, whole; a host that is missing from it is down.
+
+    Attributes:
+        loads: what the owners of hosts are expected to take of them; without those of dedicated hosts.
+    """
 
     time: float
     hosts: tuple[Host, ...]
+    loads: Mapping[str, HostLoad] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from cosched.connector.hosts import HostShare
 from cosched.coscheduler.elastic.explaining import lent_sentences, worker_sentences
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.places.hosts import expected_end, needs_on_host
+from cosched.coscheduler.places.owner_loads import owner_sentences
 from cosched.coscheduler.places.shortage import share_text, shortage
 from cosched.coscheduler.progress import doubtful_hosts, overrun_of
 from cosched.coscheduler.rescue import rescues
@@ -130,6 +131,7 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
     if attempt.predicted is None or waited or attempt.state is AttemptState.HELD:
         return TaskExplanation(task.id, task.status.state, tuple(sentences))  # nothing is known of its end
     sentences += worker_sentences(core, task, attempt)
+    sentences += owner_sentences(core, task, attempt.hosts)
     if (past := overrun_of(core, attempt, time)) is not None:
         sentences += _overrun_sentences(core, task, past, time)
     start = attempt.created if attempt.started is None else attempt.started
@@ -174,7 +176,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     begins = time + mine.start + core.planning_view.assumptions(time).handover
     low, high = EndRanges(core).of(shape, mine.hosts, begins) or (None, None)
     earlier = _earlier_unreserved(core, mine, time)
-    changes = _changes(core, problem, mine)
+    changes = [*_changes(core, problem, mine), *owner_sentences(core, shape, mine.hosts)]
     if earlier:
         changes.append(f"without reservations it would end {format_duration(earlier)} earlier")
     waits_for = [

@@ -55,14 +55,16 @@ class LearntCorrections:
     def learn_run_time(self, task: Task) -> None:
         """Learn from a task that has completed here; others teach nothing.
 
-        Nor does an elastic one, whose hosts changed while it ran.
+        Nor does an elastic one, whose hosts changed while it ran. Of a run on hosts with owners, the time that it would
+        have taken on dedicated ones counts, as far as that is known.
         """
         if task.spec.elastic is not None:
             return
         completed = task.status.state is TaskState.COMPLETED and task.status.actual is not None and not task.status.peer
         if completed and task.status.actual is not None and task.profile is not None and task.correction:
             known = self.corrections.get(task.correction, Correction())
-            self.corrections[task.correction] = known.learn(task.profile.on(len(task.status.hosts)), task.status.actual)
+            actual = task.status.actual / task.status.load_factor
+            self.corrections[task.correction] = known.learn(task.profile.on(len(task.status.hosts)), actual)
 
     def learn_latency(self, attempt: Attempt) -> None:
         """Learn from an attempt that has just begun on the hosts chosen for it."""

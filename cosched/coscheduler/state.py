@@ -268,7 +268,7 @@ class CoreState:
                     len(attempt.hosts) or attempt.count,
                     hardware,
                     attempt.predicted,
-                    attempt.finished - attempt.started,
+                    (attempt.finished - attempt.started) / task.status.load_factor,
                     attempt.finished,
                     task.spec.program_digest,
                     _stated_seconds(task, attempt, hardware),

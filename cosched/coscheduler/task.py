@@ -235,6 +235,8 @@ class TaskStatus:
             without a deadline, and where shares were not in force.
         failures: attempts whose program failed.
         unstarted: attempts in a row that the manager did not start on free hosts.
+        load_factor: how many times longer than on dedicated hosts its last attempt is expected to run, for the owners
+            of its hosts come back; `predicted` includes it.
     """
 
     state: TaskState = TaskState.QUEUED
@@ -253,6 +255,7 @@ class TaskStatus:
     claim: float | None = None
     failures: int = 0
     unstarted: int = 0
+    load_factor: float = 1.0
 
 
 class StatusChanges(TypedDict, total=False):
@@ -274,6 +277,7 @@ class StatusChanges(TypedDict, total=False):
     claim: float | None
     failures: int
     unstarted: int
+    load_factor: float
 
 
 @dataclass(frozen=True, slots=True)

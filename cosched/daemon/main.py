@@ -23,6 +23,7 @@ from cosched.app.domain_status import CurrentDomain, DomainIdentity, DomainStatu
 from cosched.app.elastic.service import ElasticService
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
+from cosched.app.host_loads import HostLoadService
 from cosched.app.model_queries import ModelQueries
 from cosched.app.neighbour_access import NoNeighbours
 from cosched.app.notifications.notifier import NotificationSettings, Notifier, late_notices
@@ -55,6 +56,7 @@ from cosched.daemon.health import HealthInspector, daemon_checks
 from cosched.daemon.housekeeping import Housekeeping
 from cosched.daemon.inbox import Inbox
 from cosched.daemon.lead_mail import LeadMail
+from cosched.daemon.load_watch import LoadWatch
 from cosched.daemon.locks import DaemonLocks
 from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched.daemon.neighbours import AgentNetwork, DomainParts, make_agent_network
@@ -69,10 +71,12 @@ from cosched.daemon.site_shares import configured_shares
 from cosched.daemon.web.server import web_server
 from cosched.errors import SystemFault
 from cosched.prediction.catalogue import Catalogue
+from cosched.prediction.host_load import Interruption
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import find_policy
 from cosched.secret_files import read_secret
 from cosched.store.domain_notices import DomainNoticeTable
+from cosched.store.host_loads import HostLoadTable
 from cosched.store.plan_points import PlanPoints
 from cosched.store.runs import RunTable
 from cosched.store.saved_forms import SavedFormTable
@@ -151,7 +155,8 @@ class Daemon:
         notify = notification_settings(configuration)
         self._parts = parts = _domain_parts(configuration, clock, models, notify.targets)
         store, client = parts.store, CoreClient(parts.inbox)
-        self._manager = _resource_manager(configuration, parts.inbox, clock)
+        self._loads = LoadWatch(HostLoadTable(store), clock.now, planned=configuration.load.planned)
+        self._manager = _resource_manager(configuration, parts.inbox, clock, self._loads)
         self._search = search = _search_process(configuration, parts, clock)
         self._models = models
         current = CurrentDomain(client)
@@ -177,6 +182,7 @@ class Daemon:
             recorder,
             self._plans,  # writes the rest down when the engine has ended
             self._engine,
+            self._loads,  # writes the rest down when nobody looks any more
             self._manager,
             self._adopter,
             _housekeeping(configuration, store, clock, network),
@@ -233,6 +239,7 @@ class Daemon:
             administration=AdministrationService(shown_values(self._values), self._health().report),
             elastic=ElasticService(client, store),
             recordings=RecordingService(None if recorder is None else recorder.blocks),
+            loads=HostLoadService(self._loads, self._clock.now),
         )
 
     def run(self) -> None:
@@ -374,10 +381,11 @@ def _share_service(configuration: Configuration, parts: DomainParts) -> ShareSer
     return ShareService(CoreClient(parts.inbox), table, configured)
 
 
-def _resource_manager(configuration: Configuration, inbox: Inbox, clock: Clock) -> ResourceManager:
+def _resource_manager(configuration: Configuration, inbox: Inbox, clock: Clock, loads: LoadWatch) -> ResourceManager:
     connector = load_connector(configuration.connector.kind, configuration.connector.table)
     submitted = partial(CoreClient(inbox).ask, _submitted_attempts)
-    return ResourceManager(connector, inbox.post, clock, submitted, ManagerTimes(configuration.dispatch.grace))
+    times = ManagerTimes(configuration.dispatch.grace)
+    return ResourceManager(connector, inbox.post, clock, submitted, times, loads.look)
 
 
 def _submitted_attempts(core: Coscheduler, _time: float) -> list[str]:
@@ -459,6 +467,7 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
         share_hosts=planning.share_hosts,
         elastic=ElasticSettings(**configuration.elastic.model_dump()),
         licences=configuration.licences,
+        interruption=Interruption(configuration.load.interruption),
     )
 
 

@@ -273,8 +273,12 @@ class SimulatedDomain:
                 case _:
                     pass
 
+    def run_time(self, attempt: Attempt, task: Task) -> float:
+        """Return for how many seconds an attempt that begins now will run."""
+        return self._seconds(task, attempt.count)
+
     def _start(self, attempt: Attempt, task: Task) -> None:
-        seconds = self._seconds(task, attempt.count)
+        seconds = self.run_time(attempt, task)
         job = _RunningJob(attempt, self.time, self.time + seconds)
         self._jobs[attempt.uuid] = job
         running = JobReport(attempt.uuid, JobState.RUNNING, started=self.time)

@@ -27,6 +27,7 @@ from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.handovers import GuestState, HandoverState
 from cosched.coscheduler.sharing.shares import ShareKind
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.prediction.load_history import LoadCause
 from cosched.store.column_types import (
     ALTERNATIVES,
     ELASTIC,
@@ -48,6 +49,7 @@ __all__ = [
     "forms",
     "guests",
     "handovers",
+    "host_loads",
     "instance",
     "lives",
     "metadata",
@@ -142,6 +144,7 @@ tasks = Table(
     Column("claim", Double),
     Column("failures", Integer, nullable=False, server_default=text("0")),
     Column("unstarted", Integer, nullable=False, server_default=text("0")),
+    Column("load_factor", Double, nullable=False, server_default=text("1")),
     Index("tasks_by_state", "state", "number"),
     Index("tasks_by_owner", "owner", "number"),
     Index("tasks_by_end", "finished"),
@@ -364,6 +367,21 @@ shares = Table(
     Column("group", String(64)),
     Column("by", String(64), nullable=False),
     Column("time", Double, nullable=False),
+)
+
+host_loads = Table(
+    "host_loads",
+    metadata,
+    Column("cause", state_type(LoadCause), primary_key=True),
+    Column("host", String(255), primary_key=True),
+    Column("hour", Integer, primary_key=True, autoincrement=False),
+    Column("seconds", Double, nullable=False),
+    Column("busy", Double, nullable=False),
+    Column("taken", Double, nullable=False),
+    Column("presences", Integer, nullable=False),
+    Column("lengths", Double, nullable=False),
+    Column("squares", Double, nullable=False),
+    Index("host_loads_by_hour", "hour"),
 )
 
 notices = Table(

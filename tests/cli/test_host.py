@@ -5,13 +5,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.app.host_loads import HostLoadService
 from cosched.cli.main import run
 from cosched.connector.hosts import Host
 from cosched.coscheduler.events import HostsObserved
+from cosched.daemon.load_watch import LoadWatch
+from cosched.store import Store
+from cosched.store.host_loads import HostLoadTable
 from tests.daemon.makers import serving
+from tests.store.new_database import new_database
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+BEGIN = 400_000 * 3600.0  # a whole hour
 
 
 def test_hosts_are_listed_with_what_is_wrong_with_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,3 +70,29 @@ def test_a_reservation_with_a_wrong_time_is_refused(tmp_path: Path, capsys: pyte
         words = ["host", "reserve", "h01", "--from", "now+2h", "--until", "now+1h", "--server", address]
         assert run(words) == 1
         assert "not after it begins" in capsys.readouterr().err
+
+
+def test_loads_of_hosts_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(new_database(tmp_path / "loads"))
+    watch = LoadWatch(HostLoadTable(store), lambda: BEGIN + 6000, planned=True)
+    with serving(tmp_path, hosts=2, loads=HostLoadService(watch, lambda: BEGIN + 6000)) as (_, address):
+        capsys.readouterr()
+        assert run(["host", "load", "--server", address]) == 0
+        assert capsys.readouterr().out == "Nobody else was seen at these hosts.\n"
+        assert run(["host", "load", "h07", "--server", address]) == 1
+        assert "there is no host 'h07'" in capsys.readouterr().err
+        for tick in range(101):  # the owner of h01 comes for five of ten minutes
+            watch.look((Host("h01", owner_takes=float(tick % 10 < 5)),), BEGIN + 60 * tick)
+        assert run(["host", "load", "--server", address]) == 0
+        heading, row = capsys.readouterr().out.splitlines()
+        assert heading.split("  ")[0] == "HOST"
+        assert row.split()[:4] == ["h01", "its", "owner", "100%"]
+        assert row.endswith("times an hour  5 min")
+        assert run(["host", "load", "h01", "--server", address]) == 0
+        assert "its owner, hour by hour from now: " in capsys.readouterr().out
+        assert run(["host", "load", "h01", "--json", "--server", address]) == 0
+        (load,) = json.loads(capsys.readouterr().out)
+        assert (load["host"], load["cause"], load["mean"], load["deviation"]) == ("h01", "owner", 300, 0)
+        assert 0 < load["coming"][0] < 0.5
+        assert len(load["coming"]) == 24
+    store.close()

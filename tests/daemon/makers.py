@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from cosched.app.host_loads import HostLoadService
     from cosched.coscheduler.sharing.shares import Shares
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
@@ -315,10 +316,16 @@ def daemon(
 
 @contextmanager
 def serving(
-    tmp_path: Path, hosts: int = 16, staging: float = 1000.0, shares: Shares | None = None
+    tmp_path: Path,
+    hosts: int = 16,
+    staging: float = 1000.0,
+    shares: Shares | None = None,
+    loads: HostLoadService | None = None,
 ) -> Iterator[tuple[Daemon, str]]:
     """Run one with its API on a socket; gives it and its address."""
     with daemon(tmp_path, hosts, staging) as running:
+        if loads is not None:
+            running.services = replace(running.services, loads=loads)
         if shares is not None:
             running.inbox.apply(SharesChanged(running.clock.now(), shares)).result(60)
             service = ShareService(CoreClient(running.inbox), ShareTable(running.store), shares)

@@ -12,6 +12,7 @@ __all__ = [
     "ExchangeView",
     "ForwardedPlacement",
     "FreeView",
+    "HostLoadView",
     "HostView",
     "LearntApplication",
     "LearntRunView",
@@ -62,6 +63,36 @@ class HostView:
     gpus: int | None = None
     tasks: tuple[str, ...] = ()
     free: FreeView | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostLoadView:
+    """What somebody else takes of a host. Parts of the host are 0 to 1.
+
+    Attributes:
+        host: its name.
+        cause: "owner", for whom tasks there wait or with whom they share the host; "jobs", which the resource manager
+            runs for others in between.
+        now: part that is taken now.
+        coming: parts that are expected in this hour and the next ones.
+        planned: part that plans reckon with; 0 for a cause that lengthens no run.
+        departed: whether the load is another than its past foretells, so that plans follow what is seen.
+        rate: how often it begins in an hour in which the host is idle.
+        mean: how long it lasts, seconds.
+        deviation: standard deviation of that, seconds.
+        hours: from how many hours this was learnt.
+    """
+
+    host: str
+    cause: str
+    now: float
+    coming: tuple[float, ...]
+    planned: float
+    departed: bool
+    rate: float
+    mean: float
+    deviation: float
+    hours: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

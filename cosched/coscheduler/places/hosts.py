@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.task import Attempt, TaskSpec
+    from cosched.prediction.host_load import HostLoad
 
-__all__ = ["DomainHosts", "HeldShare", "expected_end", "needs_of_alternative", "needs_on_host", "share_of"]
+__all__ = [
+    "DomainHosts",
+    "HeldShare",
+    "expected_end",
+    "heaviest_load",
+    "needs_of_alternative",
+    "needs_on_host",
+    "share_of",
+]
 
 # A job that has outrun its prediction is expected to go on for a part of it, and longer the later it is already:
 # the estimate must grow, or a job that never ends would hold back everything planned behind it.
@@ -26,6 +35,7 @@ _OVERRUN_GROWTH = 0.5
 _SHORTEST_CLAIM = 10.0  # seconds for which a host that others have is planned to stay theirs at least
 _PLENTY = 1 << 40  # MiB of a shared host whose memory nobody tells
 _NOTHING = HostShare()
+_NO_LOADS: Mapping[str, HostLoad] = {}
 
 
 def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
@@ -85,17 +95,25 @@ def needs_of_alternative(spec: TaskSpec, each: Alternative, memory_per_core: int
     return each.cores * memory_per_core, each.cores, each.gpus
 
 
+def heaviest_load(hosts: Iterable[str], loads: Mapping[str, HostLoad]) -> HostLoad | None:
+    """Return the load of the host that has most; None where all are dedicated."""
+    found = [loads[host] for host in hosts if host in loads] if loads else []
+    return max(found, key=lambda load: load.lost, default=None)
+
+
 class DomainHosts:
     """Hosts and what occupies them. Holds no task; the core tells it of attempts.
 
     Attributes:
         shared: whether tasks share hosts.
         hosts: by name, as the connector tells of them.
+        loads: what the owners of hosts are expected to take of them, by host; empty where all are dedicated.
     """
 
     def __init__(self, *, shared: bool = False) -> None:
         self.shared = shared
         self.hosts: dict[str, Host] = {}
+        self.loads: Mapping[str, HostLoad] = {}
         self._sizes: dict[str, HostShare] = {}
         self._memory_per_core = 0
         self._parts: dict[HostShare, float] = {}  # of all hosts
@@ -105,12 +123,12 @@ class DomainHosts:
         self._kinds: dict[str, str] = {}
         self._claimed: dict[str, float] = {}  # host that others have → since when, epoch seconds
 
-    def observe(self, hosts: Iterable[Host], time: float) -> bool:
-        """Take the connector's list; return True where a host came, went or changed."""
+    def observe(self, hosts: Iterable[Host], time: float, loads: Mapping[str, HostLoad] = _NO_LOADS) -> bool:
+        """Take the connector's list, and loads; return True where a host came, went or changed."""
         seen = {host.name: host for host in hosts}
-        before, changed = self.hosts, seen != self.hosts
+        before, changed = self.hosts, seen != self.hosts or loads != self.loads
         if changed:
-            self.hosts = seen
+            self.hosts, self.loads = seen, dict(loads)
             self._up = sorted(name for name, host in seen.items() if host.up)
             self._classes = {name: host.host_class for name, host in seen.items()}
             self._parts, self._shares = {}, {}
@@ -119,6 +137,8 @@ class DomainHosts:
                 known = [(host.memory, host.cores) for host in seen.values() if host.memory and host.cores]
                 self._memory_per_core = min((memory // cores for memory, cores in known), default=0)
             self._kinds = _kinds_of(seen)
+            if loads:
+                self._kinds = {name: _kind_at(kind, loads.get(name)) for name, kind in self._kinds.items()}
         self._claimed = {
             name: self._claimed.get(name, time) if self._same_others(before.get(name), host) else time
             for name, host in seen.items()
@@ -133,9 +153,9 @@ class DomainHosts:
         """Return since when others have what they have of hosts, epoch seconds."""
         return dict(self._claimed)
 
-    def load(self, hosts: Iterable[Host], claimed: Mapping[str, float]) -> None:
-        """Restore hosts, and since when others have what they have of them, epoch seconds."""
-        self.observe(hosts, math.inf)
+    def load(self, hosts: Iterable[Host], claimed: Mapping[str, float], loads: Mapping[str, HostLoad]) -> None:
+        """Restore hosts, since when others have what they have of them (epoch seconds), and loads."""
+        self.observe(hosts, math.inf, loads)
         self._claimed = dict(claimed)
 
     def claims(self, now: float) -> dict[str, float]:
@@ -178,12 +198,16 @@ class DomainHosts:
     def kinds(self) -> tuple[dict[str, str], dict[str, Host]]:
         """Return the kind of each host, and a host of each kind.
 
-        Hosts of one kind are of one class, and a job may have as much of one as of the other.
+        Hosts of one kind are of one class and have the same load, and a job may have as much of one as of the other.
         """
         of_kind = {self._kinds[name]: self.hosts[name] for name in sorted(self.hosts, reverse=True)}
         if self.shared:
             of_kind = {kind: self._plain(host) for kind, host in of_kind.items()}
         return dict(self._kinds), of_kind
+
+    def loads_of_kinds(self) -> dict[str, HostLoad]:
+        """Return the load of hosts of each kind that has one."""
+        return {self._kinds[name]: load for name, load in self.loads.items() if name in self._kinds}
 
     def _plain(self, host: Host) -> Host:
         """Return what stays the same of a shared host, whoever has of it."""
@@ -287,6 +311,11 @@ def _dominant(share: HostShare, size: HostShare) -> float:
 
 def _size(host: Host) -> HostShare:
     return HostShare(_PLENTY if host.memory is None else host.memory, host.cores or 1, host.gpus or 0)
+
+
+def _kind_at(kind: str, load: HostLoad | None) -> str:
+    """Return the name of a kind with a load: "sun@0.25"."""
+    return kind if load is None else f"{kind}@{load.lost:g}"
 
 
 def _kinds_of(hosts: Mapping[str, Host]) -> dict[str, str]:

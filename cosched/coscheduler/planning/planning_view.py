@@ -156,19 +156,24 @@ class PlanningView:
             self._held_back(time),
             self.kinds(by_kind=by_kind),
             self._domain.memory_per_core,
+            self._domain.loads_of_kinds(),
+            settings.interruption,
         )
 
     def kinds(self, *, by_kind: bool = False) -> Mapping[str, Host]:
-        """Return a host of each kind; none where no task says what it needs.
+        """Return a host of each kind; none where no task says what it needs and all hosts are dedicated.
 
         Args:
             by_kind: a task that is not there yet says so.
         """
-        return self._domain.kinds()[1] if by_kind or self._state.demanding else {}
+        return self._domain.kinds()[1] if self._tells_kinds(by_kind) else {}
 
     def classes(self, *, by_kind: bool = False) -> Mapping[str, str]:
         """Return what problems call the class of each host: its kind, where that matters."""
-        return self._domain.kinds()[0] if by_kind or self._state.demanding else self._domain.classes()
+        return self._domain.kinds()[0] if self._tells_kinds(by_kind) else self._domain.classes()
+
+    def _tells_kinds(self, by_kind: bool) -> bool:
+        return by_kind or self._state.demanding or bool(self._domain.loads)
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
         """Return the problem of the waiting tasks and their current plan; None where none waits.

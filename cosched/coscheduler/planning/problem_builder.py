@@ -15,6 +15,8 @@ import numpy as np
 
 from cosched.coscheduler.places.hosts import needs_of_alternative, needs_on_host
 from cosched.prediction.calibration import AS_EXPECTED, Correction
+from cosched.prediction.host_load import Interruption
+from cosched.prediction.loaded_profile import loaded_profile
 from cosched.scheduling.host_counts import best_times
 from cosched.scheduling.problem import Problem
 
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
 
     from cosched.connector.hosts import Host
     from cosched.coscheduler.task import Task
+    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.profile import Profile
 
-    _Reckoned = tuple[Mapping[str, Correction], float, Mapping[str, Host], int | None]
+    _Reckoned = tuple[Mapping[str, Correction], float, Mapping[str, Host], int | None, Mapping[str, HostLoad]]
 
 __all__ = ["PlanningAssumptions", "ProblemBuilder", "ProfileMatrix", "alternative_times", "run_times", "widened"]
 
@@ -39,7 +43,7 @@ class ProfileMatrix:
 
     Attributes:
         hosts: class of each host.
-        assumptions: corrections, quantile, kinds and memory of a core that `times` reckons with.
+        assumptions: corrections, quantile, kinds, memory of a core and loads that `times` reckons with.
         classes: names of the hosts' classes, each once.
         host_class: (hosts,) indices of classes.
         row: row of each waiting task, and perhaps of others.
@@ -105,6 +109,8 @@ class PlanningAssumptions:
         held_back: tasks that may not start before an epoch time.
         kinds: a host of each kind, by the names that problems have for classes; empty where only classes matter.
         memory_per_core: MiB that come with each core of a shared host; None where hosts are not shared.
+        loads: what the owners of hosts take of these, by kind; empty where all hosts are dedicated.
+        interruption: what owners do to tasks when they come back.
     """
 
     corrections: Mapping[str, Correction] = field(default_factory=dict)
@@ -114,6 +120,23 @@ class PlanningAssumptions:
     held_back: Mapping[str, float] = field(default_factory=dict)
     kinds: Mapping[str, Host] = field(default_factory=dict)
     memory_per_core: int | None = None
+    loads: Mapping[str, HostLoad] = field(default_factory=dict)
+    interruption: Interruption = Interruption.SUSPEND
+
+    def planned(self, task: Task, there: Profile, kind: str) -> list[float]:
+        """Return seconds to plan with on 1, 2, … hosts of a kind, without a hand-over.
+
+        Args:
+            task: whose corrections apply.
+            there: its profile on hosts of the kind's class.
+            kind: name of the kind.
+        """
+        correction = self.corrections.get(task.correction_on(there.hardware), Correction())
+        load = self.loads.get(kind)
+        if load is None:
+            return correction.planned(there, self.quantile)
+        loaded = loaded_profile(correction.corrected(there), load, self.interruption)
+        return list(loaded.seconds if self.quantile == AS_EXPECTED else loaded.at_quantile(self.quantile).seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +179,7 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
         if kind is not None and not kind.offers(*needs):
             continue
         there = task.profile.among((name if kind is None else kind.host_class,))
-        correction = assumptions.corrections.get(task.correction_on(there.hardware), Correction())
-        values = correction.planned(there, assumptions.quantile)[:hosts]
+        values = assumptions.planned(task, there, name)[:hosts]
         row[: len(values)] = np.asarray(values) + assumptions.handover
     return times
 
@@ -176,8 +198,7 @@ def alternative_times(
             if kind is not None and not kind.offers(*needs):
                 continue
             there = each.profile.among((name if kind is None else kind.host_class,))
-            correction = assumptions.corrections.get(task.correction_on(there.hardware), Correction())
-            values = correction.planned(there, assumptions.quantile)[:hosts]
+            values = assumptions.planned(task, there, name)[:hosts]
             times[row, column, : len(values)] = values
     return times + assumptions.handover
 
@@ -257,7 +278,13 @@ class ProblemBuilder:
 
         It is emptied, too, when it holds many more rows than the `waiting` tasks need.
         """
-        reckoned = assumptions.corrections, assumptions.quantile, assumptions.kinds, assumptions.memory_per_core
+        reckoned = (
+            assumptions.corrections,
+            assumptions.quantile,
+            assumptions.kinds,
+            assumptions.memory_per_core,
+            assumptions.loads,
+        )
         rows = self._rows
         if (
             rows is None
@@ -291,7 +318,15 @@ class ProblemBuilder:
         assert task.profile is not None
         parts = task.profile.classes or (task.profile,)
         corrections = [assumptions.corrections.get(task.correction_on(each.hardware)) for each in parts]
-        depends = (corrections, assumptions.quantile, classes, hosts, assumptions.kinds, assumptions.memory_per_core)
+        depends = (
+            corrections,
+            assumptions.quantile,
+            classes,
+            hosts,
+            assumptions.kinds,
+            assumptions.memory_per_core,
+            assumptions.loads,
+        )
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
             if task.alternatives:
@@ -310,7 +345,7 @@ class ProblemBuilder:
         Corrections change with each run, for thousands of tasks with a dozen alternatives: what they are applied to is
         kept.
         """
-        if assumptions.quantile != AS_EXPECTED:
+        if assumptions.quantile != AS_EXPECTED or assumptions.loads:
             return alternative_times(task, replace(assumptions, handover=0.0), classes, hosts)
         assert task.profile is not None
         depends = (task.alternatives, classes, hosts, assumptions.kinds, assumptions.memory_per_core)

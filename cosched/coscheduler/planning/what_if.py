@@ -149,9 +149,13 @@ def _run_times(core: Coscheduler, task: Task, problem: Problem, *, by_kind: bool
     """
     if task.profile is None or core.licences.beyond(task.spec):
         return None
-    kinds = core.planning_view.kinds(by_kind=by_kind)
     assumptions = PlanningAssumptions(
-        core.corrections(), core.settings.quantile, kinds=kinds, memory_per_core=core.domain.memory_per_core
+        core.corrections(),
+        core.settings.quantile,
+        kinds=core.planning_view.kinds(by_kind=by_kind),
+        memory_per_core=core.domain.memory_per_core,
+        loads=core.domain.loads_of_kinds(),
+        interruption=core.settings.interruption,
     )
     rows = alternative_times(task, assumptions, problem.classes, len(problem.hosts))
     quickest = rows.min(axis=0)

@@ -31,7 +31,7 @@ from cosched.coscheduler.recording import snapshot
 from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
 from cosched.coscheduler.sharing import fair_shares, shares
 from cosched.coscheduler.stages import stage
-from cosched.prediction import calibration, profile
+from cosched.prediction import calibration, host_load, profile
 from cosched.scheduling.objective import weights
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ _MODULES = (
     jobs,
     values,
     calibration,
+    host_load,
     profile,
     weights,
     handovers,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction, DispatchLatency
+    from cosched.prediction.host_load import HostLoad
 
 __all__ = [
     "AttemptsSnapshot",
@@ -149,6 +150,7 @@ class CoreSnapshot:
         last_number: the highest that a task was given; a recording of before it was kept has none.
         shares: the tree in force, and what users have had.
         elastic: what is remembered of elastic tasks.
+        loads: what the owners of hosts are expected to take of them.
     """
 
     tasks: tuple[Task, ...]
@@ -167,3 +169,4 @@ class CoreSnapshot:
     last_number: int = 0
     shares: SharesSnapshot = field(default_factory=SharesSnapshot)
     elastic: ElasticSnapshot = field(default_factory=ElasticSnapshot)
+    loads: Mapping[str, HostLoad] = field(default_factory=dict)

@@ -275,6 +275,13 @@ class ElasticSection(_Section):
         return self
 
 
+class LoadSection(_Section):
+    """[load]: whether plans reckon with hosts whose owners come back, and what these do to tasks there."""
+
+    planned: bool = True
+    interruption: Literal["suspend", "evict"] = "suspend"
+
+
 class DispatchSection(_Section):
     """[dispatch]: tries and pauses between a decision and the manager."""
 
@@ -481,6 +488,7 @@ class Configuration(_Section):
     objective: ObjectiveSection = Field(default_factory=ObjectiveSection)
     planning: PlanningSection = Field(default_factory=PlanningSection)
     elastic: ElasticSection = Field(default_factory=ElasticSection)
+    load: LoadSection = Field(default_factory=LoadSection)
     dispatch: DispatchSection = Field(default_factory=DispatchSection)
     adopt: AdoptSection = Field(default_factory=AdoptSection)
     server: ServerSection = Field(default_factory=ServerSection)

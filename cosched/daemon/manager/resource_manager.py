@@ -10,7 +10,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from cosched.connector.jobs import Output
     from cosched.coscheduler.task import Attempt, Task
     from cosched.daemon.clock import Clock
+    from cosched.prediction.host_load import HostLoad
 
 __all__ = ["ManagerTimes", "ResourceManager"]
 
@@ -73,6 +74,10 @@ class ManagerTimes:
     silence: float = 5.0
 
 
+def _dedicated(_hosts: Sequence[Host], _time: float) -> Mapping[str, HostLoad]:
+    return {}
+
+
 class ResourceManager:
     """Carries out decisions and reports what happens.
 
@@ -88,6 +93,7 @@ class ResourceManager:
         clock: Clock,
         live: Callable[[], list[str]],
         times: ManagerTimes,
+        look_at_loads: Callable[[Sequence[Host], float], Mapping[str, HostLoad]] = _dedicated,
     ) -> None:
         """Set up; nothing is called before `start`.
 
@@ -97,7 +103,10 @@ class ResourceManager:
             clock: for their times.
             live: returns the UUIDs of the live attempts that the manager has been given.
             times: when to look again.
+            look_at_loads: takes in each look at the hosts and its time, and returns what their owners are expected to
+                take of them.
         """
+        self._look_at_loads = look_at_loads
         self._connector = GuardedConnector(connector)
         self._post = post
         self._clock = clock
@@ -112,6 +121,7 @@ class ResourceManager:
         self._spared: dict[str, float] = {}  # attempt that had begun → monotonic time until which it is not called back
         self._silent: dict[str, float] = {}  # attempt → monotonic time of its submission, until it is heard of
         self._hosts: tuple[Host, ...] = ()
+        self._loads: Mapping[str, HostLoad] = {}
         self._looking = threading.Lock()
         self._looked: float | None = None  # monotonic time of the last look at the hosts that was answered
         self._warned: dict[str, str] = {}  # verb → its last fault, while it lasts
@@ -360,11 +370,13 @@ class ResourceManager:
 
     def _look_at_hosts(self) -> None:
         with self._looking:
-            hosts = self._connector.hosts()
+            seen, now = self._connector.hosts(), self._clock.now()
             self.fault, self._looked = "", time.monotonic()
-            if hosts != self._hosts:
-                self._hosts = hosts
-                self._post(HostsObserved(self._clock.now(), hosts))
+            loads = self._look_at_loads(seen, now)
+            hosts = tuple([replace(host, owner_takes=0.0) if host.owner_takes else host for host in seen])
+            if hosts != self._hosts or loads != self._loads:
+                self._hosts, self._loads = hosts, loads
+                self._post(HostsObserved(now, hosts, loads))
 
     def _warn(self, verb: str, error: CoschedError) -> None:
         """Log a fault when it is new.

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from fastapi import Query, Request, Response
 
-from cosched.api.documents import ExchangeView, HostView, PlanView, RunView
+from cosched.api.documents import ExchangeView, HostLoadView, HostView, PlanView, RunView
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
 from cosched.portal.pages.rendering import render_page
@@ -22,6 +22,7 @@ __all__ = [
     "busy_shares",
     "flows",
     "host_classes",
+    "owners_course",
     "router",
     "spans_of",
 ]
@@ -127,6 +128,11 @@ def flows(exchanges: Sequence[ExchangeView]) -> dict[str, Flow]:
     return found
 
 
+def owners_course(loads: Sequence[HostLoadView], hosts: int) -> list[float]:
+    """Return which share of all hosts their owners are expected to take, hour by hour from now."""
+    return [sum(parts) / max(hosts, len(loads), 1) for parts in zip(*(load.coming for load in loads), strict=True)]
+
+
 _HOUR, _DAY = 3600.0, 86400.0
 _LINES = 50
 
@@ -144,6 +150,7 @@ def domain(
     plan = services.domain.plan(principal)
     spans = spans_of(services.history.runs(principal, now - _HOUR), plan, now)
     busy = busy_shares(hosts, spans, window)
+    loads = [load for load in services.loads.all() if load.cause == "owner"]
     return render_page(
         request,
         "domain.html",
@@ -153,6 +160,8 @@ def domain(
         course=busy_over_time(hosts, spans, window),
         busy_mean=sum(busy.values()) / len(busy) if busy else 0.0,
         classes=host_classes(hosts, busy),
+        owners={load.host: load for load in loads},
+        owners_course=owners_course(loads, len(hosts)),
         peers=(peers := services.neighbours.peers()),
         exchanges=(exchanges := services.history.exchanges(principal, now - _DAY) if peers else []),
         flows=flows(exchanges),

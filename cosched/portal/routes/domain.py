@@ -6,7 +6,7 @@ from anyio import to_thread
 from fastapi import Request, Response
 
 from cosched.access.principals import Scope
-from cosched.api.documents import HostView, NetworkView, PeerView, PlanView, Status
+from cosched.api.documents import HostLoadView, HostView, NetworkView, PeerView, PlanView, Status
 from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
@@ -25,6 +25,15 @@ router = api_router("domain", needs=needs(Scope.READ))
 def hosts(request: Request, services: Services, principal: AnyPrincipal) -> Response:
     """List the hosts of the domain."""
     return _HOSTS.tagged(request, list(services.domain.hosts(principal)))
+
+
+@router.get("/hosts/loads")
+def loads(services: Services) -> list[HostLoadView]:
+    """List what owners and foreign jobs take of hosts: now, in the coming hours, and in plans.
+
+    Hosts that nobody else was seen at are left out.
+    """
+    return services.loads.all()
 
 
 @router.get("/peers")

@@ -32,6 +32,8 @@ EXPERIMENT_NAMES = (
     "satin-figure-2",
     "malleable-replay",
     "mixed-plan",
+    "ghs-completion",
+    "ghs-trigger",
 )
 
 

@@ -27,6 +27,18 @@ def test_a_machine_with_anothers_job_is_claimed_and_one_with_ours_is_not() -> No
     assert _hosts([{**taken, "JobId": "8.0"}, {"Machine": "a", "State": "Unclaimed"}]) == [Host("a")]
 
 
+def test_an_owner_has_the_slots_in_his_state_and_those_where_jobs_stand_still() -> None:
+    slot = {"Machine": "a", "State": "Claimed", "Activity": "Busy", "JobId": "7.1"}
+    assert _hosts([slot])[0].owner_takes == 0
+    assert _hosts([{**slot, "Activity": "Suspended"}])[0].owner_takes == 1
+    assert _hosts([{"Machine": "a", "State": "Owner", "Start": False}])[0].owner_takes == 1
+    assert _hosts([{"Machine": "a", "State": "Unclaimed", "Start": False}])[0].owner_takes == 1
+    assert _hosts([{**slot, "Start": False}])[0].owner_takes == 0  # the job goes on
+    assert _hosts([slot, {"Machine": "a", "State": "Owner"}])[0].owner_takes == 0.5
+    assert _hosts([{**slot, "JobId": "8.0"}])[0].owner_takes == 0  # a foreign job is no owner
+    assert _hosts([{"Machine": "a", "State": "Owner", "Draining": True}])[0].owner_takes == 0
+
+
 def test_a_partitionable_slot_is_claimed_when_too_little_of_it_is_left() -> None:
     whole: dict[str, object] = {
         "Machine": "a",

@@ -29,11 +29,12 @@ from cosched.coscheduler.task import Attempt
 from cosched.daemon.clock import Clock
 from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched.errors import UserError
+from cosched.prediction.host_load import HostLoad
 from tests.coscheduler.makers import a_task
 from tests.tasks import change_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from cosched.connector.jobs import Launch
 
@@ -133,10 +134,11 @@ def manager(
     status: float = 1000.0,
     silence: float = 1000.0,
     live: Callable[[], list[str]] = list,
+    looks: Sequence[Callable[[Sequence[Host], float], Mapping[str, HostLoad]]] = (),
 ) -> Iterator[tuple[ResourceManager, Told]]:
     told = Told()
     times = ManagerTimes(grace, watch, status, silence)
-    running = ResourceManager(cast("Any", connector), told.post, Clock(), live, times)
+    running = ResourceManager(cast("Any", connector), told.post, Clock(), live, times, *looks)
     running.start()
     try:
         yield running, told
@@ -475,3 +477,19 @@ def test_after_a_restart_many_attempts_are_asked_for_at_once() -> None:
     assert {event.report.attempt for event in reported if isinstance(event, JobReported)} == set(names)
     assert [call for call in connector.calls if call.startswith(("find", "status"))].count("status") == 1
     assert "find" not in connector.calls
+
+
+def test_loads_are_told_when_they_change_and_owners_who_come_and_go_are_not() -> None:
+    load, seen = HostLoad(0.01, 60.0, 7200.0), list[float]()
+
+    def look(hosts: Sequence[Host], _time: float) -> Mapping[str, HostLoad]:
+        seen.extend(host.owner_takes for host in hosts)
+        return {"h1": load} if len(seen) > 3 else {}
+
+    connector = Scripted(hosts=[[Host("h1", owner_takes=part)] for part in (0.0, 1.0, 0.0, 0.5, 0.0)])
+    with manager(connector, looks=[look]) as (_, told):
+        first, second = told.hosts.get(timeout=60), told.hosts.get(timeout=60)
+    assert (first.hosts, first.loads) == ((Host("h1"),), {})
+    assert (second.hosts, second.loads) == ((Host("h1"),), {"h1": load})
+    assert seen[:4] == [0.0, 1.0, 0.0, 0.5]
+    assert told.hosts.empty()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access.principals import Principal, Role
-from cosched.api.documents import ExchangeView, HostView, PeerView, PlacementView, PlanView, RunView
+from cosched.api.documents import ExchangeView, HostLoadView, HostView, PeerView, PlacementView, PlanView, RunView
 from cosched.portal.pages.domain import (
     BusySpan,
     Flow,
@@ -15,6 +15,7 @@ from cosched.portal.pages.domain import (
     busy_shares,
     flows,
     host_classes,
+    owners_course,
     spans_of,
 )
 from tests.cli.test_peer import ADVICE, NETWORK
@@ -181,3 +182,38 @@ def test_tasks_that_went_and_came_are_told_on_the_page(tmp_path: Path, monkeypat
         ((name, since),) = asked
         assert name == "ann"
         assert here.access.now() - since == pytest.approx(86400, abs=60)
+
+
+def load_of(name: str, part: float, cause: str = "owner") -> HostLoadView:
+    return HostLoadView(
+        host=name,
+        cause=cause,
+        now=1.0,
+        coming=(part, *[part / 2] * 23),
+        planned=0.25,
+        departed=True,
+        rate=2.0,
+        mean=300.0,
+        deviation=60.0,
+        hours=40,
+    )
+
+
+def test_owners_take_their_share_of_all_hosts() -> None:
+    assert owners_course([load_of("h1", 0.4), load_of("h2", 0.2)], 4) == pytest.approx([0.15, *[0.075] * 23])
+    assert owners_course([], 4) == []
+
+
+def test_what_owners_take_is_shown_and_nothing_where_hosts_are_dedicated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with portal(tmp_path) as here:
+        assert 'id="owners"' not in here.person("ann").see("/domain")
+        loads = [load_of("h01", 0.32), load_of("h02", 0.9, "jobs")]
+        monkeypatch.setattr(here.daemon.services.loads, "all", lambda: loads)
+        text = here.person("ann").see("/domain")
+    assert 'id="owners"' in text
+    assert "1 host with an owner" in text
+    assert "owner: 32 % this hour, unusually" in text
+    assert "in plans: 25 %" in text
+    assert "90 %" not in text

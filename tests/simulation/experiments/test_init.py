@@ -25,6 +25,8 @@ TINY: dict[str, dict[str, str]] = {
     "harvest-figures-7-9": {"draws": "1", "requests": "5"},
     "satin-figure-2": {"orders": "2", "series": "1"},
     "malleable-replay": {},
+    "ghs-completion": {"runs": "100"},
+    "ghs-trigger": {"tasks": "4", "hosts": "2", "generations": "0"},
     "mixed-plan": {"tasks": "6", "hosts": "8", "generations": "2"},
     "grid-scale": {"largest": "10", "hosts": "4", "requests": "1", "span": "1"},
 }

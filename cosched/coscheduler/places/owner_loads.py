@@ -1,0 +1,43 @@
+"""What owners who come back to their hosts mean for a task, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.places.hosts import heaviest_load
+from cosched.durations import format_duration
+from cosched.prediction.loaded_profile import loaded_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
+
+__all__ = ["owner_sentences"]
+
+
+def owner_sentences(core: Coscheduler, task: Task, hosts: Sequence[str]) -> list[str]:
+    """Say how much longer a task is predicted to run on hosts with owners; nothing of dedicated ones.
+
+    Args:
+        core: the domain.
+        task: a live task, in the shape that it has or will have.
+        hosts: those it has or will have.
+    """
+    load = heaviest_load(hosts, core.domain.loads)
+    if load is None:
+        return []
+    there = task.on(core.domain.classes_of(hosts))
+    profile = corrected_profile(there, core.corrections())
+    if profile is None:
+        return []
+    alone = profile.on(len(hosts))
+    with_owners = loaded_profile(profile, load, core.settings.interruption).on(len(hosts))
+    whose = "their owners are" if len(hosts) > 1 else "its owner is"
+    which = "its hosts" if len(hosts) > 1 else f"host {hosts[0]}"
+    return [
+        f"{which}: {whose} expected to take {load.lost:.0%} at this hour, so that {format_duration(with_owners)} are "
+        f"predicted in place of {format_duration(alone)}"
+    ]

@@ -1,0 +1,100 @@
+"""The load watch sees what owners and foreign jobs take of hosts, keeps it by hours and says what to expect."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import structlog
+
+from cosched.errors import SystemFault
+from cosched.prediction.load_history import LoadCause, LoadHistory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeVar
+
+    from cosched.connector.hosts import Host
+    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.load_history import HourlyLoad
+    from cosched.store.host_loads import HostLoadTable
+
+    _A = TypeVar("_A")
+
+__all__ = ["LoadWatch"]
+
+_log = structlog.get_logger("cosched.loads")
+
+_WRITE = 60.0  # seconds between two times that it is written down: what a crash may lose
+
+
+class LoadWatch(threading.Thread):
+    """Takes in each look at the hosts, on the thread that looks; readers may be on any other."""
+
+    def __init__(self, table: HostLoadTable, now: Callable[[], float], *, planned: bool) -> None:
+        """Set up; reads what a former process kept.
+
+        Args:
+            table: keeps the hours.
+            now: returns seconds since the epoch.
+            planned: whether plans are to reckon with the loads.
+        """
+        super().__init__(name="loads", daemon=True)
+        self._table = table
+        self._now = now
+        self._planned = planned
+        self._guard = threading.Lock()
+        self._owners = LoadHistory(LoadCause.OWNER)
+        self._jobs = LoadHistory(LoadCause.JOBS)
+        kept = table.all()
+        for history in (self._owners, self._jobs):
+            history.load(row for row in kept if row.cause is history.cause)
+        self._unwritten: list[HourlyLoad] = []
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        """Write down now and then until `stop`."""
+        while not self._stopped.wait(_WRITE):
+            self.write()
+
+    def stop(self) -> None:
+        """Write the rest down and end."""
+        self._stopped.set()
+        if self.ident is not None:
+            self.join()
+        self.write()
+
+    def write(self) -> None:
+        """Write the changes, and forget what is old; after a failure, try again the next time."""
+        with self._guard:
+            rows = self._unwritten + self._owners.unwritten() + self._jobs.unwritten()
+            first = min(history.forget(self._now()) for history in (self._owners, self._jobs))
+        try:
+            if rows:
+                self._table.put(rows)
+                self._table.forget_before(first)
+            rows = []
+        except SystemFault as fault:
+            _log.warning("the loads of hosts were not written; it is tried again", fault=str(fault))
+        with self._guard:
+            self._unwritten = rows
+
+    def look(self, hosts: Sequence[Host], time: float) -> Mapping[str, HostLoad]:
+        """Take in a look at the hosts; return the loads of owners that plans are to reckon with."""
+        with self._guard:
+            self._owners.observe({host.name: host.owner_takes for host in hosts}, time)
+            self._jobs.observe({host.name: _part_of_jobs(host) for host in hosts if host.up}, time)
+            loads = self._owners.loads(time)
+        return loads if self._planned else {}
+
+    def read(self, question: Callable[[LoadHistory, LoadHistory], _A]) -> _A:
+        """Return the answer of a question to the histories of owners and of foreign jobs."""
+        with self._guard:
+            return question(self._owners, self._jobs)
+
+
+def _part_of_jobs(host: Host) -> float:
+    """Return which part of a host foreign jobs have now, 0…1."""
+    if host.claimed and not host.owner_takes:
+        return 1.0
+    return min(host.others.cores / host.cores, 1.0) if host.cores else 0.0

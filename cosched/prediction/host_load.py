@@ -1,0 +1,73 @@
+"""The load of a host that is not ours: how often its owner comes back, and for how long.
+
+Sun and Wu's Grid Harvest Service (Sliamu, Hou and Cao, "Enhanced Adaptive Scheduling for the Grid Harvest Service",
+section 2.2) takes the local jobs of a host as a Poisson process. Interruptions are measured directly here, so that
+only the idle periods need be exponential; busy periods have any distribution.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["HostLoad", "Interruption"]
+
+
+class Interruption(StrEnum):
+    """What becomes of a program while the owner of its host works there."""
+
+    SUSPEND = "suspend"  # it stands still, or goes on with a part of the processor
+    EVICT = "evict"  # it ends, and begins again
+
+
+@dataclass(frozen=True, slots=True)
+class HostLoad:
+    """A host's load by others as a process: idle periods, each followed by a busy one.
+
+    Attributes:
+        rate: interruptions per second in which the host is idle (the paper's lambda), 0 or more.
+        mean: mean length of a busy period in seconds.
+        square: mean square of that length, at least the square of `mean`.
+        depth: part of the host that its owner takes in a busy period, above 0 and at most 1; 1 where our programs stand
+            still meanwhile.
+    """
+
+    rate: float = 0.0
+    mean: float = 0.0
+    square: float = 0.0
+    depth: float = 1.0
+
+    @classmethod
+    def of_jobs(cls, rate: float, service: float, deviation: float) -> HostLoad:
+        """Return the load by local jobs that are served one after another (M/G/1).
+
+        Its busy periods have the mean x/(1-rho) and the mean square (sigma²+x²)/(1-rho)³.
+
+        Args:
+            rate: jobs per second (lambda).
+            service: mean time that a job needs, seconds (x).
+            deviation: standard deviation of that time (sigma).
+
+        Raises:
+            ValueError: the jobs need the whole host or more.
+        """
+        rho = rate * service
+        if not 0 <= rho < 1:
+            raise ValueError(f"a utilisation of {rho:g}: it must be at least 0 and below 1")
+        return cls(rate, service / (1 - rho), (deviation**2 + service**2) / (1 - rho) ** 3)
+
+    @property
+    def busy(self) -> float:
+        """Part of the time in which the host is busy, 0 to below 1."""
+        periods = self.rate * self.mean
+        return periods / (1 + periods)
+
+    @property
+    def lost(self) -> float:
+        """Part of the host that others take over a long time (the paper's rho), 0 to below 1."""
+        return self.depth * self.busy
+
+    @property
+    def variability(self) -> float:
+        """Variance of the idle time in a long time, per second of it: seconds."""
+        return self.rate * self.square * (1 - self.busy) ** 3

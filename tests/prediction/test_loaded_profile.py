@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from cosched.prediction.completion import interrupted, restarted
+from cosched.prediction.host_load import HostLoad, Interruption
+from cosched.prediction.loaded_profile import loaded_profile, times_longer
+from cosched.prediction.profile import PredictionSource, Profile
+
+LOAD = HostLoad(rate=1 / 300, mean=100, square=20_000)
+PROFILE = Profile((800.0, math.inf, 300.0), PredictionSource.USER)
+
+
+def test_times_are_those_of_the_formula() -> None:
+    found = loaded_profile(PROFILE, LOAD, Interruption.SUSPEND)
+    assert found.seconds == pytest.approx((800 / 0.75, math.inf, 300 / 0.75**3))
+
+
+def test_ranges_hold_what_interruptions_may_do() -> None:
+    found, formula = loaded_profile(PROFILE, LOAD, Interruption.SUSPEND), interrupted(800, LOAD)
+    assert found.high is not None
+    assert formula.within(found.high[0]) == pytest.approx(0.95, abs=0.02)
+
+
+def test_a_range_of_the_program_itself_grows_wider() -> None:
+    ranged = PROFILE.with_spread([0.1] * 3, [0.2] * 3)
+    found = loaded_profile(ranged, LOAD, Interruption.SUSPEND)
+    assert found.spread() is not None
+    alone, loaded = ranged.spread(slice(1)), found.spread(slice(1))
+    assert alone is not None
+    assert loaded is not None
+    assert loaded[0][0] > alone[0][0]
+    assert loaded[1][0] > alone[1][0]
+
+
+def test_programs_that_are_driven_away_take_several_tries() -> None:
+    found = loaded_profile(PROFILE, LOAD, Interruption.EVICT)
+    assert found.seconds[0] == pytest.approx(restarted(800, LOAD).mean)
+    assert times_longer(LOAD, 1, Interruption.EVICT) == 1.0
+    assert times_longer(LOAD, 2, Interruption.SUSPEND) == pytest.approx(0.75**-2)
+
+
+def test_no_prediction_is_longer_than_predictions_may_be() -> None:
+    found = loaded_profile(PROFILE, HostLoad(rate=1.0, mean=1000, square=2e6), Interruption.EVICT)
+    assert found.seconds[0] == 10 * 365 * 86400.0
