@@ -61,5 +61,8 @@ class Host:
 
     def offers(self, memory: int, cores: int, gpus: int) -> bool:
         """Return whether a job may have so much of it, as far as is known."""
-        known = ((self.memory, memory), (self.cores, cores), (self.gpus, gpus))
-        return all(there is None or wanted <= there for there, wanted in known)
+        return (
+            (self.memory is None or memory <= self.memory)
+            and (self.cores is None or cores <= self.cores)
+            and (self.gpus is None or gpus <= self.gpus)
+        )

@@ -24,14 +24,22 @@ def best_shape_seconds(problem: Problem, packing: Packing) -> NDArray[np.float64
     kinds, sizes = np.unique(
         np.column_stack((problem.host_class, packing.capacity))[staying], axis=0, return_counts=True
     )
-    fits = (packing.demand[:, np.newaxis, :] <= kinds[np.newaxis, :, 1:]).all(axis=2)  # (S, kinds)
-    seconds = packing.seconds[:, kinds[:, 0]]
+    fits = [_fits(packing.demand, size) for size in kinds[:, 1:].tolist()]
     best = np.full(len(packing.hosts), np.inf)
     for slowest in np.unique(kinds[:, 0]).tolist():
-        threshold = packing.seconds[:, slowest]
-        enough = (fits & (seconds <= threshold[:, np.newaxis])) @ sizes >= packing.hosts
-        best = np.where(enough, np.minimum(best, threshold), best)
+        threshold, able = packing.seconds[:, slowest], np.zeros(len(best), dtype=np.int64)
+        for fit, kind, hosts in zip(fits, kinds[:, 0].tolist(), sizes.tolist(), strict=True):
+            able += hosts * (fit & (packing.seconds[:, kind] <= threshold))
+        best = np.where(able >= packing.hosts, np.minimum(best, threshold), best)
     return best
+
+
+def _fits(demand: NDArray[np.int64], size: list[int]) -> NDArray[np.bool_]:
+    """Return (S,): whether a host of a size has what each shape takes of one."""
+    fits = np.ones(len(demand), dtype=np.bool_)
+    for amount, had in zip(demand.T, size, strict=True):  # column by column: rows are short
+        fits &= amount <= had
+    return fits
 
 
 def useful_shapes(packing: Packing) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ import numpy as np
 from cosched.coscheduler.dispatching.immediate_starts import NOW, ImmediateStart, may_start
 from cosched.coscheduler.places.licences import LicenceTimeline
 from cosched.scheduling.decoding.decoder import dependency_order
-from cosched.scheduling.decoding.packed_decoder import first_to_end, rooms_of
+from cosched.scheduling.decoding.rooms import rooms_of
 from cosched.scheduling.decoding.stairs import free_licences
 from cosched.scheduling.packing import scaled
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cosched.scheduling.decoding.packed_decoder import Room
+    from cosched.scheduling.decoding.rooms import Room
     from cosched.scheduling.packing import Packing
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
@@ -101,34 +101,35 @@ class _Departures:
     def follow(self, ready: Callable[[str], bool]) -> None:
         """Place tasks in order, until none of those behind could start now."""
         problem, kinds = self._problem, self._kinds
-        offer = _Offer(kinds.demands, np.array([room.at(NOW) for room in self._rooms]))
-        place = {id(room): number for number, room in enumerate(self._rooms)}
+        offer = _Offer(kinds.demands, np.array([room.at(NOW) for room in self._rooms.all]))
         before = problem.depends_on or ((),) * len(problem.tasks)
         release, ends = problem.release.tolist(), [0.0] * len(problem.tasks)
+        changed = True
         for number, task in enumerate(self._order):
-            if not kinds.any_suits(offer.counts):
+            if changed and not kinds.any_suits(offer.counts):
                 self._unplaced += self._order[number:]
                 return
             request, kind = self._request(task), kinds.take(task)
+            changed = kinds.is_last(kind)
             lacks = kind < 0 or offer.counts[kind] < request.hosts or self._licensed_from(task) > NOW
             if len(self._waiting) >= _DEPTH and lacks:
                 self._unplaced.append(task)
                 continue
             earliest = max([release[task], self._licensed_from(task), *[ends[other] for other in before[task]]])
-            start, end, rooms = first_to_end(self._rooms, request.seconds, request.demand, request.hosts, earliest)
+            start, end, rooms = self._rooms.first_to_end(request.seconds, request.demand, request.hosts, earliest)
             if not rooms:  # no host that stays has room for it
                 continue
             ends[task] = end
-            hosts = [room.host for room in rooms]
+            hosts = [self._rooms.all[room].host for room in rooms]
             if self._licences is not None:
                 self._licences.take(task, start, end)
             if start > NOW or not self._leaves(request, hosts, end - start, ready):
                 self._waiting.append((task, end))
                 self._use(hosts, start, end, request.demand)
                 self._held.place(problem.tasks[task], start, end)
+            self._rooms.take(rooms, request.demand, start, end)
             for room in rooms:
-                room.take(request.demand, start, end)
-                offer.change(place[id(room)], room.at(NOW))
+                changed |= offer.change(room, self._rooms.all[room].at(NOW))
 
     def fill(self, ready: Callable[[str], bool]) -> None:
         """Have tasks leave for gaps: before what is planned, and for those not placed yet before all that could be."""
@@ -148,7 +149,7 @@ class _Departures:
             tries -= 1
             if tries < 0:
                 return
-            first = {room.host: room for room in reversed(self._rooms)} if end == math.inf else {}
+            first = {room.host: room for room in reversed(self._rooms.all)} if end == math.inf else {}
             hosts, seconds = self._gap(request, quickest if end == math.inf else end, first)
             others = self._licences if end == math.inf else None
             if hosts and not self._held.free(name, seconds, others):
@@ -239,7 +240,7 @@ class _Kinds:
         self.of: dict[int, int] = dict(zip(tasks.tolist(), kind.tolist(), strict=True))
         self.demands = demand[tasks[first]]
         self._hosts = hosts[tasks[first]]
-        self._left = np.bincount(kind, minlength=len(first))
+        self._left: list[int] = np.bincount(kind, minlength=len(first)).tolist()
 
     def take(self, task: int) -> int:
         """Return a task's kind, -1 where it may not start, and count it no more."""
@@ -248,6 +249,10 @@ class _Kinds:
             self._left[kind] -= 1
         return kind
 
+    def is_last(self, kind: int) -> bool:
+        """Return whether no more tasks of a kind are left."""
+        return kind >= 0 and not self._left[kind]
+
     def suiting(self, counts: NDArray[np.int64]) -> list[bool]:
         """Return for which kinds enough hosts have room."""
         found: list[bool] = (counts >= self._hosts).tolist()
@@ -255,7 +260,7 @@ class _Kinds:
 
     def any_suits(self, counts: NDArray[np.int64]) -> bool:
         """Return whether a task is left for which enough hosts have room."""
-        return bool(((counts >= self._hosts) & (self._left > 0)).any())
+        return any(left and suits for left, suits in zip(self._left, self.suiting(counts), strict=True))
 
 
 class _Offer:
@@ -270,8 +275,12 @@ class _Offer:
         self._fits = np.all(amounts[np.newaxis] >= demands[:, np.newaxis], axis=2)
         self.counts = np.sum(self._fits, axis=1)
 
-    def change(self, host: int, amounts: Sequence[int] | NDArray[np.int64]) -> None:
-        """Take note of what a host has now."""
+    def change(self, host: int, amounts: Sequence[int] | NDArray[np.int64]) -> bool:
+        """Take note of what a host has now; return whether that suits other kinds than before."""
         fits = (np.asarray(amounts) >= self._demands).all(axis=1)
+        changes = fits != self._fits[:, host]
+        if not changes.any():
+            return False
         self.counts += fits.astype(np.int64) - self._fits[:, host]
         self._fits[:, host] = fits
+        return True

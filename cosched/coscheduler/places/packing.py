@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.places.hosts import needs_of_alternative
 from cosched.scheduling.packing import Held, Packing
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.places.hosts import DomainHosts, HeldShare
     from cosched.coscheduler.task import Task, TaskSpec
     from cosched.scheduling.plan import Plan
@@ -59,6 +61,12 @@ class PlaceRequest(NamedTuple):
         share = domain.share_of(spec)
         return cls(HostShare(spec.memory, max(spec.cores, 1), spec.gpus) if share is None else share, share is None)
 
+    @classmethod
+    def of_alternative(cls, spec: TaskSpec, each: Alternative, domain: DomainHosts) -> PlaceRequest:
+        """Return what a task would request as `spec.taking(each)`, which is not made: there may be thousands."""
+        memory, cores, gpus = needs_of_alternative(spec, each, domain.memory_per_core)
+        return cls(HostShare(memory, cores, gpus), spec.exclusive)
+
 
 class Choice(NamedTuple):
     """The alternatives of a task.
@@ -84,7 +92,9 @@ class Choice(NamedTuple):
 
 def place_requests(task: Task, domain: DomainHosts) -> tuple[PlaceRequest, ...]:
     """Return what a task takes of each of its hosts, in each of its alternatives."""
-    return tuple([PlaceRequest.of(shape.spec, domain) for shape in task.shapes()])
+    if task.alternatives:
+        return tuple([PlaceRequest.of_alternative(task.spec, each, domain) for each in task.alternatives])
+    return (PlaceRequest.of(task.spec, domain),)
 
 
 def with_packing(
@@ -112,7 +122,7 @@ def with_packing(
         handover: seconds that come to the times of these.
     """
     different: dict[PlaceRequest, int] = {}
-    kinds = [different.setdefault(request, len(different)) for request in requests]
+    kinds = _kinds_of_requests(requests, different)
     chosen = _kinds_of_choices(choices, different)
     resources = _resources(different, [each.share for each in held], domain.memory_per_core or 0)
     sizes = [domain.size(name) for name in problem.hosts]
@@ -152,6 +162,21 @@ class _Rows(NamedTuple):
     hosts: NDArray[np.int64]
     kind: NDArray[np.int64]
     seconds: NDArray[np.float64]
+
+
+def _kinds_of_requests(requests: Sequence[PlaceRequest], different: dict[PlaceRequest, int]) -> list[int]:
+    """Return the kind of each request; new ones are added to those that are known.
+
+    Most of thousands of tasks ask by the same object: only different objects are compared.
+    """
+    known: dict[int, int] = {}
+    kinds = []
+    for request in requests:
+        kind = known.get(id(request))
+        if kind is None:
+            kind = known[id(request)] = different.setdefault(request, len(different))
+        kinds.append(kind)
+    return kinds
 
 
 def _kinds_of_choices(

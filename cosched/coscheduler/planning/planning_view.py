@@ -289,7 +289,7 @@ class PlanningView:
         handover = self._corrections.dispatch_latency.seconds
         held = self._domain.held(self._state.attempts.values(), time, handover)
         tasks = self._state.tasks
-        requests = [self._place_requests(name)[0] for name in problem.tasks]
+        requests = [each[0] for each in self._all_place_requests(problem.tasks)]
         requests += [request for task in beside for request in place_requests(task, self._domain)]
         choices = {
             row: self._choice(name)
@@ -323,6 +323,19 @@ class PlanningView:
             if free >= amount:
                 return end
         return None
+
+    def _all_place_requests(self, names: Sequence[str]) -> list[tuple[PlaceRequest, ...]]:
+        """Return `_place_requests` of many tasks: thousands may wait, and nearly all are known."""
+        tasks, memory, known = self._state.tasks, self._domain.memory_per_core, self._requests
+        found = []
+        for name in names:
+            each = known.get(name)
+            if each is None or each[0] is not tasks[name].spec or each[1] != memory:
+                found.append(self._place_requests(name))
+                known = self._requests  # it may have begun anew
+            else:
+                found.append(each[2])
+        return found
 
     def _place_requests(self, name: str) -> tuple[PlaceRequest, ...]:
         """Return what a waiting task takes of shared hosts in each alternative.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanningAssumptions", "ProblemBuilder", "ProfileMatrix", "alternative_times", "run_times", "widened"]
 
+_NO_CORRECTION = Correction()
 _ROWS_PER_TASK = 4  # rows for each task that waits, at most: those of tasks that have left are given up together
 
 
@@ -123,15 +124,14 @@ class PlanningAssumptions:
     loads: Mapping[str, HostLoad] = field(default_factory=dict)
     interruption: Interruption = Interruption.SUSPEND
 
-    def planned(self, task: Task, there: Profile, kind: str) -> list[float]:
+    def planned(self, correction: Correction, there: Profile, kind: str) -> list[float]:
         """Return seconds to plan with on 1, 2, … hosts of a kind, without a hand-over.
 
         Args:
-            task: whose corrections apply.
-            there: its profile on hosts of the kind's class.
+            correction: what the task's runs on the kind's class teach.
+            there: the task's profile on hosts of that class.
             kind: name of the kind.
         """
-        correction = self.corrections.get(task.correction_on(there.hardware), Correction())
         load = self.loads.get(kind)
         if load is None:
             return correction.planned(there, self.quantile)
@@ -179,7 +179,8 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
         if kind is not None and not kind.offers(*needs):
             continue
         there = task.profile.among((name if kind is None else kind.host_class,))
-        values = assumptions.planned(task, there, name)[:hosts]
+        correction = assumptions.corrections.get(task.correction_on(there.hardware), _NO_CORRECTION)
+        values = assumptions.planned(correction, there, name)[:hosts]
         row[: len(values)] = np.asarray(values) + assumptions.handover
     return times
 
@@ -192,13 +193,18 @@ def alternative_times(
         return run_times(task, assumptions, classes, hosts)[np.newaxis]
     times = np.full((len(task.alternatives), len(classes), hosts), math.inf)
     kinds = [assumptions.kinds.get(name) for name in classes]
+    corrections: dict[str, Correction] = {}  # by hardware: a dozen alternatives have few
     for row, each in enumerate(task.alternatives):
         needs = needs_of_alternative(task.spec, each, assumptions.memory_per_core)
         for column, (name, kind) in enumerate(zip(classes, kinds, strict=True)):
             if kind is not None and not kind.offers(*needs):
                 continue
             there = each.profile.among((name if kind is None else kind.host_class,))
-            values = assumptions.planned(task, there, name)[:hosts]
+            correction = corrections.get(there.hardware)
+            if correction is None:
+                key = task.correction_on(there.hardware)
+                correction = corrections[there.hardware] = assumptions.corrections.get(key, _NO_CORRECTION)
+            values = assumptions.planned(correction, there, name)[:hosts]
             times[row, column, : len(values)] = values
     return times + assumptions.handover
 
@@ -357,7 +363,7 @@ class ProblemBuilder:
             keys = tuple([task.correction_on(task.profile.among((name,)).hardware) for name in there])
             known = (depends, keys, alternative_times(task, plain, classes, hosts))
             self._uncorrected[task.id] = known
-        factors = [assumptions.corrections.get(key, Correction()).factor for key in known[1]]
+        factors = [assumptions.corrections.get(key, _NO_CORRECTION).factor for key in known[1]]
         corrected: NDArray[np.float64] = known[2] * np.array(factors)[:, np.newaxis]
         return corrected
 

@@ -14,7 +14,7 @@ __all__ = ["PackingTables"]
 
 
 class PackingTables(NamedTuple):
-    """A problem on shared hosts as the compiled code reads it. Rooms are those of `packed_decoder.rooms_of`.
+    """A problem on shared hosts as the compiled code reads it. Rooms are those of `rooms.rooms_of`.
 
     Attributes:
         units: (W, U) when each unit of the resources that are rows is free for good, infinite for units that a room

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.decoding.packed_decoder import rooms_of
+from cosched.scheduling.decoding.rooms import rooms_of
 from cosched.scheduling.kernels.decoding.licence_kernel import tabulate_licences
 from cosched.scheduling.kernels.decoding.packed_decode_kernel import population_spans
 from cosched.scheduling.kernels.decoding.packing_tables import PackingTables
@@ -18,7 +18,7 @@ from cosched.scheduling.packing import scaled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.decoding.packed_decoder import Room
+    from cosched.scheduling.decoding.rooms import Room
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
 
@@ -31,7 +31,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> PackingTables:
     """Lay a problem with `packing` out for the compiled code; `bound` as in `objective.objective`."""
     assert problem.packing is not None, "hosts are shared"
     packing = scaled(problem.packing)
-    rooms = rooms_of(problem, packing)
+    rooms = rooms_of(problem, packing).all
     most = packing.capacity.max(axis=0)
     rows, stairs = np.flatnonzero(most <= _MOST_UNITS), np.flatnonzero(most > _MOST_UNITS)
     rank = np.concatenate((rows, stairs))
