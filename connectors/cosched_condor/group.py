@@ -451,7 +451,7 @@ async def _help(folder: Path, rank: int, patience: float) -> int:
 
 
 async def _ask(folder: Path, host: str, words: str) -> int:
-    """Have words run on a host, with streams carried both ways; return their exit code."""
+    """Have words run on a host, with streams carried both ways; return their exit code, 75 where the group ends."""
     link = await _connect(*_meeting_place(folder), _AGENT, 0)
     await link.send(START, 0, json.dumps([host, words]).encode())
     loop = asyncio.get_running_loop()
@@ -462,7 +462,7 @@ async def _ask(folder: Path, host: str, words: str) -> int:
             return int(frame.content)
         if frame.kind in (OUTPUT, ERROR):
             _write_all(1 if frame.kind == OUTPUT else 2, frame.content)
-    raise GroupError("the group has ended")
+    return NOT_ALL_CAME  # the group has ended: where that is a fault, the first process says so
 
 
 def _send_input(link: GroupLink, loop: asyncio.AbstractEventLoop) -> None:

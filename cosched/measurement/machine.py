@@ -43,6 +43,7 @@ _PART = 0.95  # of the tests that must be as narrow
 _SAMPLE = 200_000  # nanoseconds of processor time
 _ROUNDS = 10  # of one run of a program
 _LAUNCH_LIMIT = 300.0  # seconds
+_MPI_LIMIT = 60.0  # seconds; two ranks with processors of their own take three
 _AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NOISE_LAUNCHES, NOISE_PHASES = 5, ("1000", "100000")  # phases of so many nanoseconds
 _OVERSUBSCRIBED = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
@@ -110,6 +111,9 @@ class MachineBench:
             samples: where they go.
             kind: the group of HMCL that they are for.
             way: `mpi`, `local` (a socket within the host) or `tcp` (one over its loopback).
+
+        Raises:
+            SystemFault: MPI's launcher fails, or its ranks, which wait busily, found no free processors.
         """
         sizes = [str(size) for size in MESSAGE_SIZES]
         if way == "mpi":
@@ -117,7 +121,8 @@ class MachineBench:
             launcher = ["mpirun", "-np", "2", program]
         else:
             launcher = [self._compiled("messages", shipped_source("messages.c"))]
-        self._until_narrow(samples, kind, lambda seed: [*launcher, str(_ROUNDS), str(seed), way, *sizes])
+        limit = _MPI_LIMIT if way == "mpi" else _LAUNCH_LIMIT
+        self._until_narrow(samples, kind, lambda seed: [*launcher, str(_ROUNDS), str(seed), way, *sizes], limit)
 
     def compiled(self) -> dict[str, bytes]:
         """Return all programs that need no MPI, compiled, for hosts without a compiler."""
@@ -154,12 +159,20 @@ class MachineBench:
             raise UserError(f"{words[0]} does not compile the programs with {self._compiler.flags!r}: {fault.strip()}")
         return str(program)
 
-    def _until_narrow(self, samples: Samples, group: str, command: Callable[[int], Sequence[str]]) -> None:
+    def _until_narrow(
+        self, samples: Samples, group: str, command: Callable[[int], Sequence[str]], limit: float = _LAUNCH_LIMIT
+    ) -> None:
         end = time.monotonic() + self._seconds
         seed = 0
         while True:
             seed += 1
-            for line in self._output(command(seed)):
+            try:
+                lines = self._output(command(seed), limit)
+            except SystemFault:
+                if seed == 1:
+                    raise
+                return  # what earlier launches told stands
+            for line in lines:
                 *words, value = line.split()
                 samples.add(" ".join((group, *words)), float(value))
             names = [name for name in samples if name.startswith(f"{group} ")]
@@ -169,19 +182,22 @@ class MachineBench:
             if time.monotonic() > end or (seed > 1 and narrow >= _PART * len(names)):
                 return
 
-    def _output(self, command: Sequence[str]) -> list[str]:
+    def _output(self, command: Sequence[str], limit: float = _LAUNCH_LIMIT) -> list[str]:
         try:
             done = subprocess.run(
                 command,
                 capture_output=True,
                 text=True,
-                timeout=_LAUNCH_LIMIT,
+                timeout=limit,
                 check=False,
                 cwd=self._folder.name,
                 env={**os.environ, **_AS_ROOT, **_OVERSUBSCRIBED},
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except OSError as error:
             raise SystemFault(f"{Path(command[0]).name} cannot be run here: {error}") from error
+        except subprocess.TimeoutExpired as error:
+            name = Path(command[0]).name
+            raise SystemFault(f"{name} did not end within {limit:.0f} s: the processors are busy") from error
         if done.returncode:
             words = " ".join(done.stderr.split())[:300] or f"exit code {done.returncode}"
             raise SystemFault(f"{Path(command[0]).name} fails: {words}")

@@ -179,7 +179,10 @@ def _named_numbers(words: Sequence[str], names: Sequence[str]) -> dict[str, floa
 def _collect(runs: list[CollectedRun], folder: Path, out: Path, *, json: bool) -> None:
     """Add the records of tasks to a file; remove their folders."""
     if not runs:
-        raise UserError(f"no task has left anything in {folder}: submit some with `cosched task submit --observe`")
+        raise UserError(
+            f"no task has left anything in {folder}: submit some with `cosched task submit --observe`; "
+            f"where jobs run as another user, `chmod 1777 {folder}` lets them write"
+        )
     lines = []
     for run in runs:
         if run.seen is not None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.cli.main import run
+from cosched.measurement.machine import MachineBench
 from cosched.measurement.samples import Samples
 from cosched.measurement.writing import MeasuredMachine
 from tests.measurement.makers import FACTS, made_up_samples
+from tests.testbed.compiler import compiler
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,3 +87,35 @@ def test_noise_differs_where_it_has_doubled_or_halved(
     new.write_text(MeasuredMachine("new", FACTS, Samples(changed)).samples_text())
     assert run(["hardware", "compare", str(old), str(new)]) == code
     assert ("noise deviation" in capsys.readouterr().out) == bool(code)
+
+
+def test_a_launcher_that_fails_costs_no_measurement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a busy machine MPI's ranks, which wait busily, ended after minutes, and all that was measured was lost."""
+    for name, text in (
+        ("mpicc", 'while [ "$1" != -o ]; do shift; done; echo > "$2"\n'),
+        ("mpirun", '[ "$1" = --version ] && echo "mpirun of no use" || { echo "no processors" >&2; exit 1; }\n'),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    made_up, timed = made_up_samples(), MachineBench.messages
+
+    def put(found: Samples, group: str) -> None:
+        for name in made_up:
+            if name.startswith(group):
+                found.add(name, made_up.value(name))
+
+    def messages(bench: MachineBench, found: Samples, kind: str, way: str) -> None:
+        timed(bench, found, kind, way) if way == "mpi" else put(found, kind)
+
+    monkeypatch.setattr(MachineBench, "messages", messages)
+    for method, group in (("operations", "operation"), ("memory", "memory"), ("noise", "noise")):
+        monkeypatch.setattr(MachineBench, method, lambda _bench, found, group=group: put(found, group))
+    words = ["hardware", "measure", "node_a", "--quick", "--cc", compiler(), "--folder", str(tmp_path)]
+    assert run(words) == 0
+    said = capsys.readouterr()
+    assert "mpirun fails: no processors; messages within the host are timed by sockets" in said.err
+    assert "46 sizes within the host: sockets, as mpirun fails: no processors; lines" in said.out
+    assert "sockets, as mpirun fails: no processors" in (tmp_path / "node_a.hmcl").read_text()

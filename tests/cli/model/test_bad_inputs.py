@@ -86,6 +86,7 @@ def test_a_table_from_which_no_model_can_be_made(
         (record_line(replace(RECORD, application="other")), "no record is of app: they are of other"),
         (record_line(replace(RECORD, delay=0.9)), "waited for processors that others kept busy"),
         (record_line(RECORD), "one size"),
+        (record_line(replace(RECORD, hardware="a")) + record_line(replace(RECORD, hardware="b")), "several classes"),
     ],
 )
 def test_records_from_which_no_model_can_be_made(
@@ -121,7 +122,7 @@ def test_records_from_which_no_model_can_be_made(
         (["--class", "node\n", "--", "true"], "without control characters"),
         (["--out", "no/such.jsonl", "--", "true"], "no/such.jsonl cannot be written"),
         ([], "give a command after --"),
-        (["--collect", "."], "no task has left anything"),
+        (["--collect", "."], "no task has left anything in .: submit some with `cosched task submit --observe`; where"),
         (["--collect", "nowhere"], "nowhere cannot be read"),
     ],
 )

@@ -105,6 +105,16 @@ def test_a_command_runs_on_its_host_with_streams_both_ways_and_its_exit_code(
     assert first.returncode == 5
 
 
+def test_an_agent_says_nothing_where_its_group_ends_before_its_command(group_of_two: Group, tmp_path: Path) -> None:
+    """A program that was done left "the group has ended" among its errors, from a launcher's daemon that was later."""
+    group_of_two.whole(tmp_path / "gate")
+    asked = group_of_two.agent("beta", f"touch {tmp_path / 'begun'}; sleep 600")
+    _await(tmp_path / "begun")
+    (tmp_path / "gate").touch()
+    assert asked.communicate(timeout=_PATIENCE) == ("", "")
+    assert asked.returncode == group.NOT_ALL_CAME
+
+
 def test_the_secret_is_for_its_user_alone_and_goes_with_the_program(group_of_two: Group, tmp_path: Path) -> None:
     group_of_two.whole(tmp_path / "gate")
     for name in (group.SECRET, group.ADDRESS):
