@@ -1,14 +1,16 @@
 """How true predictions of real programs are, by runs that the predictors have not seen.
 
     python -m benchmarks.truth [--seed 1] [--sizes 10] [--launches 5] [--minutes 25] [--kernels heat,sort]
-                               [--samples FILE] [--baseline FILE]
+                               [--samples FILE [--resume]] [--baseline FILE]
 
 The programs of `examples/kernels/real` are built and run at sizes drawn by the seed, on one processor and on two, all
 runs shuffled; runs that waited for a processor are left out. Some sizes are held out: between the others (inside), at
 an end, more than half or a quarter of the greatest work (2x, 4x), or two processors where one was seen (new host
 count). The predictions of them are written into a file, whose digest is shown, before their run times are looked at.
 
-A file of samples that is there is read, and nothing is run. "count" is the count of the dominant loop, as its author
+A file of samples that is there is read, and nothing is run; with --resume the runs are made first that it lacks, and
+those anew, up to three times, that others disturbed: so a session can be ended at any time, and made in parts
+(--minutes). Each part is shuffled, as the whole is. "count" is the count of the dominant loop, as its author
 would give it. Then each run in the order in which it was made is foretold from those before it; the oracle knows the
 median of the other runs of the same size. Of new networks and new classes of hosts one machine says nothing. Exits with
 1 where a split is worse than `--baseline` by more than their intervals.
@@ -24,6 +26,7 @@ import os
 import platform
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -33,7 +36,7 @@ from typing import TYPE_CHECKING
 from benchmarks.truth.kernels import KERNELS
 from benchmarks.truth.predictors import PREDICTORS
 from benchmarks.truth.report import Answer, goals, summarise, table, worse_than
-from benchmarks.truth.session import build, run_session
+from benchmarks.truth.session import build, drawn_launches, missing_launches, run_session
 from benchmarks.truth.splits import Question, floor_of, splits_of, truths_of
 from cosched.errors import UserError
 from cosched.measurement.programs.records import read_records
@@ -62,25 +65,42 @@ def main() -> int:
     parser.add_argument("--kernels", default=",".join(kernel.name for kernel in KERNELS))
     parser.add_argument("--disturbed", action="store_true", help="take runs that waited for a processor, too")
     parser.add_argument("--samples", type=Path, help="records of runs: read if the file is there, else written")
+    parser.add_argument("--resume", action="store_true", help="run what the samples lack")
     parser.add_argument("--sealed", type=Path, help="file for the predictions; default: beside the samples")
     parser.add_argument("--baseline", type=Path, default=_BASELINE, help="written where it is not there")
     options = parser.parse_args()
     names = options.kernels.split(",")
+    unknown = set(names) - {kernel.name for kernel in KERNELS}
+    if unknown:
+        parser.error(f"--kernels: there is no {', '.join(sorted(unknown))}: {','.join(each.name for each in KERNELS)}")
     print(
         f"{platform.machine()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; seed {options.seed}, "
         f"{options.sizes} sizes, {options.launches} launches"
     )
     with tempfile.TemporaryDirectory(prefix="cosched-truth-") as room:
         samples = options.samples or Path(room) / "samples.jsonl"
-        if not samples.exists():
-            build(Path(room))
-            run_session(Path(room), samples, options.seed, options.sizes, options.launches, names, options.minutes)
+        if options.resume or not samples.exists():
+            _run(Path(room), samples, options, names)
         runs = _runs(samples, names, disturbed=options.disturbed)
         sealed = options.sealed or samples.with_suffix(".foretold.json")
         digest = _foretell(runs, sealed)
         print(f"predictions of runs not seen: {sealed.name}, sha256 {digest}")
         answers = _compare(runs, sealed, digest)
     return _tell(runs, answers, options.baseline)
+
+
+def _run(folder: Path, samples: Path, options: argparse.Namespace, names: Sequence[str]) -> None:
+    """Make the runs that the file lacks, as far as the minutes go."""
+    launches = drawn_launches(options.seed, options.sizes, options.launches, names)
+    kept = read_records(samples.read_text(encoding="utf-8"), samples.name) if samples.exists() else []
+    missing = missing_launches(launches, kept)
+    if missing:
+        build(folder)
+        begin = time.monotonic()
+        done = run_session(folder, samples, missing, options.minutes)
+        print(f"{done} of {len(missing)} runs that were wanted, in {(time.monotonic() - begin) / 60:.1f} minutes")
+    left = missing_launches(launches, read_records(samples.read_text(encoding="utf-8"), samples.name))
+    print(f"{len(left)} of {len(launches)} runs are still wanted{': --resume makes them' if left else ''}")
 
 
 def _runs(samples: Path, names: Sequence[str], *, disturbed: bool) -> dict[str, tuple[TimedRun, ...]]:

@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,23 +21,31 @@ from tests.testbed import mpi_compiler
 from tests.testbed.compiler import compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from benchmarks.truth.kernels import Kernel
     from cosched.measurement.programs.records import ObservedRun
 
-__all__ = ["build", "run_session"]
+__all__ = ["WantedRun", "build", "drawn_launches", "missing_launches", "run_session"]
 
 _SOURCES = Path(__file__).parents[2] / "examples" / "kernels" / "real"
 _SHORTEST, _LONGEST = 0.03, 0.9  # seconds that sizes take about on one processor, evenly in logarithms
 _LIMIT = 60.0  # seconds for a run
+_TRIES = 3  # of a run that others disturb
 
 
 @dataclass(frozen=True, slots=True)
-class _Launch:
+class WantedRun:
+    """A run that is wanted: a program, its size, and a number of processors."""
+
     kernel: Kernel
     size: dict[str, float]
     processors: int
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Return what tells its records from others."""
+        return (self.kernel.name, self.processors, *self.size.values())
 
 
 def build(folder: Path) -> None:
@@ -50,44 +59,72 @@ def build(folder: Path) -> None:
         raise UserError(f"the programs cannot be built: {done.stderr.strip().splitlines()[-1][:300]}")
 
 
-def run_session(
-    folder: Path, samples: Path, seed: int, sizes: int, launches: int, names: list[str], minutes: float
-) -> None:
-    """Run all programs and add the records to a file, the oldest first.
+def run_session(folder: Path, samples: Path, launches: Sequence[WantedRun], minutes: float) -> int:
+    """Run programs and add each record to a file at once, so that the next session goes on where this one was ended.
 
     Args:
         folder: where `build` has put the programs.
         samples: the file.
+        launches: in their order.
+        minutes: after which it ends.
+
+    Returns:
+        how many were run.
+    """
+    end = time.monotonic() + 60 * minutes
+    with samples.open("a", encoding="utf-8") as file:
+        for number, launch in enumerate(launches):
+            if time.monotonic() > end:
+                return number
+            file.write(record_line(_run(folder, launch)))
+            file.flush()
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r{number + 1} of {len(launches)} runs")
+    return len(launches)
+
+
+def drawn_launches(seed: int, sizes: int, launches: int, names: Collection[str]) -> list[WantedRun]:
+    """Return all runs in their shuffled order; the sizes of a program are the same whichever others are run.
+
+    Args:
         seed: of sizes and order.
         sizes: how many of each program.
         launches: of each size on each number of processors.
         names: of the programs.
-        minutes: after which it ends, with what has run until then.
     """
-    draw, end = random.Random(seed), time.monotonic() + 60 * minutes
-    launched = [launch for launch in _launches(draw, sizes, names) for _ in range(launches)]
-    draw.shuffle(launched)
-    with samples.open("w", encoding="utf-8") as file:
-        for number, launch in enumerate(launched, 1):
-            if time.monotonic() > end:
-                sys.stderr.write(f"\nended after {minutes:g} minutes with {number - 1} of {len(launched)} runs\n")
-                return
-            file.write(record_line(_run(folder, launch)))
-            if sys.stderr.isatty():
-                sys.stderr.write(f"\r{number} of {len(launched)} runs")
+    draw = random.Random(seed)
+    found = [launch for launch in _launches(draw, sizes) for _ in range(launches)]
+    draw.shuffle(found)
+    return [launch for launch in found if launch.kernel.name in names]
 
 
-def _launches(draw: random.Random, sizes: int, names: list[str]) -> Iterator[_Launch]:
+def missing_launches(launches: Sequence[WantedRun], records: Iterable[ObservedRun]) -> list[WantedRun]:
+    """Return the runs that records lack: none for each undisturbed record, nor where all were tried three times."""
+    quiet: Counter[object] = Counter()
+    tried: Counter[object] = Counter()
+    for record in records:
+        key = (record.application, record.processors, *record.parameters.values())
+        tried[key] += 1
+        quiet[key] += record.undisturbed
+    wanted = Counter(launch.key for launch in launches)
+    missing = []
+    for launch in launches:
+        if quiet[launch.key]:
+            quiet[launch.key] -= 1
+        elif tried[launch.key] < _TRIES * wanted[launch.key]:
+            missing.append(launch)
+    return missing
+
+
+def _launches(draw: random.Random, sizes: int) -> Iterator[WantedRun]:
     for kernel in KERNELS:
-        if kernel.name not in names:
-            continue
         for number in range(sizes):
             share = (number + draw.random()) / sizes
             size = kernel.size(draw, math.exp(math.log(_SHORTEST) + share * math.log(_LONGEST / _SHORTEST)))
-            yield from (_Launch(kernel, size, count) for count in kernel.processors)
+            yield from (WantedRun(kernel, size, count) for count in kernel.processors)
 
 
-def _run(folder: Path, launch: _Launch) -> ObservedRun:
+def _run(folder: Path, launch: WantedRun) -> ObservedRun:
     kernel, count = launch.kernel, launch.processors
     file = folder / kernel.name
     program = [sys.executable, f"{file}.py"] if kernel.name == "kmeans" else [str(file)]

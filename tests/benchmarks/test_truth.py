@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.truth import __main__ as truth
+from benchmarks.truth import session
 from benchmarks.truth.kernels import KERNELS
 from benchmarks.truth.report import Answer, goals, summarise, worse_than
+from benchmarks.truth.session import drawn_launches, missing_launches
 from benchmarks.truth.splits import splits_of, truths_of
-from cosched.measurement.programs.records import ObservedRun, record_line
+from cosched.measurement.programs.records import ObservedRun, read_records, record_line
 from cosched.modelling.points import TimedRun
 
 if TYPE_CHECKING:
@@ -120,3 +122,48 @@ def test_drawn_sizes_take_about_as_long_as_wanted() -> None:
             size = kernel.size(draw, seconds)
             assert seconds / 4 < kernel.work(size) * kernel.rate < 4 * seconds, (kernel.name, size)
             assert all(float(word).is_integer() for word in kernel.command(size))
+
+
+def _seen(launch: session.WantedRun, delay: float = 0.0) -> ObservedRun:
+    name, count, size = launch.kernel.name, launch.processors, launch.size
+    return ObservedRun(name, "sha256:0", size, 1, count, "here", 1.0, 1.0, (1.0,), delay, 1, shim=False, calls=0)
+
+
+def test_a_program_has_the_same_sizes_whichever_others_are_run() -> None:
+    every = drawn_launches(5, 4, 2, [kernel.name for kernel in KERNELS])
+    assert drawn_launches(5, 4, 2, ["cg", "sort"]) == [each for each in every if each.kernel.name in ("cg", "sort")]
+
+
+def test_runs_that_others_disturbed_are_wanted_again_and_not_for_ever() -> None:
+    launches = drawn_launches(5, 4, 2, ["cg"])
+    assert missing_launches(launches, []) == launches
+    assert missing_launches(launches, map(_seen, launches)) == []
+    assert len(missing_launches(launches, map(_seen, launches[:3]))) == len(launches) - 3
+    disturbed = [_seen(launch, delay=0.5) for launch in launches]
+    assert missing_launches(launches, disturbed) == launches
+    assert missing_launches(launches, 3 * disturbed) == []
+
+
+def test_a_session_that_was_ended_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    launches = drawn_launches(1, 6, 1, ["cg"])
+    ran: list[list[str]] = []
+
+    class Seen:
+        def __init__(self, words: list[str], _name: str, size: dict[str, float], *_: object) -> None:
+            ran.append(words)
+            (launch,) = [each for each in launches if each.size == size]
+            self.record = _seen(launch)
+
+    monkeypatch.setattr(session, "observed", Seen)
+    monkeypatch.setattr(truth, "build", lambda _folder: None)
+    kept = tmp_path / "samples.jsonl"
+    kept.write_text("".join(record_line(_seen(launch)) for launch in launches[:2]))
+    words = ("--kernels", "cg", "--sizes", "6", "--launches", "1", "--samples", str(kept), "--resume")
+    assert _main(monkeypatch, *words, "--baseline", str(tmp_path / "baseline.json")) == 0
+    said = capsys.readouterr().out
+    assert "4 of 4 runs that were wanted, in " in said
+    assert "\n0 of 6 runs are still wanted\n" in said
+    assert [each.parameters for each in read_records(kept.read_text(), "x")] == [each.size for each in launches]
+    assert len(ran) == 4
