@@ -1,6 +1,6 @@
 """Formulas that `cosched model derive` finds, and how well one run with them foretells others.
 
-    python -m benchmarks.derivation
+    python -m benchmarks.derivation [--hardware FILE]
 
 For each program beside this file: how many blocks, how many of their counts are solved exactly, and in how many
 seconds; how many of those formulas are right at sizes two to four times as large as any toy run; how far off the others
@@ -8,6 +8,10 @@ are there. Then the program is built as people build it (-O2) and run at ten siz
 "one run": its time divided by all counts there, times the counts at another size, against each run there (median).
 "nearest size": its time as it is. "other sizes": costs learnt as `cosched model fit --derived` does, for each size from
 the other nine (mean). "repeats": how far a run is off the median of the same size's others (mean).
+
+With a resource model of this machine, as `cosched hardware measure` writes it, a second table says how many times as
+long as they took the models foretell these runs that have no costs from runs: by operations (`derive --operations`),
+and by 1 ns for each execution of a block.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.evaluation import load, load_hardware
+from cosched.evaluation import evaluate, load, load_hardware
 from cosched.language import default_library
 from cosched.language.library import locate
 from cosched.modelling.block_costs import BlockCosts, fit_costs
@@ -94,7 +98,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.derivation", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the toy sizes")
-    seed = parser.parse_args().seed
+    parser.add_argument("--hardware", type=Path, help="this machine's resource model, for what operations foretell")
+    options = parser.parse_args()
+    seed = options.seed
     print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
     print(
         "| program | counts | exact | s | right when larger | others off | one run | nearest size | other sizes ",
@@ -102,12 +108,15 @@ def main() -> None:
     )
     print(f"| repeats |\n|{'---|' * 10}")
     offs: list[float] = []
+    foretold: list[str] = []
     for program in _PROGRAMS:
         with tempfile.TemporaryDirectory(prefix="cosched-derivation-") as folder:
             found = _derived(program, seed)
             right, off = _larger(program, found, Path(folder), seed)
             runs = _timed(program, found, Path(folder), seed)
             learnt = _learnt(found, runs, Path(folder))
+            if options.hardware and program.language != "python":
+                foretold.append(_by_operations(program, found, runs, options.hardware, Path(folder)))
         counted, nearest = _by_one_run(found, runs)
         offs += counted
         exact = sum(each.formula.exact for each in found.blocks)
@@ -118,6 +127,8 @@ def main() -> None:
             flush=True,
         )
     print(f"one run and the counts: median {median(offs):.0%} over {len(offs)} pairs of runs")
+    if foretold:
+        print("\n".join(["", "| program | by operations | by 1 ns a block |", "|---|---|---|", *foretold]))
 
 
 def _build(program: _Program) -> str:
@@ -133,9 +144,16 @@ def _gcov(program: _Program) -> str:
     return "gcov" if program.language == "python" else coverage_reader(program.language)
 
 
-def _derived(program: _Program, seed: int) -> Derivation:
+def _derived(program: _Program, seed: int, *, operations: bool = False) -> Derivation:
     return derive(
-        DerivationRequest([_HERE / program.file], program.toys, build=_build(program), gcov=_gcov(program), seed=seed)
+        DerivationRequest(
+            [_HERE / program.file],
+            program.toys,
+            build=_build(program),
+            gcov=_gcov(program),
+            seed=seed,
+            operations=operations,
+        )
     )
 
 
@@ -177,6 +195,18 @@ def _learnt(found: Derivation, runs: Sequence[TimedRun], folder: Path) -> BlockC
     path.write_text(found.psl(), encoding="utf-8")
     hardware = load_hardware(locate("x86_64_gigabit", ".hmcl", "hardware", default_library()))
     return fit_costs(load(path), runs, hardware)
+
+
+def _by_operations(program: _Program, found: Derivation, runs: Sequence[TimedRun], hardware: Path, folder: Path) -> str:
+    """Return a row: foretold by measured times, median and range over the runs, of two models that no run taught."""
+    cells = []
+    for model in (_derived(program, 1, operations=True), found):
+        path = folder / "untaught.psl"
+        path.write_text(model.psl(), encoding="utf-8")
+        application, machine = load(path), load_hardware(hardware)
+        ratios = [evaluate(application, machine, 1, run.parameters).seconds / run.seconds for run in runs]
+        cells.append(f"{median(ratios):.2g} ({min(ratios):.2g} to {max(ratios):.2g})")
+    return f"| {program.file} | {' | '.join(cells)} |"
 
 
 def _by_one_run(found: Derivation, runs: Sequence[TimedRun]) -> tuple[list[float], list[float]]:

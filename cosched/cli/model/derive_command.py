@@ -34,6 +34,9 @@ def derive(
     limit: Annotated[str, typer.Option(metavar="DURATION", help="Of one run.")] = "10s",
     seed: Annotated[int, typer.Option(help="Of the sizes that are drawn.")] = 1,
     gcov: Annotated[str, typer.Option(metavar="COMMAND", help="Reads counts; of the compiler's version.")] = "gcov",
+    operations: Annotated[
+        bool, typer.Option("--operations", help="Blocks cost their operations, by the hardware's clc.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Count a program's blocks at toy sizes and write formulas for them as a model.
@@ -41,9 +44,12 @@ def derive(
     The program is compiled and run here, with your rights, in a temporary folder.
 
     With --json: {"application", "file", "sizes", "seconds", "constant", "messages", "blocks": [{"name", "lines",
-    "source", "formula", "exact", "error", "share", "calls", "note", "like", "stated"}]}.
+    "source", "formula", "exact", "error", "share", "calls", "note", "like", "stated",
+    "operations"}]}: the opcodes of an execution, with --operations.
     """
-    request = DerivationRequest(sources, sizes, application, build, run, gcov, runs, parse_duration(limit), seed)
+    request = DerivationRequest(
+        sources, sizes, application, build, run, gcov, runs, parse_duration(limit), seed, operations
+    )
     file = out or Path(f"{request.model}.psl")
     _check_ours(file)  # before a minute of building and running
     found = derived(request, _say_nothing if json else _say)
@@ -101,6 +107,8 @@ def _summary(found: Derivation, file: Path) -> list[str]:
         lines.append(f"of messages: {found.communication.remark}")
     if small := sum(each.small for each in found.blocks):
         lines.append(f"left out: {small} with less than 1 % of the counts each at the largest size")
+    if found.from_operations:
+        return [*lines, f"wrote {file}; from operation counts: right to a factor of a few, on any hardware with clc"]
     return [
         *lines,
         f"wrote {file}; each block costs 1 ns, a guess: `cosched model fit --derived` learns costs from runs",
@@ -138,6 +146,7 @@ def _document(found: Derivation, file: Path) -> dict[str, Any]:
                 "note": each.note,
                 "like": each.like,
                 "stated": not each.small and not each.like,
+                "operations": {name: round(often, 4) for name, often in each.operations.items()},
             }
             for each in found.blocks
         ],

@@ -17,7 +17,7 @@ from cosched.evaluation import load, load_hardware
 from cosched.language.library import locate
 from cosched.modelling.block_caches import cached_blocks
 from cosched.modelling.block_costs import BlockCosts, fit_costs, in_units, named_blocks, overlay, with_launcher
-from cosched.modelling.derivation import START
+from cosched.modelling.derivation import OPERATION_COSTS, START
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import only_class, samples_digest
 from cosched.modelling.formula_search import unseen_cache
@@ -67,6 +67,10 @@ def fit_derived(derived: Path, file: Path, learnt: Learnt, *, blocks: bool, json
     skeleton = read_text(derived)
     if DERIVE not in skeleton:
         raise UserError(f"--derived {derived} was not written by `{DERIVE}`: make one of the program's source")
+    if OPERATION_COSTS in " ".join(skeleton.split()):
+        raise UserError(
+            f"--derived {derived} has the costs of operations, which runs do not teach: derive it without --operations"
+        )
     runs = learnt.runs
     hardware = learnt.machine or load_hardware(locate(_ANY, ".hmcl", "hardware", model_folders()))
     hosts = only_class(runs)

@@ -4,11 +4,20 @@ Start at `derive.py`.
 """
 
 from cosched.modelling.derivation.derive import DerivationRequest, derive
-from cosched.modelling.derivation.skeleton import GUESSED_COSTS, GUESSED_ERROR, START, TOOL, Derivation, SolvedBlock
+from cosched.modelling.derivation.skeleton import (
+    GUESSED_COSTS,
+    GUESSED_ERROR,
+    OPERATION_COSTS,
+    START,
+    TOOL,
+    Derivation,
+    SolvedBlock,
+)
 
 __all__ = [
     "GUESSED_COSTS",
     "GUESSED_ERROR",
+    "OPERATION_COSTS",
     "START",
     "TOOL",
     "Derivation",

@@ -22,12 +22,14 @@ from cosched.errors import UserError
 from cosched.language.vocabulary import PROCESSORS
 from cosched.measurement.programs.observation import one_program, read_traces
 from cosched.measurement.programs.watching import SHIM_VARIABLE
+from cosched.modelling.derivation.operations import looping, operations_of
 from cosched.modelling.derivation.programs import build, language_of, run_once, source_text, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cosched.measurement.programs.traces import Trace
+    from cosched.modelling.derivation.operations import Operations
     from cosched.modelling.derivation.sizes import Parameter
 
 __all__ = ["CountedRun", "Counter", "Counts", "Place"]
@@ -105,16 +107,36 @@ class Counter:
         self._gcov = gcov
         self._library = library
 
-    def build(self, template: str) -> None:
+    def build(self, template: str, flag: str = "") -> None:
         """Compile the program, unless it is in Python; see `programs.build`."""
         if self.language.compilers:
             if shutil.which(self._gcov) is None:
                 raise UserError(
                     f"--gcov: there is no program {self._gcov!r}: install gcc's, or name that of your compiler"
                 )
-            build(self.sources, self.language, template, self._folder)
+            build(self.sources, self.language, template, self._folder, flag)
         elif template:
             raise UserError("--build: a program in Python is not built: leave it out")
+
+    def operations(self) -> dict[tuple[int, int], Operations]:
+        """Return the operations of each line, by its source and number, of a program built with `DUMP_FLAG`.
+
+        Raises:
+            UserError: the compiler wrote none.
+        """
+        found: dict[tuple[int, int], Operations] = {}
+        for dump in sorted(self._folder.rglob("*.ssa")):
+            for (name, line), done in operations_of(dump.read_text(encoding="utf-8", errors="replace")).items():
+                path = Path(self._folder, name).resolve()
+                if path in self.sources:
+                    file = self.sources.index(path)
+                    text = self.texts[file][line - 1] if line <= len(self.texts[file]) else ""
+                    found[file, line] = looping(done, text)
+        if not found:
+            raise UserError(
+                "--operations: the compiler wrote none: give gcc or gfortran, with {flags} and -o {program}, in --build"
+            )
+        return found
 
     def command(self, template: str, parameters: Sequence[Parameter], size: Mapping[str, int]) -> list[str]:
         """Return the words that run the program at a size."""

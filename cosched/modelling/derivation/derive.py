@@ -20,9 +20,10 @@ from cosched.modelling.derivation.blocks import blocks_of
 from cosched.modelling.derivation.communication import TEMPLATES, Communication, WatchedRun, communication_of
 from cosched.modelling.derivation.counting import Counter
 from cosched.modelling.derivation.expressions import source_bounds
+from cosched.modelling.derivation.operations import DUMP_FLAG
 from cosched.modelling.derivation.patterns import GRID_SIDES
 from cosched.modelling.derivation.sizes import FEWEST_RUNS, draw_sizes, parse_sizes
-from cosched.modelling.derivation.skeleton import START, Derivation, SolvedBlock
+from cosched.modelling.derivation.skeleton import START, Derivation, SolvedBlock, with_operations
 from cosched.modelling.derivation.symbolic import Solver
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class DerivationRequest:
         runs: at how many sizes.
         limit: seconds of a run.
         seed: of the sizes drawn.
+        operations: whether blocks cost the operations of their lines.
     """
 
     sources: Sequence[Path]
@@ -77,6 +79,7 @@ class DerivationRequest:
     runs: int = 16
     limit: float = 10.0
     seed: int = 1
+    operations: bool = False
 
     @property
     def model(self) -> str:
@@ -109,7 +112,10 @@ def derive(request: DerivationRequest, tell: Callable[[str], None] = lambda _: N
         counter = Counter(request.sources, Path(folder), gcov=request.gcov, library=library)
         name = _checked_name(request.model)
         counter.command(request.run, parameters, sizes[0])  # a fault in it is told before anything is built
-        counter.build(request.build)
+        if request.operations and not counter.language.compilers:
+            raise UserError("--operations: they are a compiler's, and a program in Python has none: leave it out")
+        counter.build(request.build, DUMP_FLAG if request.operations else "")
+        operations = counter.operations() if request.operations else {}
         if counter.language.compilers:
             tell(f"{name} is built: {time.monotonic() - begun:.1f} s")
 
@@ -133,6 +139,8 @@ def derive(request: DerivationRequest, tell: Callable[[str], None] = lambda _: N
         raise UserError(
             f"{name}: no count depends on {', '.join(each.name for each in parameters)}: are they its arguments?"
         )
+    if request.operations:
+        solved = with_operations(solved, blocks, operations)
     tell(f"{len(solved)} blocks: {time.monotonic() - begun:.1f} s")
     return Derivation(
         application=name,

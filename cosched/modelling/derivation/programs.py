@@ -147,7 +147,7 @@ def words_of(template: str, option: str, values: Mapping[str, str], needed: Sequ
     return filled
 
 
-def build(sources: Sequence[Path], language: Language, template: str, folder: Path) -> None:
+def build(sources: Sequence[Path], language: Language, template: str, folder: Path, flag: str = "") -> None:
     """Compile sources to `program` in a folder, with counters in every block.
 
     Args:
@@ -155,16 +155,25 @@ def build(sources: Sequence[Path], language: Language, template: str, folder: Pa
         language: of all of them.
         template: of the command; empty for the usual compiler.
         folder: where; a fresh one.
+        flag: of the compiler, beside those for counting.
 
     Raises:
         UserError: there is no compiler, or it finds a fault.
     """
     texts = [source_text(path) for path in sources]
+    flags = f"{_FLAGS} {flag}".strip()
     quoted = shlex.join(map(str, sources))
     if template:
-        words = words_of(template, "--build", {"sources": quoted, "flags": _FLAGS, "program": str(folder / "program")})
+        words = words_of(template, "--build", {"sources": quoted, "flags": flags, "program": str(folder / "program")})
     else:
-        words = [*_usual_compiler(language, texts), *map(str, sources), "-o", str(folder / "program"), "-lm"]
+        words = [
+            *_usual_compiler(language, texts),
+            *flags.split(),
+            *map(str, sources),
+            "-o",
+            str(folder / "program"),
+            "-lm",
+        ]
         # gcov does not see what OpenMP makes functions of its own: without its pragmas one thread does all the work.
         words += ["-lgomp"] if _uses(language.threads, texts) else []
     try:
@@ -206,7 +215,7 @@ _PACKAGES = {
 def _usual_compiler(language: Language, texts: Sequence[str]) -> list[str]:
     assert language.compilers, "what is not compiled is not built"
     plain, mpi = language.compilers
-    return [mpi if _uses(language.mpi, texts) else plain, *_FLAGS.split()]
+    return [mpi if _uses(language.mpi, texts) else plain]
 
 
 def _uses(pattern: str, texts: Sequence[str]) -> bool:

@@ -6,7 +6,8 @@ Start at `Derivation.psl`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,16 @@ if TYPE_CHECKING:
     from cosched.modelling.derivation.sizes import Parameter
     from cosched.modelling.derivation.symbolic import CountFormula
 
-__all__ = ["GUESSED_COSTS", "GUESSED_ERROR", "START", "TOOL", "Derivation", "SolvedBlock"]
+__all__ = [
+    "GUESSED_COSTS",
+    "GUESSED_ERROR",
+    "OPERATION_COSTS",
+    "START",
+    "TOOL",
+    "Derivation",
+    "SolvedBlock",
+    "with_operations",
+]
 
 TOOL = "cosched model derive"
 START = "startup"
@@ -31,6 +41,8 @@ START = "startup"
 
 GUESSED_ERROR = "error_below = 0.75, error_above = 4"
 GUESSED_COSTS = "What an execution of a block costs is a guess: `cosched model fit --derived` learns it from runs."
+_OPERATIONS_ERROR = "error_below = 0.85, error_above = 4"  # python -m benchmarks.derivation --hardware
+OPERATION_COSTS = "Costs are from operation counts, by which programs are foretold to a factor of a few."
 _QUOTED = 70
 _MOST = "1e9"
 _SMALL = 0.01
@@ -47,6 +59,7 @@ class SolvedBlock:
         calls: functions that it or those call and whose lines are not counted.
         note: why it is approximate; empty for an exact one.
         like: the block that it grows alike, whose cost holds its own; empty for none.
+        operations: opcodes of an execution, with those of blocks that grow alike; none where they were not asked for.
     """
 
     block: SourceBlock
@@ -55,6 +68,7 @@ class SolvedBlock:
     calls: Sequence[str]
     note: str = ""
     like: str = ""
+    operations: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def small(self) -> bool:
@@ -110,6 +124,11 @@ class Derivation:
         """Return the blocks that the model states."""
         return [each for each in self.blocks if not each.small and not each.like]
 
+    @property
+    def from_operations(self) -> bool:
+        """Return whether blocks cost their operations."""
+        return any(each.operations for each in self.blocks)
+
     def psl(self) -> str:
         """Return the model, in the canonical layout."""
         text = "".join(f"{line}\n" for line in self._psl_lines())
@@ -120,13 +139,13 @@ class Derivation:
         exchanges = self.communication.exchanges
         yield f"(* {_comment(self.application)}: the blocks of {_comment(names)}, counted by `{TOOL}`"
         yield f"   in {len(self.sizes)} runs: {_comment(self.seen())}."
-        yield f"   {GUESSED_COSTS} *)"
+        yield f"   {OPERATION_COSTS if self.from_operations else GUESSED_COSTS} *)"
         yield f"application {self.application} {{"
         yield "include hardware;"
         yield from (f"include {each.name};" for each in exchanges)
         yield from self._declarations()
         grid = f', decompose = "{", ".join(GRID_SIDES)}"' if self.communication.grid else ""
-        yield f"option {{ {GUESSED_ERROR}{grid}; }}"
+        yield f"option {{ {_OPERATIONS_ERROR if self.from_operations else GUESSED_ERROR}{grid}; }}"
         yield from self._links()
         yield from self._init()
         yield "proc cflow work {"
@@ -147,7 +166,8 @@ class Derivation:
 
     def _declarations(self) -> Iterator[str]:
         yield from (self._declared(each) for each in self.parameters if each.name != PROCESSORS)
-        yield from (f"var numeric: {solved.block.name} = 1 ns;" for solved in self.stated())
+        if not self.from_operations:
+            yield from (f"var numeric: {solved.block.name} = 1 ns;" for solved in self.stated())
         if self.communication.grid:
             yield f"var numeric: {', '.join(GRID_SIDES)};"
         if self._starts():
@@ -204,7 +224,11 @@ class Derivation:
         count = f"({solved.formula.text()})" if len(solved.formula.terms) > 1 else solved.formula.text()
         if any(each.name == PROCESSORS for each in self.parameters):
             count = f"{count} / {PROCESSORS}"
-        yield f"compute <is measured, {solved.block.name} * {count}>;"
+        if not self.from_operations:
+            yield f"compute <is measured, {solved.block.name} * {count}>;"
+        elif solved.operations:
+            done = ", ".join(_times(often, name) for name, often in sorted(solved.operations.items()))
+            yield f"loop (<is clc>, {count}) compute <is clc, {done}>;"
 
     def _declared(self, parameter: Parameter) -> str:
         """Return the declaration of a parameter: from 1, or from the least one seen where a count would be negative."""
@@ -228,6 +252,38 @@ class Derivation:
 
     def _counted(self, solved: SolvedBlock) -> str:
         return f"{solved.formula.text()}: {self._described(solved)}"
+
+
+def with_operations(
+    solved: Sequence[SolvedBlock],
+    blocks: Sequence[SourceBlock],
+    operations: Mapping[tuple[int, int], Mapping[str, int]],
+) -> list[SolvedBlock]:
+    """Return the blocks with the operations of their lines; those of a line with several belong to the most frequent.
+
+    Args:
+        solved: blocks whose count depends on the size.
+        blocks: all.
+        operations: by source and line.
+    """
+    owners: dict[tuple[int, int], SourceBlock] = {}
+    for block in sorted(blocks, key=lambda block: sum(block.counts)):
+        owners |= dict.fromkeys(block.numbers(), block)
+    heads = {each.block.name: each.block for each in solved}
+    totals: dict[str, dict[str, float]] = {each.block.name: defaultdict(float) for each in solved}
+    for each in solved:
+        head = heads[each.like or each.block.name]
+        place = head.counts.index(max(head.counts))
+        part = each.block.counts[place] / head.counts[place]
+        for line in each.block.numbers():
+            if owners[line] is each.block:
+                for name, often in operations.get(line, {}).items():
+                    totals[head.name][name] += often * part
+    return [replace(each, operations=dict(totals[each.block.name])) for each in solved]
+
+
+def _times(often: float, opcode: str) -> str:
+    return opcode if often == 1 else f"{often:.4g}*{opcode}"
 
 
 def _comment(text: str) -> str:

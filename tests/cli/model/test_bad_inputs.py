@@ -142,6 +142,11 @@ def test_a_run_that_teaches_nothing(
         ("#include <unistd.h>\nint main(void) { return pause(); }", ["--limit", "0.3s"], "--limit"),
         ("int main(void) { return 0; }", ["--build", "nothing {sources} -o {program}"], "nothing"),
         ("int main(void) { return 0; }", ["--gcov", "nothing"], "--gcov: there is no program 'nothing'"),
+        (
+            "int main(void) { return 0; }",
+            ["--operations", "--build", f"{compiler()} -O0 --coverage {{sources}} -o {{program}}"],
+            "--operations: the compiler wrote none: give gcc or gfortran, with {flags} and -o {program}, in --build",
+        ),
     ],
 )
 def test_a_source_that_cannot_be_counted(

@@ -41,9 +41,8 @@ def test_json_has_every_block(folder: Path, capsys: pytest.CaptureFixture[str]) 
     found, progress = capsys.readouterr()
     document = json.loads(found)
     assert (document["application"], document["file"], len(document["sizes"])) == ("mine", "my.psl", 8)
-    assert {"name", "lines", "source", "formula", "exact", "error", "share", "calls", "note", "like", "stated"} == set(
-        document["blocks"][0]
-    )
+    told = {"name", "lines", "source", "formula", "exact", "error", "share", "calls", "note", "like", "stated"}
+    assert document["blocks"][0].keys() == told | {"operations"}
     assert sum(block["share"] for block in document["blocks"] if block["stated"]) <= 1
     assert progress == ""
     assert "application mine {" in (folder / "my.psl").read_text()
@@ -76,3 +75,21 @@ def test_a_fault_is_told_in_one_line(
     said = [line for line in capsys.readouterr().err.splitlines() if line[-2:] != " s"]
     assert len(said) == 1
     assert message in said[0]
+
+
+def test_blocks_cost_their_operations_where_asked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = written(folder, "smooth.c", POLYNOMIAL)
+    words = [str(source), "--sizes", "nx=10..40 ny=10..40 steps=3..20", "--runs", "10", "--operations"]
+    words += ["--build", build_command(), "--gcov", coverage_reader()]
+    assert run(["model", "derive", *words]) == 0
+    assert "wrote smooth.psl; from operation counts: right to a factor of a few" in capsys.readouterr().out
+    assert run(["model", "check", "smooth.psl", "--hardware", "x86_64_gigabit"]) == 0
+    assert run(["model", "predict", "./smooth.psl", "--hardware", "x86_64_gigabit", "--set", "nx=900"]) == 0
+    (folder / "runs.csv").write_text("nx,ny,steps,seconds\n20,20,5,1\n")
+    capsys.readouterr()
+    assert run(["model", "fit", "smooth", "--table", "runs.csv", "--derived", "smooth.psl"]) == 1
+    said = capsys.readouterr().err
+    assert said == (
+        "cosched: --derived smooth.psl has the costs of operations, which runs do not teach: "
+        "derive it without --operations\n"
+    )
