@@ -10,10 +10,11 @@ count). The predictions of them are written into a file, whose digest is shown, 
 
 A file of samples that is there is read, and nothing is run; with --resume the runs are made first that it lacks, and
 those anew, up to three times, that others disturbed: so a session can be ended at any time, and made in parts
-(--minutes). Each part is shuffled, as the whole is. "count" is the count of the dominant loop, as its author
-would give it. Then each run in the order in which it was made is foretold from those before it; the oracle knows the
-median of the other runs of the same size. Of new networks and new classes of hosts one machine says nothing. Exits with
-1 where a split is worse than `--baseline` by more than their intervals.
+(--minutes). Each part is shuffled, as the whole is. "count" is the count of the dominant loop, as its author would give
+it; Extra-P is beside where its package can be imported (`extra_p.py`). Then each run in the order in which it was made
+is foretold from those before it; the oracle knows the median of the other runs of the same size. Of new networks and
+new classes of hosts one machine says nothing. Exits with 1 where a split is worse than `--baseline` by more than their
+intervals.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _GROUPS = (1, 3, 6, 12, 24, 40)  # runs seen, from each to the next
+_OF_MANY_RUNS = ("model fit", "Extra-P")
 _BASELINE = Path(__file__).with_name("baseline.json")
 
 
@@ -192,7 +194,7 @@ def _next_runs(runs: Mapping[str, Sequence[TimedRun]]) -> tuple[dict[str, float]
             run, group = found[number], max(first for first in _GROUPS if first <= number)
             question = Question(run.parameters, run.processors)
             for name, foretell in PREDICTORS.items():
-                (said,) = foretell(kernel, found[:number], [question]) if name != "model fit" else [None]
+                (said,) = foretell(kernel, found[:number], [question]) if name not in _OF_MANY_RUNS else [None]
                 if said is not None:
                     errors[group, name].append(abs(said.seconds / run.seconds - 1))
                     if number == 1 and name == "count × factor":

@@ -6,6 +6,7 @@ import math
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from benchmarks.truth.extra_p import INSTALLED, extra_p
 from cosched.errors import UserError
 from cosched.modelling.fitting import fit_runs
 from cosched.prediction.history import FEWEST_RUNS, History, Run
@@ -100,6 +101,10 @@ def _fit(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) ->
     return found
 
 
+def _extra_p(_kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+    return [None if seconds is None else Foretold(seconds) for seconds in extra_p(seen, asked)]
+
+
 PREDICTORS: dict[str, Callable[[Kernel, Sequence[TimedRun], Sequence[Question]], list[Foretold | None]]] = {
     "last run": _last,
     "nearest run": _nearest,
@@ -107,5 +112,6 @@ PREDICTORS: dict[str, Callable[[Kernel, Sequence[TimedRun], Sequence[Question]],
     "history": _history,
     "count + history": _count_and_history,
     "model fit": _fit,
+    **({"Extra-P": _extra_p} if INSTALLED else {}),
 }
 """By the names that tables show."""

@@ -12,10 +12,12 @@ import pytest
 
 from benchmarks.truth import __main__ as truth
 from benchmarks.truth import session
+from benchmarks.truth.extra_p import INSTALLED, extra_p
 from benchmarks.truth.kernels import KERNELS
+from benchmarks.truth.predictors import PREDICTORS
 from benchmarks.truth.report import Answer, goals, summarise, worse_than
 from benchmarks.truth.session import drawn_launches, missing_launches
-from benchmarks.truth.splits import splits_of, truths_of
+from benchmarks.truth.splits import Question, splits_of, truths_of
 from cosched.measurement.programs.records import ObservedRun, read_records, record_line
 from cosched.modelling.points import TimedRun
 
@@ -167,3 +169,10 @@ def test_a_session_that_was_ended_goes_on_where_it_was(
     assert "\n0 of 6 runs are still wanted\n" in said
     assert [each.parameters for each in read_records(kept.read_text(), "x")] == [each.size for each in launches]
     assert len(ran) == 4
+
+
+def test_extra_p_is_asked_of_five_sizes_and_more() -> None:
+    """Where its package is not installed, as here, no table has it."""
+    runs = [TimedRun({"n": float(n)}, 1, float(n)) for n in (1, 2, 4, 8)]
+    assert extra_p(runs, [Question({"n": 3.0}, 1), Question({"n": 3.0}, 2)]) == [None, None]
+    assert ("Extra-P" in PREDICTORS) == INSTALLED
