@@ -168,10 +168,10 @@ class _StairTable:
         """Take over a room's stair."""
         steps = len(times)
         if steps >= self._amounts.shape[1]:
-            known = np.concatenate((self._amounts, np.full((len(self._amounts), steps), _MORE)), axis=1)
-            self._amounts, wide = known, np.full(known.shape, _INF)
-            wide[:, : self._times.shape[1]] = self._times
-            self._times, self._begin = wide, known.shape[1] * np.arange(len(known))
+            more = (len(self._amounts), steps)
+            self._amounts = np.concatenate((self._amounts, np.full(more, _MORE)), axis=1)
+            self._times = np.concatenate((self._times, np.full(more, _INF)), axis=1)
+            self._begin = self._amounts.shape[1] * np.arange(len(self._amounts))
         self._amounts[room, :steps], self._amounts[room, steps:] = amounts, _MORE
         self._times[room, :steps], self._times[room, steps:] = times, _INF
 
