@@ -63,6 +63,6 @@ def test_hosts_of_local_slots_are_measured_by_tasks_of_administrators(
             assert run([*words, "--server", site.server]) == 1
         assert "this token may not be used for that" in capsys.readouterr().err
         assert (client.tasks().total, list(tmp_path.iterdir())) == (0, [])
-        measure_two_hosts(site, client, tmp_path)
+        measure_two_hosts(site, client, tmp_path, monkeypatch)
         said = capsys.readouterr().out
         assert {"hosts", "deviations", "built"} <= set(json.loads(said))
