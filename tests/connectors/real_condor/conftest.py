@@ -68,7 +68,8 @@ def bench(connect: Callable[[], CondorConnector], shared: Path) -> Iterator[Benc
     bench.clear()
 
 
-@pytest.fixture
-def _quick_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the connector's worker processes forked; how they start and die is tested elsewhere."""
-    monkeypatch.setattr(subprocess, "Popen", quick_popen(str(quick_python())))
+@pytest.fixture(autouse=True)
+def _quick_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the connector's worker processes forked; how they start and die is what test_trouble.py tests."""
+    if request.path.stem != "test_trouble":
+        monkeypatch.setattr(subprocess, "Popen", quick_popen(str(quick_python())))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.pool
 
 
-@pytest.mark.usefixtures("_quick_workers")
 class OnThePool(ContractBase):
     patience = 90.0
     quiet = 1.0

@@ -72,7 +72,6 @@ htcondor2.Schedd(found).submit(submission, itemdata=iter([dict(zip(sys.argv[3::2
 """
 
 
-@pytest.mark.usefixtures("_quick_workers")
 class TestContract(ConnectorContract):
     patience = 60.0
     quiet = 2.0
