@@ -31,7 +31,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from cosched import paths
-from tests.distribution import from_both_ends, sort_for_workers
+from tests.distribution import from_both_ends, group_of, sort_for_workers
 from tests.exploring import EXPLORES, examples
 
 if TYPE_CHECKING:
@@ -80,9 +80,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     sort_for_workers(items)
     for item in items:
-        groups = sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")})
-        if groups and "@" not in item.nodeid:
-            item._id = type(item._id).parse(f"{item.nodeid}@{'_'.join(groups)}")
+        if (group := group_of(item)) and "@" not in item.nodeid:
+            item._id = type(item._id).parse(f"{item.nodeid}@{group}")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,11 +1,13 @@
 """Which worker of pytest-xdist gets which tests: two thirds begin with what waits, a third with what computes.
 
 Tests beside pools, daemons and browsers wait for most of their time; groups of them share what takes long to start.
-With such tests alone six workers leave two processors idle, and what computes is left for the end.
+With such tests alone six workers leave two processors idle, and what computes is left for the end. The largest groups
+and slow tests are at both ends, and what is left when all meet is short.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from xdist.scheduler import LoadGroupScheduling
@@ -13,22 +15,37 @@ from xdist.scheduler import LoadGroupScheduling
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["from_both_ends", "sort_for_workers"]
+__all__ = ["from_both_ends", "group_of", "sort_for_workers"]
 
 _WAIT = ("index", "pool", "daemon", "browser")  # marks of tests that do
+_SLOW = 12  # usual tests take as long as one that is marked as slow
+
+
+def group_of(item: pytest.Item) -> str:
+    """Return the name of the group whose tests stay together; empty for a test that may run anywhere."""
+    return "_".join(sorted({str(mark.args[0]) for mark in item.iter_markers("xdist_group")}))
 
 
 def sort_for_workers(items: list[pytest.Item]) -> None:
-    """Put tests that wait before those that compute, and slow ones first: else one of them ends alone."""
-    items.sort(key=lambda item: (not _waits(item), item.get_closest_marker("slow") is None))
+    """Put what waits before what computes, and what is long at the ends."""
+    lengths: Counter[str] = Counter()
+    waiting: set[str] = set()
+    for item in items:
+        unit = group_of(item) or item.nodeid
+        lengths[unit] += 1 if item.get_closest_marker("slow") is None else _SLOW
+        if any(item.get_closest_marker(name) is not None for name in _WAIT):
+            waiting.add(unit)
 
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        unit = group_of(item) or item.nodeid
+        return (False, -lengths[unit]) if unit in waiting else (True, lengths[unit])
 
-def _waits(item: pytest.Item) -> bool:
-    return any(item.get_closest_marker(name) is not None for name in _WAIT)
+    items.sort(key=place)
 
 
 def from_both_ends(config: pytest.Config, log: Any) -> Any:
     """Return the scheduling of `--dist loadgroup`, of which every third worker takes its tests from the end."""
+    config.option.loadscopereorder = False
     scheduling: Any = LoadGroupScheduling(config, log)
     assign = scheduling._assign_work_unit
 

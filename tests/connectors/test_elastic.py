@@ -38,6 +38,7 @@ _LEAD = 'until [ -e "$1" ]; do sleep 0.1; done; echo done\n'
         pytest.param("slurm", marks=[pytest.mark.pool, pytest.mark.xdist_group("slurm-sites")]),
     ],
 )
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")
 def test_an_elastic_task_grows_gives_back_and_ends_with_its_lead(connector: str) -> None:
     if connector == "condor":

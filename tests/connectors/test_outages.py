@@ -31,7 +31,11 @@ if TYPE_CHECKING:
     from demo.site import Site
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
-pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]
+pytestmark = [
+    pytest.mark.pool,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning"),
+]
 
 _LITERAL = "OUTAGE" in os.environ
 _AWAY = float(os.environ.get("OUTAGE", "8"))

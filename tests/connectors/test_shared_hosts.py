@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]
+pytestmark = [
+    pytest.mark.pool,
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning"),
+]
 
 _NODE = NodeSize()
 _GIB = 1024

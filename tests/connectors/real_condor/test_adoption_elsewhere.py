@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.pool,
+    pytest.mark.slow,
     pytest.mark.xdist_group("condor-adoption-elsewhere"),
     pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning"),
 ]

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from tests.distribution import group_of, sort_for_workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Item:
+    """A test as far as it is looked at, with its marks."""
+
+    def __init__(self, name: str, *marks: pytest.MarkDecorator) -> None:
+        self.nodeid = name
+        self._marks = [mark.mark for mark in marks]
+
+    def iter_markers(self, name: str) -> Iterator[pytest.Mark]:
+        return (mark for mark in self._marks if mark.name == name)
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return next(self.iter_markers(name), None)
+
+
+def order(*items: Item) -> list[str]:
+    found: list[Any] = [*items]
+    sort_for_workers(found)
+    return [item.nodeid for item in found]
+
+
+GROUP, POOL = pytest.mark.xdist_group("pool"), pytest.mark.pool
+
+
+def test_what_waits_comes_first_and_what_is_long_stands_at_the_ends() -> None:
+    slow = pytest.mark.slow
+    sums = [Item(f"sums{number}", pytest.mark.xdist_group("sums")) for number in range(3)]
+    pools = [Item(f"pool{number}", GROUP, POOL) for number in range(2)]
+    items = [Item("usual"), *sums, Item("search", slow), *pools, Item("daemon", pytest.mark.daemon, slow)]
+    waits, computes = ["daemon", "pool0", "pool1"], ["usual", "sums0", "sums1", "sums2", "search"]
+    assert order(*items) == [*waits, *computes]
+
+
+def test_a_group_waits_as_a_whole_where_one_of_it_does() -> None:
+    assert order(Item("x"), Item("a", GROUP), Item("b", GROUP, POOL)) == ["a", "b", "x"]
+
+
+def test_a_test_of_two_groups_is_of_one_that_has_both_names() -> None:
+    item = Item("x", pytest.mark.xdist_group("b"), pytest.mark.xdist_group("a"))
+    assert group_of(cast("pytest.Item", item)) == "a_b"
