@@ -40,7 +40,7 @@ class Admission:
 
     Attributes:
         placed: its way with its place; None where nothing can be said of it (no host is up, or none can run it).
-        plan: what waits with the chain, as it is to be planned.
+        plan: what waits with the chain, as it is to be planned; None where the chain would make guaranteed ones late.
         moved: chains that are to take another way, with that way.
     """
 
@@ -50,8 +50,8 @@ class Admission:
 
     @property
     def in_time(self) -> bool:
-        """Return whether all deadlines are met."""
-        return self.placed is not None and self.placed.late <= 0
+        """Return whether all deadlines are met, the guaranteed ones of others, too."""
+        return self.placed is not None and self.plan is not None and self.placed.late <= 0
 
 
 def waiting_stages(state: CoreState, chain: str) -> list[Task]:
@@ -108,9 +108,8 @@ def admit(view: PlanningView, state: CoreState, chain: Sequence[Task], time: flo
     if late is None:
         return Admission(None)
     behind = trial.having(chain, late)
-    if behind.broken() <= trial.broken():
-        return Admission(behind.decoded(chain, late), behind.task_plan())
-    return Admission(late)
+    keeps = behind.broken() & trial.promised.keys() <= trial.broken()
+    return Admission(behind.decoded(chain, late), behind.task_plan() if keeps else None)
 
 
 def place_in_time(

@@ -144,6 +144,8 @@ class TrialPlan:
         if ready is None:
             return []
         found = [placed for way in ways if (placed := self._placed(chain, way, ready, holes)) is not None]
+        if self._waits_beside_hosts:
+            found = [self.having(chain, placed).decoded(chain, placed) for placed in found]
         return sorted(found, key=lambda placed: (placed.late > 0, *placed.rank))
 
     def best(self, chain: Sequence[Task], ways: Collection[int]) -> tuple[PlacedWay, TrialPlan] | None:
@@ -211,6 +213,15 @@ class TrialPlan:
     def task_plan(self) -> TaskPlan:
         """Return the plan by the tasks' names."""
         return TaskPlan.of(self.problem, self.plan)
+
+    @property
+    def _waits_beside_hosts(self) -> bool:
+        """Return whether stages may start later than hosts are idle, as only a decoder knows.
+
+        They wait for licences, or for shared hosts that go.
+        """
+        problem = self.problem
+        return problem.licences is not None or (problem.packing is not None and bool(problem.unavailability))
 
     def _ready(self, first: Task) -> float | None:
         """Return the seconds until a chain's first stage may begin; None where nobody knows."""

@@ -4,10 +4,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.events import CancelRequested, HostsObserved, ScheduleImproved
+from cosched.coscheduler.events import CancelRequested, HostsObserved, HostsReserved, ScheduleImproved
 from cosched.coscheduler.planning.task_plan import TaskPlan
+from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import PolicyName
@@ -262,3 +264,28 @@ def test_a_chain_that_a_guaranteed_one_comes_after_makes_no_room_for_others(chai
     else:
         submit(core, a_task(5, [5.0], deadline=8.0))
     assert planned(core, 0.0)["4"] == (5.0, 8.0)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_chain_that_a_reservation_makes_late_is_guaranteed_nothing(shared: bool) -> None:
+    """On shared hosts it was placed as if no host went, and what the decoder then said did not count."""
+    core = Coscheduler(settings(share_hosts=shared, margin=0.0))
+    size = {"cores": 4, "memory": 8000} if shared else {}
+    core.handle(HostsObserved(0.0, tuple(Host(f"node0{number}", **size) for number in range(1, 5))))
+    for number in (1, 2):
+        core.handle(HostsReserved(0.0, Reservation(f"r{number}", (f"node0{number}",), 4.0, 23.0)))
+    chain = a_chain(1, (1.0, [("sample", 1, 3.0), ("mark", 3, 3.0)]), deadline=11.0)
+    (way,) = core.ways(chain, 0.0)
+    assert (way.end, way.late) == (26.0, 15.0)
+    submit_chain(core, chain)
+    assert not stage_of(core, "2").guaranteed
+    assert planned(core, 0.0)["2"] == (23.0, 26.0)
+
+
+def test_a_chain_is_told_when_licences_let_it_end() -> None:
+    """It was refused with the earliest deadline that hosts allow, and that was refused again."""
+    core = a_core(4, licences={"matlab": 1})
+    (held,) = dispatched(submit(core, a_task(1, [8.0], licences={"matlab": 1})))
+    start(core, held, 0.0)
+    (way,) = core.ways(a_chain(2, (1.0, [("sample", 1, 3.0)]), deadline=5.0, licences={"matlab": 1}), 0.0)
+    assert (way.end, way.late) == (11.0, 6.0)
