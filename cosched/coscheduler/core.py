@@ -203,7 +203,7 @@ class Coscheduler:
 
     def host_room(self) -> HostRoom:
         """Return how many hosts users and groups may still take."""
-        return self._limits.host_room()
+        return self._state.host_room()
 
     @property
     def last_search(self) -> ScheduleImproved | None:

@@ -16,6 +16,7 @@ from cosched.coscheduler.places.licences import LicenceUse
 from cosched.coscheduler.reservations import Reservations
 from cosched.coscheduler.sharing.claims import given_back
 from cosched.coscheduler.sharing.fair_shares import FairShares
+from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import AttemptState
 from cosched.prediction.profile import PredictionSource
@@ -275,6 +276,10 @@ class CoreState:
                     *(ends or (None, None)),
                 )
             )
+
+    def host_room(self) -> HostRoom:
+        """Return how many hosts users and groups may still take beside what runs."""
+        return HostRoom(self.shares.tree, self.attempts.values(), self.tasks)
 
     def put_usage(self, usage: UserUsage | None) -> None:
         """Write a user's record down as it is now; None changes nothing."""

@@ -439,6 +439,11 @@ class Attempt:
         return self.state.live and self.state is not AttemptState.HELD
 
     @property
+    def leaves(self) -> bool:
+        """Return whether it is a worker that has to leave, or is being ended."""
+        return self.leave_by is not None or self.state is AttemptState.CANCELLING
+
+    @property
     def charged_hosts(self) -> float:
         """Return how many hosts it is charged for.
 

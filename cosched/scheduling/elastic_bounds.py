@@ -1,4 +1,7 @@
-"""The least work of elastic tasks within a time, for lower bounds of the makespan."""
+"""Bounds of the work of elastic tasks: the least host-seconds with which one ends within a time.
+
+Start at `WorkMixture`; `bounds.py` makes lower bounds of the makespan of it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
 
 __all__ = ["WorkMixture"]
 

@@ -20,7 +20,7 @@ class HeldLicences(NamedTuple):
     """Licences that a running task still holds.
 
     Attributes:
-        until: when it is given back, in seconds after the origin.
+        until: when they are given back, in seconds after the origin.
         taken: amount of each licence.
     """
 

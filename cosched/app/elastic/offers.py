@@ -28,15 +28,14 @@ def offer_of(core: Coscheduler, lead: Attempt) -> OfferView:
     assert lead.lead is not None
     orders = []
     for worker in core.workers_of(lead.task):
-        goes = worker.leave_by is not None or worker.state is AttemptState.CANCELLING
-        order = "leave" if goes else "stay" if worker.state is AttemptState.RUNNING else "join"
+        order = "leave" if worker.leaves else "stay" if worker.state is AttemptState.RUNNING else "join"
         orders.append(
             WorkerOrder(
                 worker=worker.worker,
                 host=worker.hosts[0],
                 order=order,
                 by=worker.leave_by,
-                reason=worker.reason if goes else "",
+                reason=worker.reason if worker.leaves else "",
             )
         )
     return OfferView(task=lead.task, revision=lead.lead.revision, workers=tuple(orders))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.sharing.array_limits import array_obstacle, array_room
-from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.shares import share_user
 
 if TYPE_CHECKING:
@@ -25,15 +24,11 @@ class StartLimits:
     def __init__(self, state: CoreState, submits: SubmitLimits) -> None:
         self._state = state
         self._submits = submits
-        self._room = self.host_room()
-
-    def host_room(self) -> HostRoom:
-        """Return how many hosts users and groups may still take beside what runs."""
-        return HostRoom(self._state.shares.tree, self._state.attempts.values(), self._state.tasks)
+        self._room = state.host_room()
 
     def count_hosts(self) -> None:
         """Count anew the hosts that users and groups have, before tasks are dispatched."""
-        self._room = self.host_room()
+        self._room = self._state.host_room()
 
     def waits(self, name: str, hosts: int, cores: int, time: float) -> bool:
         """Return whether a waiting task may not leave: for its predecessors, or at one of its limits.

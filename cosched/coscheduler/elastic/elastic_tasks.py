@@ -21,7 +21,6 @@ from cosched.coscheduler.events import LeadAnnounced, WorkerDrained, WorkerRefus
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.coscheduler.recording.snapshot import ElasticSnapshot
-from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.scheduling.elastic.idle_loans import lend_idle_hosts
@@ -286,13 +285,12 @@ class ElasticTasks:
 
     def _room(self, task: Task) -> float:
         """Return how many more hosts a task's user may take."""
-        room = HostRoom(self._state.shares.tree, self._state.attempts.values(), self._state.tasks)
-        return room.left(share_user(task))
+        return self._state.host_room().left(share_user(task))
 
     def _progress(self, running: _Running, time: float) -> ElasticProgress | None:
         """Return how far a task that may be lent hosts has come; None for one that may not."""
         work = self._work.get(running.task.id)
-        leaving = any(each.leave_by is not None or each.state is AttemptState.CANCELLING for each in running.workers)
+        leaving = any(each.leaves for each in running.workers)
         promised = sum(not each.loan for each in running.workers) == len(running.status.promised)
         if work is None or leaving or not promised or time < work.settled or not self._may_grow(running, time):
             return None

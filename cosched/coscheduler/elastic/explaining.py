@@ -22,11 +22,11 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt) -> list[str]:
     if lead.lead is None or task.spec.elastic is None:
         return []
     workers = core.workers_of(task.id)
-    lent = [each for each in workers if each.loan and not _goes(each)]
+    lent = [each for each in workers if each.loan and not each.leaves]
     found = [f"its promised hosts: {_names(lead.reckoned_hosts)}"]
     if lent:
         found.append(f"lent to it, until they are needed: {_names([each.hosts[0] for each in lent])}")
-    found += [f"it gives {each.hosts[0]} back: {each.reason}" for each in workers if each.loan and _goes(each)]
+    found += [f"it gives {each.hosts[0]} back: {each.reason}" for each in workers if each.loan and each.leaves]
     if task.spec.elastic.needs_lead and not lead.lead.address and lead.state is AttemptState.RUNNING:
         found.append("its workers wait for the address of its lead, which it has not told")
     work = core.elastic.work(task.id)
@@ -42,10 +42,6 @@ def lent_sentences(core: Coscheduler, hosts: Collection[str]) -> list[str]:
         if attempt.loan and attempt.hosts[0] in hosts:
             found.setdefault(attempt.task, []).append(attempt.hosts[0])
     return [f"{_names(sorted(lent))}, lent to task {task}: what is needed comes back" for task, lent in found.items()]
-
-
-def _goes(worker: Attempt) -> bool:
-    return worker.leave_by is not None or worker.state is AttemptState.CANCELLING
 
 
 def _names(hosts: Sequence[str]) -> str:

@@ -174,10 +174,6 @@ class LicenceTimeline:
         licences = binding(problem.licences)
         return NO_LICENCES if licences is None else cls(problem.tasks, licences)
 
-    def _asked(self, row: int) -> list[int]:
-        found: list[int] = np.flatnonzero(self._demand[row]).tolist()
-        return found
-
     def place(self, task: str, begin: float, end: float) -> None:
         """Note when a task holds its licences, in place of what was noted of it."""
         if not self._total:
@@ -198,7 +194,12 @@ class LicenceTimeline:
         if not self._total:
             return True
         row = self._row[task]
-        return all(self._is_free(row, number, seconds, others) for number in np.flatnonzero(self._demand[row]).tolist())
+        return all(self._is_free(row, number, seconds, others) for number in self._asked(row))
+
+    def _asked(self, row: int) -> list[int]:
+        """Return the licences that a task asks for, by their places."""
+        found: list[int] = np.flatnonzero(self._demand[row]).tolist()
+        return found
 
     def _is_free(self, row: int, number: int, seconds: float, others: FreeLicences | None) -> bool:
         begins, begun, ends, ended = self._summed(number)

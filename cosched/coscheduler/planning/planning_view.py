@@ -296,7 +296,7 @@ class PlanningView:
             for row, name in enumerate(problem.tasks if self._state.choosing else ())
             if tasks[name].alternatives
         }
-        if choices and (room := self._room()).limited:
+        if choices and (room := self._state.host_room()).limited:
             choices = {
                 row: self._within(choice, self._most(room, problem.tasks[row])) for row, choice in choices.items()
             }
@@ -448,7 +448,7 @@ class PlanningView:
 
     def _plannable(self) -> tuple[str, ...]:
         """Return the waiting tasks, without those that ask for more than their users, or anybody, may have."""
-        room, tasks, state = self._room(), self._queue.plan.tasks, self._state
+        room, tasks, state = self._state.host_room(), self._queue.plan.tasks, self._state
         if any(state.licences.beyond(state.tasks[name].spec) for name in state.licensed):
             tasks = tuple(name for name in tasks if not state.licences.beyond(state.tasks[name].spec))
         if not room.limited:
@@ -463,9 +463,6 @@ class PlanningView:
     def _most(self, room: HostRoom, name: str) -> float:
         return room.most(share_user(self._state.tasks[name]))
 
-    def _room(self) -> HostRoom:
-        return HostRoom(self._state.shares.tree, self._state.attempts.values(), self._state.tasks)
-
     def _shared(self, problem: Problem, time: float) -> Problem:
         """Return a problem as the shares in force allow it.
 
@@ -479,7 +476,7 @@ class PlanningView:
         within = shortest * (1 - self._settings.margin) <= problem.deadline  # the deadlines are early by the margin
         problem = replace(problem, deadline=np.where(within, problem.deadline, np.inf))
         problem = with_weights(tree, self.expected_usage(time), problem, self._state.tasks)
-        room = self._room()
+        room = self._state.host_room()
         if not room.limited:
             return problem
         users = [share_user(self._state.tasks[name]) for name in problem.tasks]
@@ -491,7 +488,7 @@ class PlanningView:
 
     def _without_room(self, time: float) -> dict[str, float]:
         """Return when tasks may leave that the limits of hosts keep, epoch seconds."""
-        room = self._room()
+        room = self._state.host_room()
         if not room.limited:
             return {}
         end = partial(expected_end, now=time, handover=self._corrections.dispatch_latency.seconds)

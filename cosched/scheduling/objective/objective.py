@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.scheduling.decoding.decoder import spans
-from cosched.scheduling.objective.slowdown import Slowdowns
+from cosched.scheduling.objective.slowdown import Slowdowns, UnknownWaitsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,7 +174,7 @@ def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
         bound: a lower bound of the makespan in seconds (> 0), the unit that makes times pure numbers.
 
     Raises:
-        ValueError: slowdown has a weight, and has not been measured.
+        UnknownWaitsError: slowdown has a weight, and has not been measured.
     """
     lateness = metrics.lateness if metrics.weighted_lateness is None else metrics.weighted_lateness
     number = metrics.with_deadline - metrics.on_time if metrics.weighted_missed is None else metrics.weighted_missed
@@ -184,7 +184,7 @@ def objective(metrics: Metrics, weights: Weights, bound: float) -> float:
     terms = weights.makespan * metrics.makespan / bound + weights.idle * metrics.front_idle + weights.lateness * late
     if weights.slowdown:
         if metrics.slowdown is None:
-            raise ValueError("slowdown is asked for, and the problem does not say how long its tasks have waited")
+            raise UnknownWaitsError
         terms += weights.slowdown * metrics.slowdown / metrics.least_slowdown
     return missed + terms / total
 

@@ -19,10 +19,17 @@ if TYPE_CHECKING:
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
 
-__all__ = ["SHORTEST_COUNTED", "Slowdowns", "with_waits"]
+__all__ = ["SHORTEST_COUNTED", "Slowdowns", "UnknownWaitsError", "with_waits"]
 
 SHORTEST_COUNTED = 10.0
 """Seconds as which shorter run times count, as in the literature: else the mean would be that of the shortest tasks."""
+
+
+class UnknownWaitsError(ValueError):
+    """Slowdown is asked for, and nobody knows how long tasks have waited; `with_waits` says it."""
+
+    def __init__(self) -> None:
+        super().__init__("slowdown is asked for, and the problem does not say how long its tasks have waited")
 
 
 def with_waits(problem: Problem, weights: Weights) -> Problem:
@@ -50,10 +57,10 @@ class Slowdowns(NamedTuple):
         """Return those of a problem.
 
         Raises:
-            ValueError: the problem does not say how long its tasks have waited.
+            UnknownWaitsError: the problem does not say how long its tasks have waited.
         """
         if problem.waited is None:
-            raise ValueError("slowdown is asked for, and the problem does not say how long its tasks have waited")
+            raise UnknownWaitsError
         shortest = best_seconds(problem).min(axis=1)
         rate = 1.0 / np.maximum(shortest, SHORTEST_COUNTED)
         soonest = np.maximum(problem.release, problem.free.min()) + shortest
