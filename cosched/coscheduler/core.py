@@ -27,6 +27,7 @@ from cosched.coscheduler.elastic.elastic_tasks import ElasticTasks
 from cosched.coscheduler.events import (
     AdoptedJobGone,
     AdoptedJobStarted,
+    AttemptAbsent,
     CancelRequested,
     EditRequested,
     Event,
@@ -45,6 +46,7 @@ from cosched.coscheduler.events import (
     ScheduleImproved,
     SharesChanged,
     StartPermitted,
+    SubmitFailed,
     TaskForwarded,
     TaskReturned,
     TaskSubmitted,
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Coscheduler"]
 
+_PUTS_BACK = (JobReported, AttemptAbsent, SubmitFailed, TaskReturned)  # tasks that had left may wait again
 _ARRIVAL_WINDOW = 0.25  # seconds during which tasks that arrive are looked at together
 
 
@@ -140,7 +143,7 @@ class Coscheduler:
             self.elastic.tend(event.time)
         if self._state.chained:
             self._chains.end_unused(event.time)
-            if isinstance(event, JobReported):
+            if isinstance(event, _PUTS_BACK):
                 self._chains.repair(event.time)
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)

@@ -7,7 +7,7 @@ import pytest
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.events import CancelRequested, HostsObserved, HostsReserved, ScheduleImproved
+from cosched.coscheduler.events import AttemptAbsent, CancelRequested, HostsObserved, HostsReserved, ScheduleImproved
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import TaskState
@@ -289,3 +289,13 @@ def test_a_chain_is_told_when_licences_let_it_end() -> None:
     start(core, held, 0.0)
     (way,) = core.ways(a_chain(2, (1.0, [("sample", 1, 3.0)]), deadline=5.0, licences={"matlab": 1}), 0.0)
     assert (way.end, way.late) == (11.0, 6.0)
+
+
+def test_a_task_that_the_manager_never_got_makes_no_guaranteed_chain_late() -> None:
+    """It came back to the front of the plan, and only reports of jobs had guarantees looked after."""
+    core = a_core(1)
+    (lost,) = dispatched(submit(core, a_task(1, [5.0])))
+    submit_chain(core, a_chain(2, (1.0, [("work", 1, 5.0)]), deadline=10.5))
+    assert stage_of(core, "2").guaranteed
+    (begun,) = dispatched(core.handle(AttemptAbsent(4.0, lost.uuid)))
+    assert begun.task == "2"
