@@ -70,6 +70,7 @@ class Site:
         prepare: Callable[[Site], None] = lambda _site: None,
         accounting: bool = False,
         node: NodeSize | None = None,
+        pool_settings: str = "",
     ) -> None:
         """Describe a site.
 
@@ -83,7 +84,9 @@ class Site:
             prepare: called when the configuration is written, before the daemon starts.
             accounting: Slurm has a slurmdbd.
             node: size of HTCondor's or Slurm's hosts; None for hosts of one core.
+            pool_settings: more configuration of an HTCondor pool.
         """
+        self._pool_settings = pool_settings
         self.connector = connector
         self._options = ["--seed", str(seed), "--noise", str(noise)]
         self._simulated = {"seed": seed, "error": noise, "unpredicted": 30 * scale}
@@ -128,6 +131,11 @@ class Site:
     def history(self) -> Path:
         """The file of the simulated pool, on which no kernel writes a journal."""
         return self._spool / "pool.db"
+
+    @property
+    def database(self) -> str:
+        """URL of the daemon's database."""
+        return f"sqlite:///{self.folder}/state/cosched.db"
 
     @property
     def log(self) -> Path:
@@ -213,7 +221,8 @@ class Site:
             from tests.testbed.condor_pool import CondorPool
             from tests.testbed.node_size import WHOLE
 
-            self.pool = stack.enter_context(CondorPool(hosts=self._hosts, node=self._node or WHOLE))
+            pool = CondorPool(hosts=self._hosts, settings=self._pool_settings, node=self._node or WHOLE)
+            self.pool = stack.enter_context(pool)
             self._settle = self.pool.settle
             self.journal = Path(self.pool.spool) / "journal"
             self.journal.touch()

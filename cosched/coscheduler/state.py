@@ -259,6 +259,7 @@ class CoreState:
         found = {classes.get(host, "") for host in attempt.hosts} or {""}
         if attempt.finished > attempt.started and len(found) == 1:
             features, hardware = task.spec.features(task.owner), found.pop()
+            longer = task.status.load_factor  # its time on dedicated hosts tells of any
             self._new_runs.append(
                 RunRecord(
                     task.id,
@@ -268,8 +269,8 @@ class CoreState:
                     task.spec.application,
                     len(attempt.hosts) or attempt.count,
                     hardware,
-                    attempt.predicted,
-                    (attempt.finished - attempt.started) / task.status.load_factor,
+                    None if attempt.predicted is None else attempt.predicted / longer,
+                    (attempt.finished - attempt.started) / longer,
                     attempt.finished,
                     task.spec.program_digest,
                     _stated_seconds(task, attempt, hardware),

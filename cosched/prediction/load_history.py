@@ -25,10 +25,12 @@ _MOST_ROWS = 100_000  # of more hosts fewer hours are kept, at least a week
 _HOUR = 3600.0
 _DAY, _WEEK = 24, 168  # hours
 _NOTHING = 0.02  # part of a host; less is noise
+_WHOLE = 0.9  # part of a host; who takes more takes all
 _LONGEST_GAP = 120.0  # seconds between two looks; what was between looks further apart is not known
-_DOUBT = _HOUR  # idle seconds that are added to those seen: a host is idle until proven otherwise
+_DOUBT = _HOUR  # seconds that are added to those seen: a host is idle until proven otherwise
 _UNFITTED = 0.5  # Alpha while there are fewer than two weeks
 _FEWEST = 2 * _WEEK
+_FITTED = 3 * _DAY  # hours that it is fitted to
 _LITTLE = 6 * _HOUR  # seconds of a day that tell too little of it
 _AGAIN = 300.0  # seconds after which expectations are formed anew
 _LEVELS = (0.0, 0.1, 0.25, 0.5, 0.75)
@@ -83,11 +85,19 @@ class _Presence:
 
     Attributes:
         since: when he came, epoch seconds.
-        hours: seconds and host-seconds that he has had, by hour; they count once he has left.
+        hours: seconds and host-seconds that he has had, by hour.
+        withdrawn: whether he has been there for so long that the host is taken away, and these count no more.
     """
 
     since: float
     hours: dict[int, tuple[float, float]] = field(default_factory=dict)
+    withdrawn: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether he takes the whole host."""
+        busy, taken = (sum(each) for each in zip(*self.hours.values(), strict=True)) if self.hours else (0.0, 0.0)
+        return taken >= _WHOLE * busy
 
 
 class LoadHistory:
@@ -101,6 +111,7 @@ class LoadHistory:
 
     def __init__(self, cause: LoadCause = LoadCause.OWNER) -> None:
         self.cause = cause
+        self._longest = _LONGEST.get(cause, math.inf)
         self._seen: dict[str, float] = {}  # host → when it was seen first, epoch seconds
         self._rows: dict[str, dict[int, HourlyLoad]] = {}
         self._present: dict[str, _Presence] = {}
@@ -111,6 +122,7 @@ class LoadHistory:
         self._levels: dict[str, float] = {}
         self._formed = -math.inf
         self._departed: dict[str, LoadChange] = {}
+        self._alphas: dict[str, tuple[int, float]] = {}  # host → day of the fit, Alpha
 
     def load(self, rows: Iterable[HourlyLoad]) -> None:
         """Take up what a former process has kept."""
@@ -199,8 +211,7 @@ class LoadHistory:
 
     def expected(self, host: str, hour: int) -> float:
         """Return which part of a host its owner is expected to take in an hour: Alpha · valueHour + Beta · valueDay."""
-        rows = self._rows.get(host, {})
-        return self._mixed(rows, hour, self._alpha(rows))
+        return self._mixed(self._rows.get(host, {}), hour, self._alpha(host, hour // _DAY))
 
     def coming(self, host: str, time: float) -> float:
         """Return which part of a host its owner is expected to take in the coming sixty minutes."""
@@ -255,9 +266,19 @@ class LoadHistory:
         for hour, seconds in _split(since, until):
             if presence is None:
                 self._row(host, hour).seconds += seconds
-            else:
+            elif not presence.withdrawn:
                 busy, taken = presence.hours.get(hour, (0.0, 0.0))
                 presence.hours[hour] = busy + seconds, taken + part * seconds
+                self._add(host, hour, seconds, part * seconds)
+        if (
+            presence is not None
+            and not presence.withdrawn
+            and until - presence.since > self._longest
+            and presence.whole
+        ):
+            presence.withdrawn = True
+            for hour, (busy, taken) in presence.hours.items():
+                self._add(host, hour, -busy, -taken)
         if host in self._departed:
             usual = math.sqrt(self._totals.squares / self._totals.presences) if self._totals.presences else 0.0
             self._departed[host].observe(part, until - since, usual)
@@ -274,19 +295,21 @@ class LoadHistory:
     def _leave(self, host: str, time: float) -> None:
         presence = self._present.pop(host)
         length = time - presence.since
-        if length > _LONGEST.get(self.cause, math.inf):
+        if presence.withdrawn:
             return
-        for hour, (busy, taken) in presence.hours.items():
-            row = self._row(host, hour)
-            row.seconds += busy
-            row.busy += busy
-            row.taken += taken
-            self._count(HourlyLoad(host, hour, busy=busy, taken=taken))
         row = self._row(host, hour_of(presence.since))
         row.presences += 1
         row.lengths += length
         row.squares += length**2
         self._count(HourlyLoad(host, 0, presences=1, lengths=length, squares=length**2))
+
+    def _add(self, host: str, hour: int, busy: float, taken: float) -> None:
+        """Add seconds in which an owner was there, and the host-seconds that he took; below 0 to withdraw them."""
+        row = self._row(host, hour)
+        row.seconds += busy
+        row.busy += busy
+        row.taken += taken
+        self._count(HourlyLoad(host, hour, busy=busy, taken=taken))
 
     def _row(self, host: str, hour: int) -> HourlyLoad:
         self._changed.add((host, hour))
@@ -305,23 +328,32 @@ class LoadHistory:
         totals.squares += row.squares
 
     def _mixed(self, rows: Mapping[int, HourlyLoad], hour: int, alpha: float) -> float:
-        values = _value_of_hour(rows, hour), _value_of_day(rows, hour)
-        known = [value for value in values if value is not None]
-        if len(known) == 2:
-            return alpha * known[0] + (1 - alpha) * known[1]
-        return known[0] if known else _mean(rows.values()) or 0.0
+        by_day = _value_of_day(rows, hour)
+        by_hour = _value_of_hour(rows, hour, by_day or 0.0)
+        if by_hour is not None and by_day is not None:
+            return alpha * by_hour + (1 - alpha) * by_day
+        return next((value for value in (by_hour, by_day, _mean(rows.values())) if value is not None), 0.0)
 
-    def _alpha(self, rows: Mapping[int, HourlyLoad]) -> float:
-        """Return the Alpha of least squares over the known hours, 0…1."""
-        if not rows or max(rows) - min(rows) < _FEWEST:
-            return _UNFITTED
-        above = below = 0.0
-        for hour in sorted(rows)[-_WEEK:]:
-            row, by_hour, by_day = rows[hour], _value_of_hour(rows, hour), _value_of_day(rows, hour, other=True)
-            if row.seconds and by_hour is not None and by_day is not None:
-                above += (row.taken / row.seconds - by_day) * (by_hour - by_day)
-                below += (by_hour - by_day) ** 2
-        return min(max(above / below, 0.0), 1.0) if below else _UNFITTED
+    def _alpha(self, host: str, day: int) -> float:
+        """Return the Alpha of a host, fitted once a day."""
+        known = self._alphas.get(host)
+        if known is None or known[0] != day:
+            known = self._alphas[host] = (day, _fitted_alpha(self._rows.get(host, {})))
+        return known[1]
+
+
+def _fitted_alpha(rows: Mapping[int, HourlyLoad]) -> float:
+    """Return the Alpha of least squares over the last known hours, 0…1."""
+    if not rows or max(rows) - min(rows) < _FEWEST:
+        return _UNFITTED
+    above = below = 0.0
+    for hour in sorted(rows)[-_FITTED:]:
+        row, by_day = rows[hour], _value_of_day(rows, hour, other=True)
+        by_hour = _value_of_hour(rows, hour, by_day or 0.0)
+        if row.seconds and by_hour is not None and by_day is not None:
+            above += (row.taken / row.seconds - by_day) * (by_hour - by_day)
+            below += (by_hour - by_day) ** 2
+    return min(max(above / below, 0.0), 1.0) if below else _UNFITTED
 
 
 def _split(since: float, until: float) -> Iterator[tuple[int, float]]:
@@ -332,10 +364,13 @@ def _split(since: float, until: float) -> Iterator[tuple[int, float]]:
         since = end
 
 
-def _value_of_hour(rows: Mapping[int, HourlyLoad], hour: int) -> float | None:
-    """Return the mean load in the same hour of other days; None where it was not seen."""
+def _value_of_hour(rows: Mapping[int, HourlyLoad], hour: int, day: float) -> float | None:
+    """Return the mean load in the same hour of other days; None where it was not seen.
+
+    As long as it was seldom seen it is taken to be much as the `day`.
+    """
     past = range(hour - _DAY, hour - HOURS_KEPT - 1, -_DAY)
-    return _mean(rows[each] for each in past if each in rows)
+    return _mean((rows[each] for each in past if each in rows), day)
 
 
 def _value_of_day(rows: Mapping[int, HourlyLoad], hour: int, *, other: bool = False) -> float | None:
@@ -351,12 +386,13 @@ def _value_of_day(rows: Mapping[int, HourlyLoad], hour: int, *, other: bool = Fa
     return _mean(found)
 
 
-def _mean(rows: Iterable[HourlyLoad]) -> float | None:
+def _mean(rows: Iterable[HourlyLoad], doubted: float = 0.0) -> float | None:
+    """Return the mean load of hours, with an hour more of the `doubted` one; None where nothing was seen."""
     seconds = taken = 0.0
     for row in rows:
         seconds += row.seconds
         taken += row.taken
-    return taken / (seconds + _DOUBT) if seconds else None
+    return (taken + _DOUBT * doubted) / (seconds + _DOUBT) if seconds else None
 
 
 def _level(value: float, current: float) -> float:

@@ -51,6 +51,7 @@ from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.prediction.host_load import HostLoad
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.schedule import check_schedule
 from tests.coscheduler.makers import (
@@ -867,7 +868,16 @@ class AnyWeather(RuleBasedStateMachine):
 
     @rule(down=st.sets(st.integers(1, 3)))
     def hosts_come_and_go(self, down: set[int]) -> None:
-        self.tell(HostsObserved(self.later(), self.domain(down=sorted(down))))
+        self.tell(HostsObserved(self.later(), self.domain(down=sorted(down)), self.core.domain.loads))
+
+    @rule(parts=st.lists(st.sampled_from([0.0, 0.25, 0.5]), min_size=3, max_size=3))
+    def owners_come_more_or_less_often(self, parts: list[float]) -> None:
+        loads = {
+            f"node{place:02d}": HostLoad(part / (1 - part) / 4.0, 4.0, 32.0)
+            for place, part in enumerate(parts, 1)
+            if part
+        }
+        self.tell(HostsObserved(self.later(), tuple(self.core.domain.hosts.values()), loads))
 
     @rule(
         order=st.permutations([str(n) for n in range(1, 6)]),

@@ -42,8 +42,15 @@ def test_the_time_before_the_first_presence_was_idle() -> None:
 
 def test_an_owner_who_stays_for_a_day_has_taken_his_host_away() -> None:
     history = watched(40 * HOUR, lambda time: 1.0 if 2 * HOUR <= time - START < 30 * HOUR else 0.0)
-    assert all(row.busy == 0 for row in history.hours("a"))
+    assert all(abs(row.busy) < 1e-6 for row in history.hours("a"))
     assert history.loads(START + 40 * HOUR) == {}
+
+
+def test_a_machine_that_others_use_day_and_night_is_loaded_while_they_do() -> None:
+    history = watched(40 * HOUR, lambda time: 0.5 if time - START >= 2 * HOUR else 0.0)
+    assert history.coming("a", START + 40 * HOUR) > 0.4
+    assert history.loads(START + 40 * HOUR)["a"].lost == pytest.approx(0.5)
+    assert history.loads(START + 40 * HOUR)["a"].depth >= 0.5
 
 
 def test_what_was_not_seen_counts_for_nothing() -> None:

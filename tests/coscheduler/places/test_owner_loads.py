@@ -156,7 +156,7 @@ def test_what_a_run_beside_an_owner_teaches_is_its_time_without_him() -> None:
     start(core, attempt, 0.0)
     outcome = complete(core, attempt, 0.0, 160.0)
     (run,) = outcome.changes.runs
-    assert run.seconds == pytest.approx(120.0)
+    assert (run.predicted, run.seconds) == pytest.approx((120.0, 120.0))
     assert core.corrections()["app/test"].factor == pytest.approx(1.0)
 
 
