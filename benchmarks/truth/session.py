@@ -60,7 +60,7 @@ def build(folder: Path) -> None:
 
 
 def run_session(folder: Path, samples: Path, launches: Sequence[WantedRun], minutes: float) -> int:
-    """Run programs and add each record to a file at once, so that the next session goes on where this one was ended.
+    """Run programs and add each record to a file at once, where the next session finds it.
 
     Args:
         folder: where `build` has put the programs.

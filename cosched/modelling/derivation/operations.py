@@ -1,4 +1,4 @@
-"""What a compiler makes of a source tells the operations of its lines, by the opcodes of clc.
+"""GCC's own form of a program is read for the operations of each source line, as opcodes of clc.
 
 Start at `operations_of`. GCC writes each function as statements of one operation (`-fdump-tree-ssa-lineno`), with the
 types of all variables and the line that each is from: for C, C++ and Fortran alike, and before anything is optimised.
