@@ -105,6 +105,10 @@ _PRECEDENCE = ("COMPLETING", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "S
 # Slurm has not looked at the job yet, or others are before it: it begins by itself.
 _IN_TURN = ("", "None", "Priority", "Resources", "Cleaning", "Prolog", "BurstBufferStageIn")
 _STARTING = "its hosts are made ready"
+_MEANINGS = {  # of reasons that time does not remove
+    "PartitionConfig": "no node of its partition has what it asks for, as many cores as ranks on each host, and memory",
+    "PartitionTimeLimit": "its time limit is longer than its partition allows",
+}
 _HOLDS = ("JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue", "launch_failed_requeued_held")
 
 
@@ -311,7 +315,7 @@ def _reason(row: Mapping[str, Any], states: Sequence[str], why: str, described: 
 
 
 def _waits_for(why: str, described: str) -> str:
-    return ": ".join(word for word in (why, described) if word and word != "None")
+    return ": ".join(word for word in (why, described, _MEANINGS.get(why, "")) if word and word != "None")
 
 
 def _exit_code(value: object) -> int | None:

@@ -180,6 +180,16 @@ def test_a_job_that_slurm_ended_says_why(states: object, reason: str, minutes: o
             "3 jobs",
             StartDiagnosis(StartVerdict.BLOCKED, "Slurm's reason is QOSMaxJobs: 3 jobs"),
         ),
+        (
+            "PENDING",
+            "PartitionConfig",
+            "",
+            StartDiagnosis(
+                StartVerdict.BLOCKED,
+                "Slurm's reason is PartitionConfig: no node of its partition has what it asks for, as many cores as "
+                "ranks on each host, and memory",
+            ),
+        ),
         (["PENDING"], "Priority", "", StartDiagnosis(StartVerdict.WAITING, "Slurm's reason is Priority")),
         ("PENDING", "None", "", StartDiagnosis(StartVerdict.WAITING)),
         (["RUNNING", "CONFIGURING"], "None", "", StartDiagnosis(StartVerdict.STARTING)),
