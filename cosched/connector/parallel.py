@@ -30,8 +30,10 @@ LAUNCHER_DEFAULTS = {
     "PRTE_MCA_hwloc_default_binding_policy": "none",
     # Its ranks do not agree that they are on several nodes, and wait in a broadcast for one another for ever (5.0).
     "OMPI_MCA_coll": "^han",
+    # The agents' shell. Without it Open MPI warns in each program of users who may not log in, as pools' own often may.
+    "SHELL": "/bin/sh",
 }
-"""What Open MPI needs where several hosts are slots of one machine, unless the task says otherwise."""
+"""What Open MPI needs where several hosts may be slots of one machine, unless the task says otherwise."""
 
 # Debian keeps several kinds of MPI beside each other, each under its own name.
 _LAUNCHERS = {

@@ -223,6 +223,7 @@ class LauncherAgentTests:
         cores = len(os.sched_getaffinity(0))
         written = bench.written(launch, "out", 0).data.decode().splitlines()
         assert sorted(written) == [f"rank {rank} has 7 and {cores} cores" for rank in range(2)]
+        assert "unhandled shell" not in bench.written(launch, "err", 0).data.decode()
 
 
 _EXECUTE = "from nbclient.cli import main; main()"  # what the command `jupyter execute` does
