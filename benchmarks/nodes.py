@@ -5,7 +5,7 @@ Made-up queues: cores 1 to 64 of a node, run times 1 to 60 minutes evenly drawn;
 or 32 cores by Amdahl's law with a serial part of 1 to 20 %. All tasks wait at the origin. Processor time of one core.
 "decodes": complete plans judged each second. "first": the best of the heuristics' plans. Makespans are divided by the
 lower bound; every schedule is checked. CP-SAT (two workers, 60 s of wall-clock time) has a cumulative constraint for
-each node and resource.
+each node and resource. `--real condor|slurm` is another benchmark, on a real pool: see `benchmarks.nodes_real`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.nodes", description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--peer", action="store_true", help="CP-SAT, 60 s for each queue of 50 tasks")
+    parser.add_argument(
+        "--real", choices=("condor", "slurm"), help="compare three books of a real pool's nodes instead"
+    )
+    parser.add_argument("--tasks", type=int, default=100, help="with --real")
+    parser.add_argument("--nodes", type=int, default=16, help="with --real")
     options = parser.parse_args()
+    if options.real:
+        from benchmarks.nodes_real import compare_books  # pools need the test bed
+
+        compare_books(options.real, options.tasks, options.nodes)
+        return
     warm_up()
     print("| queue | tasks × nodes | decodes/s | first ÷ bound | after 1 s of processor time | CP-SAT, 60 s |")
     print("|---|---|---|---|---|---|")
