@@ -76,6 +76,7 @@ class CondorSettings:
         tokens: folder of the tokens to show; None for where HTCondor looks by itself.
         files: "shared" (the scheduler reaches the spool) or "spooled": files go to the scheduler and come back from it.
         groups: "pinned", or "parallel": groups are jobs of the parallel universe, all of their hosts or none.
+        static_slots: "together" (a machine is one host, whatever static slots it is cut in) or "hosts": each is one.
         host_class: attribute of a machine that names its class; empty where machines have none.
         job_lease: seconds that a job may go on while its host or the scheduler is out of reach.
         keep_claim: seconds that a host stays claimed after a job, so that the next starts at once; 0 for not at all.
@@ -97,6 +98,7 @@ class CondorSettings:
     tokens: Path | None = setting(_tokens)
     files: str = setting(SettingsTable.choice, "shared", "spooled")
     groups: str = setting(_groups)
+    static_slots: str = setting(SettingsTable.choice, "together", "hosts")
     host_class: str = setting(_attribute)
     job_lease: int = setting(_whole_seconds, 60, 10)
     keep_claim: int = setting(_whole_seconds, 20, 0)
@@ -112,6 +114,11 @@ class CondorSettings:
     def spooled(self) -> bool:
         """Return whether files go to the scheduler and come back from it."""
         return self.files == "spooled"
+
+    @property
+    def slot_hosts(self) -> bool:
+        """Return whether each static slot is a host."""
+        return self.static_slots == "hosts"
 
     @property
     def parallel(self) -> bool:

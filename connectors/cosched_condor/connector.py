@@ -89,7 +89,8 @@ class CondorConnector:
                 self._own_clusters.named(self._client.call("scheduler"))
         self._own_clusters.resolve(slots, self._queued_clusters)
         self._job_events.slots_seen(slots)
-        return pool_hosts(slots, attribute, self._own_clusters.owns, self._requirements)
+        ours, slot_hosts = self._own_clusters.owns, self._settings.slot_hosts
+        return pool_hosts(slots, attribute, ours, self._requirements, slot_hosts=slot_hosts)
 
     def submit(self, launch: Launch) -> str:
         """Submit a cluster and return the number of its first process.
@@ -321,6 +322,11 @@ def _check_common_folder(launch: Launch, settings: CondorSettings) -> None:
         raise UserError(
             f"task {launch.name!r} is launched once, and its processes find each other in a common folder, which this "
             'pool has not (files = "spooled"): launch it on each host'
+        )
+    if launch.launch.once and len(launch.hosts) > 1 and any("@" in host for host in launch.hosts):
+        raise UserError(
+            f"task {launch.name!r} is launched once on several hosts, and these are slots of machines "
+            '(static_slots = "hosts"), which its launcher does not know by name: let it have one host'
         )
 
 

@@ -15,7 +15,7 @@ from itertools import dropwhile
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import JobReport, JobState
-from cosched_condor.job_ads import SUBMITTED_ON_HOLD, CondorProcess, attempt_report
+from cosched_condor.job_ads import SUBMITTED_ON_HOLD, CondorProcess, attempt_report, host_of_slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,9 +36,9 @@ _LARGEST_LOG = 4 * 2**20  # bytes: some 1,500 jobs, read in three seconds after 
 _QUIET_SECONDS = 600.0  # seconds without an event, after which no submission that was cut off can write into an old log
 
 
-def submit_note(attempt: str, count: int, rank: int) -> str:
-    """Return the note of a process's submit event."""
-    return f"cosched {attempt} {count} {rank}"
+def submit_note(attempt: str, count: int, rank: int, *, slot_hosts: bool = False) -> str:
+    """Return the note of a process's submit event; with `slot_hosts` it may run on a static slot that is a host."""
+    return f"cosched {attempt} {count} {rank}{' slots' if slot_hosts else ''}"
 
 
 @dataclass(slots=True)
@@ -47,6 +47,7 @@ class _LoggedJob:
     count: int
     first: int  # number of its first process in the cluster
     log: str = ""
+    slot_hosts: bool = False
     processes: dict[int, CondorProcess] = field(default_factory=dict)
     reported: JobReport | None = None
 
@@ -97,7 +98,7 @@ class EventLogReader:
         if job is None:
             return None
         rank = number - job.first
-        job.processes[rank] = _after_event(job.processes.get(rank, CondorProcess()), event)
+        job.processes[rank] = _after_event(job.processes.get(rank, CondorProcess()), event, slot_hosts=job.slot_hosts)
         report = attempt_report(job.attempt, f"{cluster}.{job.first}", job.count, job.processes)
         if report.state.final:
             for place in range(job.first, job.first + job.count):
@@ -114,10 +115,10 @@ class EventLogReader:
         count, rank = int(words[2]), int(words[3]) if len(words) > 3 else number
         first = number - rank
         job = self._jobs.get((cluster, first)) if rank else None
-        self._jobs[cluster, number] = job or _LoggedJob(words[1], count, first, log)
+        self._jobs[cluster, number] = job or _LoggedJob(words[1], count, first, log, "slots" in words[4:])
 
 
-def _after_event(process: CondorProcess, event: Mapping[str, Any]) -> CondorProcess:
+def _after_event(process: CondorProcess, event: Mapping[str, Any], *, slot_hosts: bool = False) -> CondorProcess:
     """Return the process as it is after the event."""
     number = event["EventTypeNumber"]
     if process.state.final:
@@ -125,9 +126,8 @@ def _after_event(process: CondorProcess, event: Mapping[str, Any]) -> CondorProc
     if number in (_TERMINATED, _ABORTED):
         return _after_end(process, event)
     if number == _EXECUTE:
-        return CondorProcess(
-            JobState.RUNNING, started=_event_time(event), host=str(event.get("SlotName", "")).rpartition("@")[2]
-        )
+        host = host_of_slot(str(event.get("SlotName", "")), slot_hosts=slot_hosts)
+        return CondorProcess(JobState.RUNNING, started=_event_time(event), host=host)
     if number == _NODE_EXECUTE and process.state is JobState.QUEUED:
         # A parallel job executes when all of its nodes do at once: of a quick one nothing but this may tell.
         return replace(process, started=_event_time(event))

@@ -5,6 +5,7 @@ Start at `reports_of_ads`; `CondorProcess` is one process of an attempt, `attemp
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ __all__ = [
     "complete_attempts",
     "constraint",
     "ended_alone",
+    "host_of_slot",
     "hosts_of_ad",
     "is_cut_off",
     "is_idle",
@@ -142,6 +144,7 @@ PROJECTION = (
     "CoschedAttempt",
     "CoschedCount",
     "CoschedRank",
+    "CoschedSlotHosts",
     "CoschedStarts",
     "NumJobStarts",
     "JobCurrentStartDate",
@@ -172,6 +175,7 @@ _SPOOLING = 16  # and for jobs whose files are on their way to the scheduler
 WITHDRAWN = "withdrawn by cosched: its files did not get here"
 
 IDLE = "JobStatus == 1"
+_DYNAMIC = re.compile(r"\Aslot\d+_\d")
 _IDLE, _RUNNING, _REMOVED, COMPLETED, HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
 
 
@@ -292,11 +296,21 @@ def rank_of(ad: Mapping[str, Any]) -> int:
 
 
 def hosts_of_ad(ad: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the machine of "slot1@machine", all of them for a job of the parallel universe."""
+    """Return the host of a job's slot, all of them for a job of the parallel universe."""
     slots = str(
         ad.get("AllRemoteHosts") or ad.get("RemoteHosts") or ad.get("RemoteHost") or ad.get("LastRemoteHost") or ""
     )
-    return tuple(slot.rpartition("@")[2] for slot in slots.split(",") if slot)
+    slot_hosts = ad.get("CoschedSlotHosts") is True
+    return tuple(host_of_slot(slot, slot_hosts=slot_hosts) for slot in slots.split(",") if slot)
+
+
+def host_of_slot(slot: str, *, slot_hosts: bool) -> str:
+    """Return the machine of "slot1@machine"; with `slot_hosts` the name itself of a static slot.
+
+    A dynamic slot ("slot1_2@machine") is a part of its machine.
+    """
+    own, _, machine = slot.rpartition("@")
+    return slot if slot_hosts and own and _DYNAMIC.search(own) is None else machine
 
 
 def _process_of_ad(ad: Mapping[str, Any], *, left: bool) -> CondorProcess:

@@ -136,22 +136,35 @@ def slot_projection(class_attribute: str) -> list[str]:
 
 
 def pool_hosts(
-    slots: Iterable[Mapping[str, Any]], class_attribute: str, ours: Ours, requirements: JobRequirements
+    slots: Iterable[Mapping[str, Any]],
+    class_attribute: str,
+    ours: Ours,
+    requirements: JobRequirements,
+    *,
+    slot_hosts: bool = False,
 ) -> list[Host]:
-    """Return one host for each machine, sorted by name.
+    """Return one host for each machine, sorted by name; with `slot_hosts` one for each static slot.
 
     Args:
         slots: ads of slots; a machine with several is up when one of them is.
         class_attribute: the attribute that names a machine's class; empty for none.
         ours: returns whether a slot's job is cosched's.
         requirements: requirements of a job of cosched's; a partitionable slot that has less left is claimed.
+        slot_hosts: whether each static slot is a host by its own name.
     """
     by_machine: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for slot in slots:
-        name = str(slot.get("Machine", ""))
+        parted = slot.get("PartitionableSlot") is True or slot.get("DynamicSlot") is True
+        name = str(slot.get("Name" if slot_hosts and not parted else "Machine", ""))
         if name and "," not in name:
             by_machine[name].append(slot)
-    return [_machine_host(name, by_machine[name], class_attribute, ours, requirements) for name in sorted(by_machine)]
+    hosts = [_machine_host(name, by_machine[name], class_attribute, ours, requirements) for name in sorted(by_machine)]
+    return [replace(host, unparted=slot_hosts and _is_slot(host.name)) for host in hosts]
+
+
+def _is_slot(name: str) -> bool:
+    """Return whether a host is a static slot ("slot2@machine"), which no other job shares."""
+    return "@" in name
 
 
 def _machine_host(

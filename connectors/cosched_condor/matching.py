@@ -21,11 +21,11 @@ _LONGEST = 200  # characters of one
 
 
 def pinned_machines(requirements: str) -> tuple[str, ...]:
-    """Return the machines that requirements name; () for those that leave the choice."""
+    """Return the machines that requirements name, or those of the slots; () for those that leave the choice."""
     found: list[str] = []
     for one, several in _PINNED.findall(requirements):
         found += [one] if one else re.findall(r'"([^"]+)"', several)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(name.rpartition("@")[2] for name in found))
 
 
 def conjuncts(expression: str) -> list[str]:

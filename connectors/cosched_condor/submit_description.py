@@ -42,6 +42,7 @@ _HOST_NAME = "a host's name"
 _DAY = 86400
 _ACCOUNTING_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,127}\Z")
 _PINNED_EXPRESSION = 'TARGET.Machine == "$(CoschedHost)"'
+_PINNED_SLOT_EXPRESSION = '(TARGET.Machine == "$(CoschedHost)" || TARGET.Name == "$(CoschedHost)")'
 # HTCondor begins a job that lost its host again by itself, also while no cosched is there to prevent it. A job's starts
 # are counted late and forgotten by a scheduler that crashes; its shadows are counted durably before they start.
 _BEGUN_ONCE = "(NumShadowStarts ?: 0) == 0"
@@ -174,6 +175,7 @@ def describe(launch: Launch, settings: CondorSettings, attempts: CondorAttemptFo
         "keep_claim": settings.keep_claim,
         "time_limit": limit,
         "shared": launch.shared,
+        "slot_hosts": settings.slot_hosts,
         "request_cpus": launch.cores or settings.request_cpus,
         "request_memory": bool(launch.memory) if launch.shared else launch.memory or settings.request_memory,
         "request_disk": settings.request_disk,
@@ -248,7 +250,7 @@ def _process_items(
             "CoschedTitle": safe(launch.name, "the task's name"),
             "CoschedFolder": folder,
             "CoschedDirectory": safe(launch.directory, "the working directory") or folder,
-            "CoschedNote": submit_note(launch.attempt, count, rank),
+            "CoschedNote": submit_note(launch.attempt, count, rank, slot_hosts=settings.slot_hosts),
             "CoschedHost": safe(host, _HOST_NAME),
             "CoschedRank": str(rank),
             "CoschedProcesses": str(count),
@@ -285,9 +287,10 @@ def _own_requirements(launch: Launch, settings: CondorSettings) -> str:
     parts = [_CUT_TO_SIZE] if launch.shared else []
     if launch.hosts and is_parallel(launch, settings):
         names = ", ".join(f'"{safe(host, _HOST_NAME)}"' for host in launch.hosts)
-        parts.append(f"member(TARGET.Machine, {{{names}}})")
+        among = f"member(TARGET.Machine, {{{names}}})"
+        parts.append(f"({among} || member(TARGET.Name, {{{names}}}))" if settings.slot_hosts else among)
     elif launch.hosts:
-        parts.append(_PINNED_EXPRESSION)
+        parts.append(_PINNED_SLOT_EXPRESSION if settings.slot_hosts else _PINNED_EXPRESSION)
     return " && ".join([*parts, _BEGUN_ONCE])
 
 

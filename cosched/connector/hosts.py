@@ -45,6 +45,7 @@ class Host:
             `claimed`, which counts where hosts are not shared.
         owner_takes: part of it that its owner takes now, 0…1: jobs there stand still, or share it with him. Other jobs
             of the manager are no owner.
+        unparted: whether one job has all of it, whatever it asks for, although hosts are shared: a static slot.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Host:
     gpus: int | None = None
     others: HostShare = HostShare()
     owner_takes: float = 0.0
+    unparted: bool = False
 
     def offers(self, memory: int, cores: int, gpus: int) -> bool:
         """Return whether a job may have so much of it, as far as is known."""

@@ -212,7 +212,7 @@ class DomainHosts:
     def _plain(self, host: Host) -> Host:
         """Return what stays the same of a shared host, whoever has of it."""
         size = self._sizes[host.name]
-        return Host("", host.host_class, memory=size.memory, cores=size.cores, gpus=size.gpus)
+        return Host("", host.host_class, memory=size.memory, cores=size.cores, gpus=size.gpus, unparted=host.unparted)
 
     @property
     def memory_per_core(self) -> int | None:
@@ -238,6 +238,14 @@ class DomainHosts:
             return None
         share = share_of(spec, self._memory_per_core)
         return None if share is None else self._shares.setdefault(share, share)
+
+    def parted(self, name: str) -> bool:
+        """Return whether several tasks may have parts of a shared host at one time."""
+        return not self.hosts[name].unparted
+
+    def _taken(self, host: str, share: HostShare) -> HostShare:
+        """Return what a job that asked for a share takes of a host: all of one that is not parted."""
+        return share if host not in self.hosts or self.parted(host) else self._sizes[host]
 
     def part(self, share: HostShare | None) -> float:
         """Return which part of a host a share is: that of its dominant resource, on average over the hosts that are up.
@@ -276,7 +284,7 @@ class DomainHosts:
         for attempt in attempts:
             if attempt.cores and attempt.takes_hosts and (share := attempt.share):
                 end = expected_end(attempt, now, handover)
-                found += [HeldShare(host, end, share) for host in attempt.hosts]
+                found += [HeldShare(host, end, self._taken(host, share)) for host in attempt.hosts]
         return found
 
     def full(self, attempts: Iterable[Attempt]) -> set[str]:
@@ -286,7 +294,7 @@ class DomainHosts:
             if attempt.takes_hosts:
                 for host in attempt.hosts:
                     if host in cores:
-                        cores[host] -= attempt.cores or cores[host]
+                        cores[host] -= attempt.cores if attempt.cores and self.parted(host) else cores[host]
         return {name for name, free in cores.items() if free <= 0}
 
     def left(self, attempts: Iterable[Attempt]) -> dict[str, HostShare]:
@@ -322,7 +330,7 @@ def _kinds_of(hosts: Mapping[str, Host]) -> dict[str, str]:
     sizes: dict[str, dict[tuple[int, ...], int]] = {}  # class → what its hosts have → a number
     kinds = {}
     for name, host in sorted(hosts.items()):
-        size = tuple(-1 if each is None else each for each in (host.memory, host.cores, host.gpus))
+        size = (*[-1 if each is None else each for each in (host.memory, host.cores, host.gpus)], int(host.unparted))
         number = sizes.setdefault(host.host_class, {}).setdefault(size, len(sizes[host.host_class]))
         kinds[name] = f"{host.host_class}#{number}" if number else host.host_class
     return kinds

@@ -43,7 +43,8 @@ CORES, MEMORY, GPUS = "cores", "memory", "gpus"
 WHOLE = "whole"
 """A resource of which a host has as much as cores: one that shares the host takes 1, one that has it alone takes all.
 
-Only problems with tasks have it that want hosts for themselves.
+Of a host that is not parted there is 1: whoever has some of it has all. Only problems have this resource that have such
+hosts, or tasks that want hosts for themselves.
 """
 
 _NO_CHOICES: Mapping[int, Choice] = {}
@@ -124,13 +125,15 @@ def with_packing(
     different: dict[PlaceRequest, int] = {}
     kinds = _kinds_of_requests(requests, different)
     chosen = _kinds_of_choices(choices, different)
-    resources = _resources(different, [each.share for each in held], domain.memory_per_core or 0)
+    parted = [domain.parted(name) for name in problem.hosts]
+    resources = _resources(different, [each.share for each in held], domain.memory_per_core or 0, all(parted))
     sizes = [domain.size(name) for name in problem.hosts]
     most = max(size.cores for size in sizes)
+    whole = most if any(parted) else 1
     places = {name: place for place, name in enumerate(problem.hosts)}
     owner, column = np.nonzero(np.isfinite(problem.seconds).any(axis=0))
     demand = np.array(
-        [_amounts(each.share, most if each.whole else 1, resources) for each in different], dtype=np.int64
+        [_amounts(each.share, whole if each.whole else 1, resources) for each in different], dtype=np.int64
     )
     hosts, kind = column.astype(np.int64) + 1, np.array(kinds, dtype=np.int64)[owner]
     seconds = np.ascontiguousarray(problem.seconds[:, owner, column].T)
@@ -139,7 +142,10 @@ def with_packing(
         owner, hosts, kind, seconds = rows
     packing = Packing(
         resources,
-        np.array([_amounts(size, most, resources) for size in sizes], dtype=np.int64),
+        np.array(
+            [_amounts(size, most if each else 1, resources) for size, each in zip(sizes, parted, strict=True)],
+            dtype=np.int64,
+        ),
         np.searchsorted(owner, np.arange(len(problem.tasks) + 1)).astype(np.int64),
         hosts,
         demand[kind],
@@ -225,8 +231,8 @@ def with_shapes(packing: Packing, choice: Choice) -> Packing:
         packing: it has all resources that the task names (see `with_packing`).
         choice: the task's alternatives, or its only shape; hand-over included.
     """
-    most = int(packing.capacity[:, 0].max())
-    wanted = [_amounts(each.share, most if each.whole else 1, packing.resources) for each in choice.requests]
+    whole = int(packing.capacity[:, packing.resources.index(WHOLE)].max()) if WHOLE in packing.resources else 1
+    wanted = [_amounts(each.share, whole if each.whole else 1, packing.resources) for each in choice.requests]
     return replace(
         packing,
         first=np.append(packing.first, len(packing.hosts) + len(choice.hosts)),
@@ -241,7 +247,12 @@ def planned_hosts(problem: Problem, plan: Plan) -> NDArray[np.int64]:
     return plan.counts if problem.packing is None else problem.packing.hosts[plan.counts]
 
 
-def _resources(requests: Iterable[PlaceRequest], held: Iterable[HostShare], memory_per_core: int) -> tuple[str, ...]:
+def _resources(
+    requests: Iterable[PlaceRequest],
+    held: Iterable[HostShare],
+    memory_per_core: int,
+    parted: bool,
+) -> tuple[str, ...]:
     requests = list(requests)
     shares = [request.share for request in requests]
     found = [CORES]
@@ -249,7 +260,7 @@ def _resources(requests: Iterable[PlaceRequest], held: Iterable[HostShare], memo
         found.append(MEMORY)
     if any(share.gpus for share in shares):
         found.append(GPUS)
-    if any(request.whole for request in requests):
+    if not parted or any(request.whole for request in requests):
         found.append(WHOLE)
     return tuple(found)
 

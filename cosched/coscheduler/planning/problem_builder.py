@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.places.hosts import needs_of_alternative, needs_on_host
+from cosched.coscheduler.places.hosts import needs_of_alternative, needs_on_host, share_of
 from cosched.prediction.calibration import AS_EXPECTED, Correction
 from cosched.prediction.host_load import Interruption
 from cosched.prediction.loaded_profile import loaded_profile
@@ -156,6 +156,14 @@ class _Frame:
     deadline: NDArray[np.float64]
 
 
+def _offered(kind: Host | None, needs: tuple[int, int, int], assumptions: PlanningAssumptions, *, whole: bool) -> bool:
+    """Return whether a task can run on hosts of a kind; one that has hosts for itself takes none that are parts."""
+    if kind is None:
+        return True
+    is_part = kind.unparted and whole and not all(each.unparted for each in assumptions.kinds.values())
+    return kind.offers(*needs) and not is_part
+
+
 def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[str], hosts: int) -> NDArray[np.float64]:
     """Return how long a task occupies its hosts, by class and count, hand-over included.
 
@@ -173,10 +181,12 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
         return quickest
     assert task.profile is not None
     times = np.full((len(classes), hosts), math.inf)
-    needs = needs_on_host(task.spec, assumptions.memory_per_core)
+    shared = assumptions.memory_per_core
+    needs = needs_on_host(task.spec, shared)
+    whole = shared is not None and share_of(task.spec, shared) is None
     for row, name in zip(times, classes, strict=True):
         kind = assumptions.kinds.get(name)
-        if kind is not None and not kind.offers(*needs):
+        if not _offered(kind, needs, assumptions, whole=whole):
             continue
         there = task.profile.among((name if kind is None else kind.host_class,))
         correction = assumptions.corrections.get(task.correction_on(there.hardware), _NO_CORRECTION)
@@ -197,7 +207,7 @@ def alternative_times(
     for row, each in enumerate(task.alternatives):
         needs = needs_of_alternative(task.spec, each, assumptions.memory_per_core)
         for column, (name, kind) in enumerate(zip(classes, kinds, strict=True)):
-            if kind is not None and not kind.offers(*needs):
+            if not _offered(kind, needs, assumptions, whole=task.spec.exclusive):
                 continue
             there = each.profile.among((name if kind is None else kind.host_class,))
             correction = corrections.get(there.hardware)

@@ -31,6 +31,7 @@ def test_all_keys_are_read(tmp_path: Path) -> None:
         "pool": "cm:9618",
         "tokens": str(tokens),
         "files": "spooled",
+        "static_slots": "hosts",
         "host_class": "Kind",
         "request_gpus": 2,
         "job_lease": 90,
@@ -38,7 +39,24 @@ def test_all_keys_are_read(tmp_path: Path) -> None:
         "timeout": 5,
     }
     assert CondorSettings.read(table) == CondorSettings(
-        tmp_path, config, "cm:9618", "s@h", tokens, "spooled", "pinned", "Kind", 90, 0, 5.0, 7.0, "", 1, 0, 0, 2
+        tmp_path,
+        config,
+        "cm:9618",
+        "s@h",
+        tokens,
+        "spooled",
+        "pinned",
+        "hosts",
+        "Kind",
+        90,
+        0,
+        5.0,
+        7.0,
+        "",
+        1,
+        0,
+        0,
+        2,
     )
 
 

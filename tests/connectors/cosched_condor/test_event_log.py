@@ -20,6 +20,7 @@ from cosched.connector import JobReport, JobState
 from cosched_condor import htcondor_worker
 from cosched_condor import job_events as module
 from cosched_condor.event_log import EventLogFiles, EventLogReader, submit_note
+from cosched_condor.job_ads import hosts_of_ad
 from cosched_condor.job_events import LogEvents
 
 if TYPE_CHECKING:
@@ -56,6 +57,24 @@ def test_a_life() -> None:
     assert (last.attempt, last.job, last.exit_code) == ("a", "7.0", 0)
     assert last.started == 1769860803.5
     assert last.finished == 1769860809.5
+
+
+@pytest.mark.parametrize(
+    ("slot", "slot_hosts", "host"),
+    [
+        ("slot2@a.org", False, "a.org"),
+        ("slot2@a.org", True, "slot2@a.org"),
+        ("slot1_12@a.org", True, "a.org"),
+        ("slot1@own@a.org", True, "slot1@own@a.org"),
+        ("slot1_2@own@a.org", True, "a.org"),
+    ],
+)
+def test_a_job_runs_on_a_machine_or_on_the_static_slot_that_is_a_host(slot: str, slot_hosts: bool, host: str) -> None:
+    note = submit_note("a", 1, 0, slot_hosts=slot_hosts)
+    reports = EventLogReader().read([_event(_SUBMIT, LogNotes=note), _event(_EXECUTE, 3, SlotName=slot)])
+    assert reports[-1].hosts == (host,)
+    ad = {"RemoteHost": slot, **({"CoschedSlotHosts": True} if slot_hosts else {})}
+    assert hosts_of_ad(ad) == (host,)
 
 
 def test_a_group_runs_when_all_run() -> None:

@@ -27,6 +27,20 @@ def test_a_machine_with_anothers_job_is_claimed_and_one_with_ours_is_not() -> No
     assert _hosts([{**taken, "JobId": "8.0"}, {"Machine": "a", "State": "Unclaimed"}]) == [Host("a")]
 
 
+def test_each_static_slot_is_a_host_where_that_is_set() -> None:
+    one: dict[str, object] = {"Machine": "a", "Name": "slot1@a", "State": "Unclaimed", "Cpus": 16, "Memory": 4096}
+    two = {**one, "Name": "slot2@a", "Cpus": 48, "State": "Claimed", "JobId": "8.0", "RemoteOwner": "eve@pool"}
+    parted = {"Machine": "b", "Name": "slot1@b", "PartitionableSlot": True, "TotalSlotCpus": 64, "State": "Unclaimed"}
+    part = {"Machine": "b", "Name": "slot1_1@b", "DynamicSlot": True, "Cpus": 4, "State": "Claimed", "JobId": "7.0"}
+    found = pool_hosts([one, two, parted, part], "", lambda _: False, JobRequirements(), slot_hosts=True)
+    assert [(host.name, host.cores, host.unparted, host.claimed) for host in found] == [
+        ("b", 64, False, True),
+        ("slot1@a", 16, True, False),
+        ("slot2@a", 48, True, True),
+    ]
+    assert [host.name for host in _hosts([one, two, parted, part])] == ["a", "b"]
+
+
 def test_an_owner_has_the_slots_in_his_state_and_those_where_jobs_stand_still() -> None:
     slot = {"Machine": "a", "State": "Claimed", "Activity": "Busy", "JobId": "7.1"}
     assert _hosts([slot])[0].owner_takes == 0

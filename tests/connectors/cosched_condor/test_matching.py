@@ -76,3 +76,4 @@ def test_pinned_machines_are_those_that_requirements_name() -> None:
     assert pinned_machines(_OWN) == ("n1",)
     assert pinned_machines('member(TARGET.Machine, { "n1","n2" }) && true') == ("n1", "n2")
     assert pinned_machines("TARGET.Memory > 1") == ()
+    assert pinned_machines('(TARGET.Machine == "slot2@n1" || TARGET.Name == "slot2@n1")') == ("n1",)

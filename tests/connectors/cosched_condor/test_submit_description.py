@@ -75,6 +75,20 @@ def test_a_shared_launch_takes_what_it_says_and_not_what_the_settings_say(attemp
     assert "keep_claim_idle = 0" in lines
 
 
+@pytest.mark.parametrize("groups", ["pinned", "parallel"])
+def test_where_slots_are_hosts_jobs_are_pinned_by_their_names(attempts: CondorAttemptFolders, groups: str) -> None:
+    settings = CondorSettings.read({"spool": str(attempts.root), "static_slots": "hosts", "groups": groups})
+    described = describe(replace(_launch(), hosts=("slot2@node01", "node02")), settings, attempts)
+    lines = described.text.splitlines()
+    (requirements,) = [line for line in lines if line.startswith("requirements")]
+    assert ("TARGET.Name ==" if groups == "pinned" else "member(TARGET.Name,") in requirements
+    assert "My.CoschedSlotHosts = true" in lines
+    if groups == "pinned":
+        assert [item["CoschedHost"] for item in described.items] == ["slot2@node01", "node02"]
+    else:
+        assert "slot2@node01" in requirements
+
+
 def test_a_group_is_pinned(attempts: CondorAttemptFolders) -> None:
     described = _describe(attempts, _launch())
     line = 'requirements = TARGET.Machine == "$(CoschedHost)" && (NumShadowStarts ?: 0) == 0'

@@ -237,3 +237,35 @@ def test_jobs_in_their_managers_words_share_only_what_is_known_of_them() -> None
     core = a_sharing_core()
     (whole,) = dispatched(submit(core, a_part(1, 0, native=NativeDescription("slurm"))))
     assert whole.share is None
+
+
+def test_a_host_that_is_not_parted_has_one_task_at_a_time() -> None:
+    core = Coscheduler(settings(share_hosts=True))
+    slots = [replace(host, name=f"slot{n}@m", cores=4 * n, unparted=True) for n, host in enumerate(nodes(2), 1)]
+    core.handle(HostsObserved(0.0, tuple(slots)))
+    began = [dispatched(submit(core, a_part(number, cores))) for number, cores in ((1, 2), (2, 2), (3, 1))]
+    assert sorted(attempt.hosts for each in began for attempt in each) == [("slot1@m",), ("slot2@m",)]
+    assert set(left(core).values()) == {HostShare()}
+    (first,) = [attempt for attempt in core.attempts.values() if attempt.task == "1"]
+    (next_one,) = dispatched(complete(core, first, 0.0, 5.0))
+    assert (next_one.task, next_one.hosts) == ("3", first.hosts)
+
+
+def test_a_task_waits_for_a_slot_that_has_what_it_asks_for() -> None:
+    core = Coscheduler(settings(share_hosts=True))
+    small, large = (replace(host, name=f"slot{n}@m", cores=4 * n, unparted=True) for n, host in enumerate(nodes(2), 1))
+    core.handle(HostsObserved(0.0, (small, large)))
+    (first,) = dispatched(submit(core, a_part(1, 6)))
+    assert first.hosts == ("slot2@m",)
+    assert dispatched(submit(core, a_part(2, 8), time=1.0)) == []  # the small slot is free, and too small
+    (second,) = dispatched(complete(core, first, 0.0, 5.0))
+    assert (second.task, second.hosts) == ("2", ("slot2@m",))
+
+
+def test_a_task_that_has_hosts_for_itself_takes_parts_only_where_there_is_nothing_else() -> None:
+    for parted, expected in ((True, ("node01",)), (False, ("slot1@m",))):
+        core = Coscheduler(settings(share_hosts=True))
+        slot, node = replace(nodes(1)[0], name="slot1@m", unparted=True), nodes(1)[0]
+        core.handle(HostsObserved(0.0, (slot, node) if parted else (slot,)))
+        (attempt,) = dispatched(submit(core, a_part(1, 1, exclusive=True)))
+        assert attempt.hosts == expected
