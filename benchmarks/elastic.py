@@ -196,10 +196,10 @@ class QueueObjectives(NamedTuple):
 
 
 def queue_objectives(queue: MixedQueue, seed: int, limit: Limit, weights: Weights = _WEIGHTS) -> QueueObjectives:
-    """Plan a queue three times; times are measured in lower bounds of the moldable queue throughout."""
+    """Plan a queue three times; times are measured in lower bounds of the elastic queue throughout."""
     problem = with_waits(mixed_queue(queue, seed), weights)
     plain = replace(problem, elastic=None)
-    bound = lower_bound(plain)
+    bound = lower_bound(problem)
     moldable = plan(plain, PolicyName.GENETIC, limit, seed, weights).schedule
     without, found = measure(plain, moldable), []
     for schedule in (moldable, plan(problem, PolicyName.GENETIC, limit, seed, weights).schedule):
@@ -209,7 +209,7 @@ def queue_objectives(queue: MixedQueue, seed: int, limit: Limit, weights: Weight
         found.append(measure_pieces(problem, chosen.promised, chosen.pieces))
     moldable_value, lent, searched = (objective(each, weights, bound) for each in (without, *found))
     total = weights.makespan + weights.idle + weights.lateness + weights.slowdown
-    floor = (weights.makespan * lower_bound(problem) / bound + weights.slowdown) / total
+    floor = (weights.makespan + weights.slowdown) / total
     on_time = without.on_time_share or 0.0, found[1].on_time_share or 0.0
     return QueueObjectives(moldable_value, lent, searched, floor, *on_time)
 

@@ -165,6 +165,12 @@ class _Job:
         self._left = 1.0
         self._since = 0.0  # when `_left` was true
         self._paused_until = 0.0
+        self._before = self._changeable  # before the last change
+
+    @property
+    def _changeable(self) -> tuple[int, float | None, float, float, int, float]:
+        """What a change of its hosts changes, but for what is left."""
+        return self.working, self.began, self.waited, self.queued, self.resizes, self._paused_until
 
     def left_at(self, time: float) -> float:
         """Return the part that is still to do."""
@@ -181,8 +187,17 @@ class _Job:
         return max(self._since, self._paused_until) + self._left * self.task.on(self.working)
 
     def work_on(self, hosts: int, time: float) -> None:
-        """Let so many hosts work from now on; a change costs its seconds, but for the first start."""
+        """Let so many hosts work from now on; a change costs its seconds, but for the first start.
+
+        Changes at one time are one: hosts that come at last while others are already granted, or given up again.
+        """
         self.host_seconds += self.working * (time - self._since)
+        if self.widths and self.widths[-1][0] == time:
+            self.widths.pop()
+            self.working, self.began, self.waited, self.queued, self.resizes, self._paused_until = self._before
+            if hosts == self.working:
+                return
+        self._before = self._changeable
         self._left, self._since = self.left_at(time), time
         if self.began is None:
             self.began = time

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numba
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["compiled"]
+__all__ = ["borrowing", "compiled"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -24,10 +24,24 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     The code is cached in NUMBA_CACHE_DIR where that is set, else in `__pycache__` beside the source, else in the
     user's cache folder; where none can be written it is compiled anew in each process.
     """
+    return _compiled(function)
+
+
+def borrowing(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function compiled without counts of references to its arrays.
+
+    It is for small functions that compiled code calls often: else each call counts each array up and down, two atomic
+    operations that take longer than many a function's work. Such a function makes and returns no arrays, and divides by
+    no zero: it would not be told.
+    """
+    return _compiled(function, _nrt=False, error_model="numpy")
+
+
+def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     try:
-        fast = numba.njit(cache=True, nogil=True)(function)
+        fast = numba.njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # numba: "no locator available"
-        without: Callable[P, R] = numba.njit(nogil=True)(function)
+        without: Callable[P, R] = numba.njit(nogil=True, **options)(function)
         return without
     _discard_stale(fast.stats.cache_path)
     kept: Callable[P, R] = fast

@@ -38,13 +38,15 @@ class Genetic(Policy):
 
     def plan(self, problem: Problem, options: PlanOptions) -> Planned:
         """Search for the plan with the least objective."""
-        from cosched.scheduling.search.genetic_search import GeneticSearch, warm_up  # loads numba and DEAP
+        from cosched.scheduling.search.elastic_search import ElasticSearch  # loads numba and DEAP
+        from cosched.scheduling.search.genetic_search import GeneticSearch, warm_up
 
         warm_up(elastic=bool(problem.elastic))
-        if options.exact:
+        if options.exact and not problem.elastic:  # of loans the exact partner knows nothing
             return self._plan_exactly(problem, options)
+        kind = ElasticSearch if problem.elastic else GeneticSearch
         search, statistics = run_search(
-            lambda: GeneticSearch(problem, options.weights, options.seed),
+            lambda: kind(problem, options.weights, options.seed),
             options.limit,
             options.on_progress,
             _GENERATIONS,

@@ -10,10 +10,21 @@ from cosched.scheduling.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from cosched.scheduling.elastic.tasks import ElasticTask
     from cosched.scheduling.problem import Problem
 
-__all__ = ["promised_variants"]
+__all__ = ["fixed_promises", "promised_variants"]
+
+
+def fixed_promises(problem: Problem, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return host counts (m,) with the least and with the preferred promise of each elastic task."""
+    least, preferred = counts.copy(), counts.copy()
+    for task, bounds in (problem.elastic or {}).items():
+        least[task], preferred[task] = bounds.least, bounds.fitting(bounds.preferred)
+    return least, preferred
 
 
 def promised_variants(problem: Problem, plans: Sequence[Plan]) -> list[Plan]:
@@ -26,9 +37,9 @@ def promised_variants(problem: Problem, plans: Sequence[Plan]) -> list[Plan]:
     found = []
     for plan in plans if elastic else ():
         starts, _ = spans(problem, plan)
-        least, preferred, satisfactory = plan.counts.copy(), plan.counts.copy(), plan.counts.copy()
+        least, preferred = fixed_promises(problem, plan.counts)
+        satisfactory = plan.counts.copy()
         for task, bounds in elastic.items():
-            least[task], preferred[task] = bounds.least, bounds.fitting(bounds.preferred)
             satisfactory[task] = (
                 _satisfactory(bounds, float(problem.deadline[task]) - starts[task]) or plan.counts[task]
             )

@@ -6,9 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 from hypothesis import strategies as st
 
+from cosched.scheduling.decoding.decoder import dependency_order
 from cosched.scheduling.elastic.tasks import ElasticTask
+from cosched.scheduling.host_counts import encoded_choices
+from cosched.simulation.experiments.mixed_plan import MixedQueue, mixed_queue
 from tests.scheduling.problems import a_problem
 
 if TYPE_CHECKING:
@@ -60,3 +64,27 @@ def drawn_problems(draw: st.DrawFn) -> tuple[Problem, list[int], list[int]]:
             counts.append(draw(st.integers(1, hosts)))
     order = draw(st.permutations(range(tasks)))
     return replace(problem, seconds=seconds, elastic=elastic), list(order), counts
+
+
+def whole_queue(seed: int) -> tuple[Problem, list[int], list[int]]:
+    """Return a queue as benchmarks have them, up to 40 tasks on 16 hosts, an order, and counts that tasks can have."""
+    draw = np.random.default_rng(seed)
+    problem = mixed_queue(
+        MixedQueue(
+            tasks=int(draw.integers(5, 40)),
+            share=float(draw.uniform(0.2, 1.0)),
+            cost=float(draw.choice([0.0, 0.5, 3.0, 20.0])),
+            drain=float(draw.choice([0.0, 2.0, 5.0, 15.0])),
+        ),
+        seed,
+    )
+    tasks = len(problem.tasks)
+    if draw.random() < 0.4:
+        release = np.where(draw.random(tasks) < 0.4, draw.uniform(0, 100, tasks), 0.0)
+        problem = replace(problem, release=release)
+    if draw.random() < 0.4:
+        before = [(int(draw.integers(0, task)),) if task and draw.random() < 0.3 else () for task in range(tasks)]
+        problem = replace(problem, depends_on=tuple(before))
+    choices, first = encoded_choices(problem)
+    places = first[:-1] + (draw.random(tasks) * np.diff(first)).astype(np.int64)
+    return problem, dependency_order(problem, draw.permutation(tasks).tolist()), choices[places].tolist()

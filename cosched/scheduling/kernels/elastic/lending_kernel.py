@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.jit import borrowing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
 
-__all__ = ["JOB", "POOL", "STEP", "ElasticTables", "lend_hosts", "take_back"]
+__all__ = ["JOB", "POOL", "STEP", "ElasticTables", "left_at", "lend_hosts", "look", "take_back"]
 
 JOB = np.dtype(
     [
@@ -43,10 +43,13 @@ JOB = np.dtype(
         ("seconds", np.float64),  # run time on the hosts that work for it
         ("end", np.float64),  # its end on these, infinite where none do
         ("began", np.float64),  # when it first ran, below 0 before
+        ("then_working", np.int64),  # `working` before the last change
+        ("then_paused", np.float64),  # `paused`, likewise
+        ("then_began", np.float64),  # `began`, likewise
         ("gain", np.float64),  # of its next growth, for each host
         ("ratio", np.float64),  # what it would lose by that for each host, infinite where it lends none
-        ("rest", np.float64),  # part that is still to do now
-        ("pause", np.float64),  # seconds until it goes on
+        ("rest", np.float64),  # part that is still to do now, of an elastic one once the pool is `seen`
+        ("pause", np.float64),  # seconds until it goes on, likewise
     ]
 )
 POOL = np.dtype(
@@ -62,6 +65,7 @@ POOL = np.dtype(
         ("moments", np.int64),  # number of moments that have passed
         ("unstarted", np.int64),  # every job before this place has started
         ("draining", np.int64),  # number of groups of draining hosts
+        ("seen", np.int64),  # 1 once it is known how far elastic jobs are at this event
         ("changed", np.int64),  # 1 once a job is to have other hosts
         ("owed", np.int64),  # 1 while a job waits for granted hosts
         ("late", np.int64),  # 1 once a job has ended later than it should
@@ -106,9 +110,32 @@ class ElasticTables(NamedTuple):
     payback: float
 
 
-@compiled
+@borrowing
+def left_at(job: Any, time: float) -> float:
+    """Return the part of a job that is still to do."""
+    if job.working == 0:
+        return float(job.left)
+    worked = max(0.0, time - max(job.since, job.paused))
+    return float(max(job.left - worked / job.seconds, 0.0))
+
+
+@borrowing
+def look(pool: Any, jobs: NDArray[Any], running: NDArray[np.int64]) -> None:
+    """Find how far elastic jobs are, once an event: at most events nothing can be lent, and nobody asks."""
+    if pool.seen:
+        return
+    pool.seen = 1
+    for index in range(pool.jobs):
+        job = jobs[running[index]]
+        if job.elastic >= 0:
+            job.rest, job.stale = left_at(job, pool.time), 1
+            job.pause = max(0.0, job.paused - pool.time) if job.working > 0 else 0.0
+
+
+@borrowing
 def take_back(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArray[np.int64], hosts: int) -> None:
     """Take hosts back, a useful step at a time where it delays least for each host, until enough are idle."""
+    look(pool, jobs, running)
     while pool.idle < hosts and pool.spare > 0:
         chosen, least, fewer = -1, np.inf, 0
         for index in range(pool.jobs):
@@ -124,7 +151,7 @@ def take_back(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArr
         _give(pool, jobs[chosen], fewer)
 
 
-@compiled
+@borrowing
 def _give(pool: Any, job: Any, hosts: int) -> None:
     """Let a job have so many hosts from now on."""
     pool.idle += job.held - hosts
@@ -132,16 +159,14 @@ def _give(pool: Any, job: Any, hosts: int) -> None:
     job.held, job.stale, pool.changed = hosts, 1, 1
 
 
-@compiled
+@borrowing
 def lend_hosts(
     steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArray[np.int64], lenders: NDArray[np.int64]
 ) -> None:
     """Give hosts to the jobs with the largest gain where that pays: idle ones, then from smaller gains to larger ones.
 
-    `lenders` is room for a place of each job.
+    `lenders` is room for a place of each job; the pool is `seen`.
     """
-    if pool.idle <= 0 and (pool.elastic == 1 or pool.spare == 0):
-        return  # nobody could give any
     while True:
         best, modest = -1, -1  # the latter of the growths that idle hosts suffice for
         for index in range(pool.jobs):
@@ -162,7 +187,7 @@ def lend_hosts(
         _give(pool, jobs[modest], jobs[modest].wider)
 
 
-@compiled
+@borrowing
 def _gains_more(jobs: NDArray[Any], place: int, other: int) -> bool:
     """Return whether a job's growth is ahead of another's; `other` is -1 for none."""
     if other < 0 or jobs[place].gain > jobs[other].gain:
@@ -170,15 +195,16 @@ def _gains_more(jobs: NDArray[Any], place: int, other: int) -> bool:
     return bool(jobs[place].gain == jobs[other].gain and place > other)
 
 
-@compiled
+@borrowing
 def _find_growth(steps: NDArray[Any], pool: Any, job: Any) -> None:
     """Find a job's next useful number of hosts, or the first one that pays on idle hosts, and its gain for each host.
 
     The former does not depend on what others have: it is not looked for again until the job's hosts change.
     """
     job.stale, job.wider = 0, 0
-    if job.elastic >= 0:
-        job.wider = steps[job.elastic, job.held].wider
+    if job.elastic < 0 or _stays_too_short(steps, pool, job):
+        return
+    job.wider = steps[job.elastic, job.held].wider
     while job.wider > 0 and not _pays(steps, pool, job, job.wider, 0.0):
         job.stale, job.wider = 1, steps[job.elastic, job.wider].wider
         if job.wider - job.held > pool.idle:
@@ -187,14 +213,23 @@ def _find_growth(steps: NDArray[Any], pool: Any, job: Any) -> None:
         job.gain = _gain(steps, job, job.held, job.wider) / (job.wider - job.held)
 
 
-@compiled
+@borrowing
+def _stays_too_short(steps: NDArray[Any], pool: Any, job: Any) -> bool:
+    """Return whether no growth pays, however much quicker the job would be: see `_pays`."""
+    if job.granted == 0:
+        return False
+    within = min(pool.horizon, job.pause + job.rest * steps[job.elastic, job.held].seconds)
+    return bool(within < pool.payback * (job.grow + job.shrink))
+
+
+@borrowing
 def _gain(steps: NDArray[Any], job: Any, fewer: int, more: int) -> float:
     """Return the change of 1/(remaining seconds) from fewer hosts to more, above 0."""
     slow, quick = job.rest * steps[job.elastic, fewer].seconds, job.rest * steps[job.elastic, more].seconds
     return float(1 / quick - 1 / slow)
 
 
-@compiled
+@borrowing
 def _pays(steps: NDArray[Any], pool: Any, job: Any, wider: int, shrinking: float) -> bool:
     """Return whether what a growth saves is worth the seconds that all its changes cost.
 
@@ -212,7 +247,7 @@ def _pays(steps: NDArray[Any], pool: Any, job: Any, wider: int, shrinking: float
     return bool(within * (1 - quick / slow) >= pool.payback * cost)
 
 
-@compiled
+@borrowing
 def _find_lenders(
     steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArray[np.int64], borrower: int
 ) -> None:
@@ -225,7 +260,7 @@ def _find_lenders(
             job.ratio = _gain(steps, job, job.lower, job.held) / (job.held - job.lower)
 
 
-@compiled
+@borrowing
 def _loses_less(jobs: NDArray[Any], place: int, other: int) -> bool:
     """Return whether a job loses less for each host than another."""
     if jobs[place].ratio == jobs[other].ratio:
@@ -233,7 +268,7 @@ def _loses_less(jobs: NDArray[Any], place: int, other: int) -> bool:
     return bool(jobs[place].ratio < jobs[other].ratio)
 
 
-@compiled
+@borrowing
 def _borrow(
     steps: NDArray[Any],
     pool: Any,

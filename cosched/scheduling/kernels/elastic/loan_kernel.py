@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cosched.scheduling.kernels.elastic.lending_kernel import JOB, POOL, lend_hosts, take_back
-from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.elastic.lending_kernel import JOB, POOL, left_at, lend_hosts, look, take_back
+from cosched.scheduling.kernels.jit import borrowing, compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def expected_spans(
         used[plan, 0], used[plan, 1], used[plan, 2] = pools[0].area, pools[0].moment, way
 
 
-@compiled
+@borrowing
 def _sort_places(
     problem: ElasticTables,
     order: NDArray[np.int64],
@@ -143,7 +143,7 @@ def _find_gaps(
     return moments
 
 
-@compiled
+@borrowing
 def _as_promised(
     pool: Any,
     counts: NDArray[np.int64],
@@ -160,7 +160,7 @@ def _as_promised(
         pool.moment += counts[task] * (ends[task] ** 2 - starts[task] ** 2)
 
 
-@compiled
+@borrowing
 def _run(
     problem: ElasticTables,
     pool: Any,
@@ -186,20 +186,16 @@ def _run(
         pool.time = _next_time(pool, jobs, running, draining, moments)
         if pool.draining > 0:
             _drain(pool, draining)
-        left -= _end_jobs(pool, jobs, running, costly, begun, ended)
+        left -= _end_jobs(pool, jobs, running, begun, ended)
         if pool.late or pool.time == np.inf:
             return False
         if pool.owed:
             _deliver(steps, pool, jobs, running)
         waiting = _start_jobs(steps, pool, jobs, running, before, first, ended, reserved)
+        if pool.late:
+            return False
         if pool.elastic > 0:
-            pool.horizon = _horizon(steps, pool, jobs, running) if waiting and costly else np.inf
-            aside = _set_aside(pool, jobs, running, reach) if reach > 0.0 else 0
-            if aside > 0:
-                take_back(steps, pool, jobs, running, aside)
-            pool.idle -= aside
-            lend_hosts(steps, pool, jobs, running, lenders)
-            pool.idle += aside
+            _lend(steps, pool, jobs, running, lenders, waiting and costly, reach)
         if pool.changed:
             _apply(steps, pool, jobs, running, draining)
         if pool.owed:
@@ -207,7 +203,7 @@ def _run(
     return True
 
 
-@compiled
+@borrowing
 def _empty(pool: Any, hosts: int, payback: float) -> None:
     """Make all hosts of the pool idle."""
     pool.payback, pool.horizon, pool.late = payback, np.inf, 0
@@ -217,7 +213,7 @@ def _empty(pool: Any, hosts: int, payback: float) -> None:
     pool.area, pool.moment = 0.0, 0.0
 
 
-@compiled
+@borrowing
 def _next_time(
     pool: Any,
     jobs: NDArray[Any],
@@ -236,7 +232,7 @@ def _next_time(
     return float(time)
 
 
-@compiled
+@borrowing
 def _drain(pool: Any, draining: NDArray[np.float64]) -> None:
     """Free the hosts that have drained."""
     index = 0
@@ -249,37 +245,21 @@ def _drain(pool: Any, draining: NDArray[np.float64]) -> None:
         draining[0, index], draining[1, index] = draining[0, pool.draining], draining[1, pool.draining]
 
 
-@compiled
-def _left(job: Any, time: float) -> float:
-    """Return the part of a job that is still to do."""
-    if job.working == 0:
-        return float(job.left)
-    worked = max(0.0, time - max(job.since, job.paused))
-    return float(max(job.left - worked / job.seconds, 0.0))
-
-
-@compiled
+@borrowing
 def _end_jobs(
     pool: Any,
     jobs: NDArray[Any],
     running: NDArray[np.int64],
-    costly: bool,
     begun: NDArray[np.float64],
     ended: NDArray[np.float64],
 ) -> int:
-    """End the jobs whose time has come, and note what is left of the others where that matters.
-
-    Returns:
-        How many end.
-    """
+    """End the jobs whose time has come; return how many do."""
     time, on = pool.time, 0
+    pool.seen = 0
     for index in range(pool.jobs):
         job = jobs[running[index]]
         near = job.end - time <= _RELATIVE * job.seconds
-        if near or costly or job.elastic >= 0:
-            job.rest, job.stale = _left(job, time), 1
-        if job.end > time and not (near and job.rest < _NOTHING):
-            job.pause = max(0.0, job.paused - time) if job.working > 0 else 0.0
+        if job.end > time and not (near and left_at(job, time) < _NOTHING):
             running[on] = running[index]
             on += 1
             continue
@@ -296,14 +276,14 @@ def _end_jobs(
     return int(done)
 
 
-@compiled
+@borrowing
 def _count_work(pool: Any, job: Any) -> None:
     """Add the hosts' work since the last change."""
     pool.area += job.working * (pool.time - job.since)
     pool.moment += job.working * (pool.time * pool.time - job.since * job.since)
 
 
-@compiled
+@borrowing
 def _start_jobs(
     steps: NDArray[Any],
     pool: Any,
@@ -325,6 +305,8 @@ def _start_jobs(
         if not (reserved or _may_start(before, first, job.task, ended)):
             continue
         if job.kept > pool.idle + pool.spare:
+            if job.elastic < 0 and _too_late(pool.time + job.seconds, job):
+                pool.late = 1
             return True
         if job.kept > pool.idle:
             take_back(steps, pool, jobs, running, job.kept)
@@ -336,7 +318,13 @@ def _start_jobs(
     return False
 
 
-@compiled
+@borrowing
+def _too_late(end: float, job: Any) -> bool:
+    """Return whether a job that is to end then ends later than it should, whatever rounding does."""
+    return bool(end - 2 * _RELATIVE * job.seconds > job.limit)
+
+
+@borrowing
 def _may_start(before: NDArray[np.int64], first: NDArray[np.int64], task: int, ended: NDArray[np.float64]) -> bool:
     """Return whether all predecessors have ended."""
     last = 0.0
@@ -345,18 +333,42 @@ def _may_start(before: NDArray[np.int64], first: NDArray[np.int64], task: int, e
     return last < np.inf
 
 
-@compiled
+@borrowing
 def _horizon(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArray[np.int64]) -> float:
     """Return the seconds until the next job ends."""
     horizon = np.inf
     for index in range(pool.jobs):
         job = jobs[running[index]]
-        seconds = job.seconds if job.elastic < 0 else steps[job.elastic, job.held].seconds
-        horizon = min(horizon, job.pause + job.rest * seconds)
+        if job.elastic < 0:
+            horizon = min(horizon, left_at(job, pool.time) * job.seconds)
+        else:
+            horizon = min(horizon, job.pause + job.rest * steps[job.elastic, job.held].seconds)
     return float(horizon)
 
 
-@compiled
+@borrowing
+def _lend(
+    steps: NDArray[Any],
+    pool: Any,
+    jobs: NDArray[Any],
+    running: NDArray[np.int64],
+    lenders: NDArray[np.int64],
+    briefly: bool,
+    reach: float,
+) -> None:
+    """Set aside what is reserved within `reach`, and lend the rest; `briefly` until the next job ends."""
+    aside = _set_aside(pool, jobs, running, reach) if reach > 0.0 else 0
+    if aside > 0:
+        take_back(steps, pool, jobs, running, aside)
+    pool.idle -= aside
+    if pool.idle > 0 or (pool.spare > 0 and pool.elastic > 1):  # else nobody could give any
+        look(pool, jobs, running)
+        pool.horizon = _horizon(steps, pool, jobs, running) if briefly else np.inf
+        lend_hosts(steps, pool, jobs, running, lenders)
+    pool.idle += aside
+
+
+@borrowing
 def _set_aside(pool: Any, jobs: NDArray[Any], running: NDArray[np.int64], reach: float) -> int:
     """Return the hosts that the promised schedule needs beyond those kept, once the next jobs in reach start."""
     most = 0
@@ -371,7 +383,7 @@ def _set_aside(pool: Any, jobs: NDArray[Any], running: NDArray[np.int64], reach:
     return int(max(most - kept, 0))
 
 
-@compiled
+@borrowing
 def _apply(
     steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArray[np.int64], draining: NDArray[np.float64]
 ) -> None:
@@ -395,7 +407,7 @@ def _apply(
         job.granted = job.held
 
 
-@compiled
+@borrowing
 def _deliver(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArray[np.int64]) -> None:
     """Hand free hosts to the jobs that they were granted to; they work once all are there."""
     pool.owed = 0
@@ -414,16 +426,25 @@ def _deliver(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArra
             pool.owed = 1
 
 
-@compiled
+@borrowing
 def _work_on(steps: NDArray[Any], pool: Any, job: Any, hosts: int) -> None:
-    """Let so many hosts work from now on; a change costs its seconds, but for the first start."""
+    """Let so many hosts work from now on; a change costs its seconds, but for the first start.
+
+    Changes at one time are one.
+    """
     _count_work(pool, job)
-    job.left, job.since = _left(job, pool.time), pool.time
-    if job.began < 0.0:
-        job.began = pool.time
-    else:
-        job.paused = max(job.paused, pool.time) + (job.grow if hosts > job.working else job.shrink)
-    job.working = hosts
+    if job.began >= 0.0 and job.since == pool.time:
+        job.working, job.paused, job.began = job.then_working, job.then_paused, job.then_began
+    if job.working != hosts:
+        job.then_working, job.then_paused, job.then_began = job.working, job.paused, job.began
+        job.left, job.since = left_at(job, pool.time), pool.time
+        if job.began < 0.0:
+            job.began = pool.time
+        else:
+            job.paused = max(job.paused, pool.time) + (job.grow if hosts > job.working else job.shrink)
+        job.working = hosts
     if job.elastic >= 0:
         job.seconds = steps[job.elastic, hosts].seconds
     job.end = max(job.since, job.paused) + job.left * job.seconds
+    if job.elastic < 0 and _too_late(job.end, job):
+        pool.late = 1

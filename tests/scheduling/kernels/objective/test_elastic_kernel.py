@@ -15,7 +15,7 @@ from cosched.scheduling.kernels.elastic.loan_kernel import expected_spans
 from cosched.scheduling.kernels.objective import elastic_kernel
 from cosched.scheduling.objective.objective import measure_pieces, objective
 from cosched.scheduling.objective.weights import Weights
-from tests.scheduling.elastic.queues import drawn_problems
+from tests.scheduling.elastic.queues import drawn_problems, whole_queue
 from tests.scheduling.problems import a_plan
 
 if TYPE_CHECKING:
@@ -28,7 +28,15 @@ Drawn = tuple["Problem", list[int], list[int]]
 @settings(deadline=None)
 @given(drawn=drawn_problems().filter(lambda drawn: bool(drawn[0].elastic)))
 def test_machine_code_expects_what_the_plain_code_does_to_the_last_bit(drawn: Drawn) -> None:
-    problem, order, counts = drawn
+    assert_machine_code_expects_the_same(*drawn)
+
+
+@pytest.mark.parametrize("seed", range(30, 50))
+def test_machine_code_expects_the_same_of_whole_queues(seed: int) -> None:
+    assert_machine_code_expects_the_same(*whole_queue(seed))
+
+
+def assert_machine_code_expects_the_same(problem: Problem, order: list[int], counts: list[int]) -> None:
     pieces = expected_schedule(problem, decode(problem, a_plan(order, counts)))
     tables = elastic_kernel.tabulate(problem, Weights(), 1.0)
     orders, promises = np.array([dependency_order(problem, order)]), np.array([counts])
