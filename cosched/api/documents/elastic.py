@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["ElasticRequest", "LeadMessage", "OfferView", "WorkerOrder", "WorkerView", "WorkersView"]
+__all__ = ["ElasticRequest", "LeadMessage", "OfferView", "PromiseView", "WorkerOrder", "WorkerView", "WorkersView"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,27 @@ class ElasticRequest:
 
     worker: tuple[str, ...] = ()
     grace: float | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromiseView:
+    """Both ends of an elastic task if it is promised so many hosts, as things are. Times are epoch seconds.
+
+    Attributes:
+        hosts: promised, its lead's among them.
+        start: when they are there.
+        promised_end: its end on these hosts alone; only this one counts for its deadline.
+        expected_end: its end with the hosts that the plan leaves idle, which are lent to it.
+        meets_deadline: whether the promised end does; null without a deadline.
+        planned: whether this number is planned at present; the search may choose another one.
+    """
+
+    hosts: int
+    start: float
+    promised_end: float
+    expected_end: float
+    meets_deadline: bool | None
+    planned: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

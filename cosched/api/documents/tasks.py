@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cosched.api.documents.elastic import ElasticRequest
+from cosched.api.documents.elastic import ElasticRequest, PromiseView
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 
@@ -322,6 +322,8 @@ class Forecast:
         evidence: the earlier runs on which the prediction rests; null where it rests on none.
         planned_cores: of a task with several shapes the cores of each host in the one that it would have; 0 for others.
         ways: those through a tunable application, the best first; empty for others.
+        promises: both ends of an elastic task for each number of hosts that it may be promised, ascending (for some of
+            them where there are many); empty for others.
     """
 
     application: str
@@ -340,6 +342,7 @@ class Forecast:
     evidence: Evidence | None = None
     planned_cores: int = 0
     ways: tuple[WayView, ...] = ()
+    promises: tuple[PromiseView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

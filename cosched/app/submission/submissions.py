@@ -16,6 +16,7 @@ from cosched.app.share_service import check_share_limits
 from cosched.app.submission.admission import check_predecessors, offered_notice
 from cosched.app.submission.chain_admission import by_chain, chain_notice, check_chains
 from cosched.app.submission.chain_views import way_views
+from cosched.app.submission.promise_views import promise_views
 from cosched.app.views import profile_view, task_view
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.learnt_corrections import corrected_profile
@@ -269,6 +270,7 @@ class SubmissionService:
 
     def _forecast(self, task: Task, state: DomainState) -> Forecast:
         task, placement, classes = self._core.ask(lambda core, time: _with_placement(core, task, time))
+        promises = self._core.ask(lambda core, time: promise_views(core, task, placement, time))
         quickest = corrected_profile(task, state.corrections)
         shape = task if placement is None or not placement.cores else task.shaped(placement.cores, ())
         profile = corrected_profile(shape, state.corrections)
@@ -290,6 +292,7 @@ class SubmissionService:
             more_runs=self._validator.more_runs(task),
             evidence=None if profile is None else self._validator.evidence(shape, _count(placement, profile)),
             planned_cores=0 if placement is None else placement.cores,
+            promises=promises,
         )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from cosched.api.times import format_optional_time
 from cosched.cli.output import clean
 from cosched.cli.task.chains import chain_lines, chain_text, way_lines
+from cosched.cli.task.workers import promise_lines
 from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.licence_requests import format_licences
@@ -302,7 +303,7 @@ def forecast_lines(forecast: Forecast) -> list[str]:
         )
     if claim := _claim_text(forecast):
         lines.append(f"claim:         {claim}")
-    return [clean(line) for line in lines]
+    return [clean(line) for line in (*lines, *promise_lines(forecast.promises))]
 
 
 def _times_of(forecast: Forecast) -> list[str]:

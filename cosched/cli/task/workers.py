@@ -1,4 +1,4 @@
-"""`cosched task workers` lists the workers of an elastic task."""
+"""The workers of an elastic task (`cosched task workers`), and its ends before it is submitted."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from cosched.api.times import format_optional_time
 from cosched.cli.output import clean
 
 if TYPE_CHECKING:
-    from cosched.api.documents import WorkersView
+    from collections.abc import Sequence
 
-__all__ = ["WORKER_HEADINGS", "lead_lines", "worker_rows"]
+    from cosched.api.documents import PromiseView, WorkersView
+
+__all__ = ["WORKER_HEADINGS", "lead_lines", "promise_lines", "worker_rows"]
 
 WORKER_HEADINGS = ("WORKER", "HOST", "STATE", "HOST IS", "SINCE", "LEAVES BY", "NOTE")
 
@@ -42,3 +44,15 @@ def worker_rows(found: WorkersView) -> list[tuple[str, ...]]:
         )
         for each in found.workers
     ]
+
+
+def promise_lines(promises: Sequence[PromiseView]) -> list[str]:
+    """Return both ends of an elastic task for each number of hosts that it may be promised."""
+    rows: list[tuple[str, ...]] = [("promised hosts", "starts", "promised end", "expected end", "")] if promises else []
+    for each in promises:
+        remarks = ["planned"] if each.planned else []
+        remarks += ["misses its deadline"] if each.meets_deadline is False else []
+        times = [format_optional_time(time) for time in (each.start, each.promised_end, each.expected_end)]
+        rows.append((str(each.hosts), *times, ", ".join(remarks)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]

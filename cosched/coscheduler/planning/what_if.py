@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
 
-__all__ = ["PredictedPlacement", "QueueDelay", "predict_placement"]
+__all__ = ["ExtendedQueue", "PredictedPlacement", "QueueDelay", "extend_queue", "predict_placement"]
 
 _NOTICEABLE = 0.1  # seconds; a shorter delay does not matter
 
@@ -59,16 +59,62 @@ class PredictedPlacement:
     cores: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class ExtendedQueue:
+    """The waiting tasks with a new one, the last of the problem.
+
+    Attributes:
+        before: the problem without it.
+        plan: of the others.
+        problem: with it; seconds from now.
+        ahead: the others that go before it, in planned order.
+        behind: those that go after it.
+    """
+
+    before: Problem
+    plan: Plan
+    problem: Problem
+    ahead: list[int]
+    behind: list[int]
+
+    @property
+    def new(self) -> int:
+        """The new task's index."""
+        return len(self.before.tasks)
+
+    def with_place(self, choice: int) -> Plan:
+        """Return the plan of all, with the new task on so many hosts, or so much of them."""
+        order = np.array([*self.ahead, self.new, *self.behind], dtype=np.int64)
+        return Plan(order, np.append(self.plan.counts, choice), _with_any_class(self.plan))
+
+
 def predict_placement(
     core: Coscheduler, task: Task, time: float, booked: Sequence[Task] = (), *, jumps: bool = True
 ) -> PredictedPlacement | None:
     """Predict where and when a new task would run; None where nothing can be predicted.
 
-    Times are epoch seconds. There is no prediction without a profile or a usable host, nor behind a task of which
-    nobody can say when it ends.
+    Of the host counts it takes the one that ends first, as a search will where hosts are idle. Times are epoch seconds.
+    Arguments as of `extend_queue`.
+    """
+    queue = extend_queue(core, task, time, booked, jumps=jumps)
+    if queue is None:
+        return None
+    best = _soonest(queue.problem, queue.plan, queue.ahead, queue.new)
+    effect = QueueDelay(delayed=0, longest=0.0, made_late=0)
+    if queue.behind:
+        changed = queue.with_place(_choice(queue.problem, best))
+        effect = _queue_delay(queue.before, queue.plan, queue.problem, changed)
+    cores = task.shaped(best.taken[0] if best.taken else 0, [core.domain.hosts[host] for host in best.hosts]).spec.cores
+    return PredictedPlacement(time + best.start, time + best.end, best.hosts, effect, cores if task.alternatives else 0)
 
-    It goes where the core would insert it, see `Coscheduler.overtaken_by`. Of the host counts it takes the one that
-    ends first, as a search will where hosts are idle.
+
+def extend_queue(
+    core: Coscheduler, task: Task, time: float, booked: Sequence[Task] = (), *, jumps: bool = True
+) -> ExtendedQueue | None:
+    """Return the waiting tasks with a new one; None where nothing can be predicted.
+
+    There is no prediction without a profile or a usable host, nor behind a task of which nobody can say when it ends.
+    The new one goes where the core would insert it, see `Coscheduler.overtaken_by`.
 
     Args:
         core: the domain.
@@ -96,18 +142,9 @@ def predict_placement(
         problem, plan = _with_booked(core, other, problem, plan, _run_times(core, other, problem, by_kind=by_kind))
     extended = _with_one_more(core, task, problem, rows, deadline, earliest)
     order = plan.order.tolist()
-    new = len(problem.tasks)
     later = set(islice(reversed(core.plan.tasks), core.overtaken_by(task))) if jumps else set()
     ahead = [other for other in order if problem.tasks[other] not in later]  # what is booked, too
-    behind = [other for other in order if problem.tasks[other] in later]
-    best = _soonest(extended, plan, ahead, new)
-    effect = QueueDelay(delayed=0, longest=0.0, made_late=0)
-    if behind:
-        counts = np.append(plan.counts, _choice(extended, best))
-        changed = Plan(np.array([*ahead, new, *behind], dtype=np.int64), counts, _with_any_class(plan))
-        effect = _queue_delay(problem, plan, extended, changed)
-    cores = task.shaped(best.taken[0] if best.taken else 0, [core.domain.hosts[host] for host in best.hosts]).spec.cores
-    return PredictedPlacement(time + best.start, time + best.end, best.hosts, effect, cores if task.alternatives else 0)
+    return ExtendedQueue(problem, plan, extended, ahead, [other for other in order if problem.tasks[other] in later])
 
 
 def _earliest(core: Coscheduler, task: Task, problem: Problem, plan: Plan, time: float) -> float | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.arrays import array_element
 from cosched.api.deadlines import parse_deadline_field, parse_typed_deadline
-from cosched.api.documents import ShapeFigure, TaskChange, TaskRequest
+from cosched.api.documents import ElasticRequest, ShapeFigure, TaskChange, TaskRequest
 from cosched.api.runtimes import parse_runtime, parse_shape_runtimes
 from cosched.api.sweeps import swept
 from cosched.app.submission.task_requests import request_like_task
@@ -123,7 +123,17 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
         exclusive=fields.get("exclusive", "") == "on",
         licences=parse_licences(fields.get("licences", "")),
         least_quality=_quality(fields.get("least_quality", "").strip()),
+        elastic=_elastic(fields),
     )
+
+
+def _elastic(fields: Mapping[str, str]) -> ElasticRequest | None:
+    """Return what the workers are, where the form names their command."""
+    worker = tuple(line for line in fields.get("worker", "").splitlines() if line)
+    grace = fields.get("grace", "").strip()
+    if grace and not worker:
+        raise UserError("a grace is of elastic tasks: give their worker's command, too")
+    return ElasticRequest(worker=worker, grace=grace or None) if worker else None
 
 
 def _quality(text: str) -> float:
@@ -253,6 +263,8 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
             "environment": "\n".join(f"{name}={value}" for name, value in task.environment.items()),
             "prepare": "\n".join(task.prepare),
         }
+    if task.elastic is not None:
+        fields |= {"worker": "\n".join(task.elastic.worker), "grace": f"{float(task.elastic.grace or 0.0):g}s"}
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
 

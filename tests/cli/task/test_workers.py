@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from cosched.api.documents import WorkersView, WorkerView
-from cosched.cli.task.workers import WORKER_HEADINGS, lead_lines, worker_rows
+from cosched.api.documents import PromiseView, WorkersView, WorkerView
+from cosched.cli.task.workers import WORKER_HEADINGS, lead_lines, promise_lines, worker_rows
 
 WORKER = WorkerView(
     worker=3,
@@ -40,3 +40,18 @@ def test_the_lead_is_shown_with_both_ends_and_without_control_characters() -> No
     assert [line.partition(":")[0] for line in lines] == ["state", "lead", "promised", "promised end", "expected end"]
     assert "\x1b" not in "".join(lines)
     assert "node02" in lines[2]
+
+
+def test_both_ends_are_said_for_each_number_of_promised_hosts() -> None:
+    fewer = PromiseView(
+        hosts=2, start=0.0, promised_end=3600.0, expected_end=1800.0, meets_deadline=False, planned=False
+    )
+    more = PromiseView(hosts=12, start=60.0, promised_end=600.0, expected_end=600.0, meets_deadline=True, planned=True)
+    head, *rows = promise_lines([fewer, more])
+    assert head.split("  ")[0] == "promised hosts"
+    assert head.index("promised end") < head.index("expected end")
+    assert [row.split()[0] for row in rows] == ["2", "12"]
+    assert rows[0].endswith("misses its deadline")
+    assert rows[1].endswith("planned")
+    assert len({row.index("1970-01-01") for row in rows}) == 1
+    assert promise_lines([]) == []

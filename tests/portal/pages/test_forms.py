@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from cosched.api.documents import AlternativeView, ShapeFigure, TaskChange, TaskRequest
+from cosched.api.documents import AlternativeView, ElasticRequest, ShapeFigure, TaskChange, TaskRequest
 from cosched.app.submission.task_requests import request_like_task
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
@@ -55,6 +55,18 @@ def test_a_command_is_one_argument_a_line() -> None:
     assert request.command == ("/bin/sh", "-c", "echo a b")
     assert request.profile == (50.0, None, 30.0)
     assert request.deadline is None
+
+
+def test_a_worker_makes_it_elastic_and_is_submitted_again() -> None:
+    fields = {"command": "/bin/master", "worker": "/bin/worker\r\n{lead}\r\n", "grace": "2m"}
+    assert read_request(fields, None).elastic == ElasticRequest(worker=("/bin/worker", "{lead}"), grace="2m")
+    assert read_request({"command": "/bin/master", "worker": " "}, None).elastic == ElasticRequest(worker=(" ",))
+    assert read_request({"command": "/bin/master", "worker": "\n"}, None).elastic is None
+    with pytest.raises(UserError, match="give their worker's command"):
+        read_request({"command": "/bin/master", "grace": "2m"}, None)
+    task = detail(command=("/bin/master",), elastic=ElasticRequest(worker=("/bin/worker", "{lead}"), grace=120.0))
+    again = fields_like_task(task, NOW, None, catalogued=False)
+    assert (again["worker"], again["grace"]) == ("/bin/worker\n{lead}", "120s")
 
 
 def test_run_times_are_numbers_between_commas() -> None:

@@ -87,6 +87,19 @@ def test_a_preview_tells_what_it_does_to_others(here: Portal) -> None:
     assert "<b>1</b> waiting task ends later" in text
 
 
+def test_a_preview_of_an_elastic_task_says_both_ends_for_each_number_of_promised_hosts(here: Portal) -> None:
+    sent = {"own": "command", "command": "/bin/true", "worker": "/bin/true", "profile": "80, 40, , 20"}
+    page = here.person("ann").send("/submit/preview", **sent).text
+    for words in ("Promised hosts", "Promised end", "Expected end"):
+        assert f'<th scope="col">{words}</th>' in page
+    assert re.findall(r'<th scope="row">(\d+)</th>', page) == ["1", "2", "4"]
+    assert page.count(">planned<") == 1
+    assert "misses its deadline" not in page
+    soon = iso(here.daemon.clock.now() + 30)
+    assert "misses its deadline" in here.person("ann").send("/submit/preview", **sent, deadline=soon).text
+    assert "Promised hosts" not in here.person("ann").send("/submit/preview", **{**sent, "worker": ""}).text
+
+
 def test_a_sample_is_submitted_with_a_deadline(here: Portal) -> None:
     assert here.person("ann").send("/submit/sample").headers["Location"] == "/tasks/1"
     task = here.daemon.store.task("1")
