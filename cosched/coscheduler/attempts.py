@@ -76,7 +76,7 @@ class AttemptLifecycle:
         self._lost: dict[str, int] = {}  # task → attempts whose hosts were lost
         self._cancel_requests: dict[str, float] = {}  # attempt being cancelled → when the manager was asked last
         self._failures = 0  # submits in a row that the manager did not answer
-        self.workers = WorkerReports(state, self.limits, self.give_up, self._pause)
+        self.workers = WorkerReports(state, self.limits, self.unstarted, self.give_up, self._pause)
         self._distrusted: set[str] = set()  # tasks whose attempts may have been cancelled in changes that are forgotten
 
     def room(self, owner: str, time: float) -> float:
@@ -220,7 +220,7 @@ class AttemptLifecycle:
                 self._ask(attempt, time)
                 continue
             self._state.decide(LocateAttempt(attempt.uuid))
-            if attempt.state is AttemptState.SUBMITTED and not attempt.worker:
+            if attempt.state is AttemptState.SUBMITTED:
                 self.unstarted.wait(attempt.uuid, time)
 
     def ask_again(self, time: float) -> None:

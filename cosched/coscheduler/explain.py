@@ -130,7 +130,7 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
         sentences.append(f"its start: {attempt.reason}")
     if attempt.predicted is None or waited or attempt.state is AttemptState.HELD:
         return TaskExplanation(task.id, task.status.state, tuple(sentences))  # nothing is known of its end
-    sentences += worker_sentences(core, task, attempt)
+    sentences += worker_sentences(core, task, attempt, time)
     sentences += owner_sentences(core, task, attempt.hosts)
     if (past := overrun_of(core, attempt, time)) is not None:
         sentences += _overrun_sentences(core, task, past, time)

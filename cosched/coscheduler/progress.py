@@ -74,7 +74,7 @@ def doubtful_hosts(core: Coscheduler, time: float) -> set[str]:
 
 def progress(core: Coscheduler, time: float) -> Progress:
     """Return what does not go on as planned."""
-    late = [core.attempts[uuid].task for uuid in core.unstarted.late(time)]
+    late = [each.task for uuid in core.unstarted.late(time) if not (each := core.attempts[uuid]).worker]
     over = [attempt for attempt in core.attempts.values() if overrun(attempt, time)]
     return Progress(
         tuple(dict.fromkeys((*late, *core.unstarted.refused()))),

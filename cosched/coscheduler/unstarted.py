@@ -153,9 +153,10 @@ class UnstartedAttempts:
             return ""
         self.forget(attempt.uuid)
         self.calls += 1
-        self._tries[attempt.task] = tries = self.tries(attempt.task) + 1
-        self._retry[attempt.task] = time + min(grace * _PAUSE_GROWTH ** min(tries - 1, 10), _LONGEST_PAUSE)
-        self._blame(attempt, time)
+        if not attempt.worker:  # its task runs, and waits longer and longer for another worker by itself
+            self._tries[attempt.task] = tries = self.tries(attempt.task) + 1
+            self._retry[attempt.task] = time + min(grace * _PAUSE_GROWTH ** min(tries - 1, 10), _LONGEST_PAUSE)
+            self._blame(attempt, time)
         words = diagnosis.reason or "it names no reason"
         return f"the resource manager did not start it on free hosts in {format_duration(age)}: {words}"
 

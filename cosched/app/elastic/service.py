@@ -9,8 +9,11 @@ from cosched.api.documents import WorkersView, WorkerView
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.app.elastic.offers import events_of, offer_of
 from cosched.coscheduler.places.hosts import expected_end
+from cosched.durations import format_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cosched.access.principals import Principal
     from cosched.api.documents import LeadMessage, OfferView
     from cosched.app.core_access import CoreClient
@@ -47,7 +50,10 @@ class ElasticService:
             raise NotFoundError(f"there is no task {task_id[:80]!r}: `cosched task list` shows what there is")
         if found.task.spec.elastic is None:
             raise ConflictError(f"task {task_id} is not elastic: it has no workers")
-        return _workers_view(found, self._core.ask(lambda core, time: _expected_end(core, task_id, time)))
+        expected, notes = self._core.ask(
+            lambda core, time: (_expected_end(core, task_id, time), _notes(core, task_id, time))
+        )
+        return _workers_view(found, expected, notes)
 
     def offer(self, principal: Principal, task_id: str) -> OfferView:
         """Return what each worker of a running elastic task is to do.
@@ -106,7 +112,17 @@ def _expected_end(core: Coscheduler, task: str, time: float) -> float | None:
     return None if attempt is None or attempt.predicted is None else expected_end(attempt, time)
 
 
-def _workers_view(found: TaskHistory, expected: float | None) -> WorkersView:
+def _notes(core: Coscheduler, task: str, time: float) -> dict[str, str]:
+    """Return what is to be said of workers that the manager has not started, by the UUIDs of their attempts."""
+    found = {}
+    for each in core.workers_of(task) if task in core.tasks else ():
+        if waited := core.unstarted.waited(each.uuid, time):
+            reason = core.unstarted.reason(each.uuid)
+            found[each.uuid] = f"not started for {format_duration(waited)}{f': {reason}' if reason else ''}"
+    return found
+
+
+def _workers_view(found: TaskHistory, expected: float | None, notes: Mapping[str, str]) -> WorkersView:
     task = found.task
     lead = max((each for each in found.attempts if each.lead is not None), key=_created, default=None)
     workers = [each for each in found.attempts if each.worker and lead is not None and each.created >= lead.created]
@@ -123,7 +139,7 @@ def _workers_view(found: TaskHistory, expected: float | None) -> WorkersView:
         promised=() if known is None else known.promised,
         promised_end=(status.started or 0.0) + (status.predicted or 0.0) if begun else None,
         expected_end=expected,
-        workers=tuple(map(_worker_view, workers)),
+        workers=tuple([_worker_view(each, notes.get(each.uuid, each.reason)) for each in workers]),
     )
 
 
@@ -131,7 +147,7 @@ def _created(attempt: Attempt) -> float:
     return attempt.created
 
 
-def _worker_view(worker: Attempt) -> WorkerView:
+def _worker_view(worker: Attempt, reason: str) -> WorkerView:
     leaving = worker.state.live and worker.leave_by is not None
     return WorkerView(
         worker=worker.worker,
@@ -142,5 +158,5 @@ def _worker_view(worker: Attempt) -> WorkerView:
         finished=worker.finished,
         leave_by=worker.leave_by,
         job=worker.job,
-        reason=worker.reason,
+        reason=reason,
     )

@@ -17,6 +17,7 @@ import numpy as np
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.dispatching.immediate_starts import NOW
 from cosched.coscheduler.elastic.values import WorkRecord
+from cosched.coscheduler.elastic.workers import ended_unasked, what_became_of
 from cosched.coscheduler.events import LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.problem_builder import run_times
@@ -103,11 +104,12 @@ class ElasticTasks:
         if worker.leave_by is not None:
             took = max(time - (worker.leave_by - task.spec.elastic.grace), 0.0)
             self.drain += _NEWEST * (took - self.drain)
-        elif worker.state in (AttemptState.COMPLETED, AttemptState.FAILED) and task.id in self._work:
+        elif task.id in self._work and ended_unasked(worker):
             work, lived = self._work[task.id], time - (worker.started or time)
             setbacks = work.setbacks + 1 if lived < self._settings.settle else 0
             pause = min(self._settings.settle * 2.0 ** min(setbacks, 20), _LONGEST_PAUSE) if setbacks else 0.0
-            self._work[task.id] = replace(work, setbacks=setbacks, settled=max(work.settled, time + pause))
+            settled, why = max(work.settled, time + pause), what_became_of(worker) if setbacks else ""
+            self._work[task.id] = replace(work, setbacks=setbacks, settled=settled, setback=why)
 
     def handle(self, event: LeadEvent) -> None:
         """Take the word of a lead; of one that has ended or is being ended it does not count."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.task import AttemptState
+from cosched.durations import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -17,7 +18,7 @@ __all__ = ["lent_sentences", "worker_sentences"]
 _NAMED = 5
 
 
-def worker_sentences(core: Coscheduler, task: Task, lead: Attempt) -> list[str]:
+def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) -> list[str]:
     """Say of a running elastic task which hosts are promised and lent, and what its workers wait for."""
     if lead.lead is None or task.spec.elastic is None:
         return []
@@ -29,10 +30,25 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt) -> list[str]:
     found += [f"it gives {each.hosts[0]} back: {each.reason}" for each in workers if each.loan and each.leaves]
     if task.spec.elastic.needs_lead and not lead.lead.address and lead.state is AttemptState.RUNNING:
         found.append("its workers wait for the address of its lead, which it has not told")
+    found += [_not_begun(core, each, waited) for each in workers if (waited := core.unstarted.waited(each.uuid, time))]
     work = core.elastic.work(task.id)
     if work is not None and work.setbacks:
-        found.append(f"{work.setbacks} of its workers in a row ended soon and by themselves: others are tried later")
+        last = f" (the last, {work.setback})" if work.setback else ""
+        left = work.settled - time
+        then = f"the next is tried in {format_duration(left)}" if left > 0 else "the next is tried as soon as it can be"
+        found.append(
+            f"{work.setbacks} of its workers in a row ended soon and by themselves or did not begin{last}: {then}"
+        )
     return found
+
+
+def _not_begun(core: Coscheduler, worker: Attempt, waited: float) -> str:
+    reason = core.unstarted.reason(worker.uuid)
+    return (
+        f"the resource manager has not started its worker {worker.worker} on {worker.hosts[0]} for "
+        f"{format_duration(waited)}{f': {reason}' if reason else ''}; it is asked why, and the worker is called back "
+        "if it does not begin"
+    )
 
 
 def lent_sentences(core: Coscheduler, hosts: Collection[str]) -> list[str]:

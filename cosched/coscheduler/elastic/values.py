@@ -71,8 +71,9 @@ class WorkRecord:
         done: seconds that what is done would have taken on the promised hosts.
         time: when that was reckoned.
         total: seconds that all of it takes there, as predicted, or by what its program has told.
-        setbacks: workers in a row that ended soon and by themselves.
+        setbacks: workers in a row that ended soon and by themselves, or did not begin.
         settled: time from which it may have more workers.
+        setback: what became of the last of these workers; empty where nothing is known.
     """
 
     done: float
@@ -80,3 +81,4 @@ class WorkRecord:
     total: float
     setbacks: int = 0
     settled: float = 0.0
+    setback: str = ""

@@ -13,6 +13,7 @@ from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import LocateAttempt
 from cosched.coscheduler.events import (
     AttemptAbsent,
+    AttemptDiagnosed,
     AttemptMissing,
     AttemptSubmitted,
     JobReported,
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from cosched.coscheduler.events import ManagerEvent
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.unstarted import UnstartedAttempts
 
     _End = JobReported | SubmitFailed | AttemptAbsent
 
-__all__ = ["WorkerReports"]
+__all__ = ["WorkerReports", "ended_unasked", "what_became_of"]
 
 _UNKNOWN = "the resource manager does not know this worker"
 _ENDS: Mapping[JobState, AttemptState] = {
@@ -53,6 +55,7 @@ class WorkerReports:
         self,
         state: CoreState,
         limits: SubmitLimits,
+        unstarted: UnstartedAttempts,
         give_up: Callable[[Attempt, str, float], None],
         pause: Callable[[float], None],
     ) -> None:
@@ -61,11 +64,13 @@ class WorkerReports:
         Args:
             state: the live attempts.
             limits: how many attempts of an owner the manager takes.
+            unstarted: attempts that the manager has and has not started.
             give_up: has an attempt cancelled.
             pause: has no attempt submitted for a while.
         """
         self._state = state
         self._limits = limits
+        self._unstarted = unstarted
         self._give_up = give_up
         self._pause = pause
         self._ended: dict[str, _End] = {}  # task → the report that its lead has ended
@@ -109,12 +114,16 @@ class WorkerReports:
                 submitting = worker.state is AttemptState.SUBMITTING
                 state = AttemptState.SUBMITTED if submitting else worker.state
                 self._state.put_attempt(replace(worker, state=state, job=job))
+                if state is AttemptState.SUBMITTED:
+                    self._unstarted.wait(worker.uuid, time)
                 if state is AttemptState.CANCELLING:  # the cancel may have overtaken the submit
                     self._give_up(self._state.attempts[worker.uuid], worker.reason, time)
             case SubmitFailed():
                 self._submit_failed(worker, event)
             case JobReported():
                 self._reported(worker, event.report, event.time)
+            case AttemptDiagnosed():
+                self._diagnosed(worker, event)
             case AttemptMissing():
                 if worker.state is not AttemptState.CANCELLING:
                     self._give_up(worker, _UNKNOWN, event.time)
@@ -132,6 +141,13 @@ class WorkerReports:
         else:
             cancelling = worker.state is AttemptState.CANCELLING
             self._end(worker, AttemptState.CANCELLED if cancelling else AttemptState.FAILED, event.message)
+
+    def _diagnosed(self, worker: Attempt, event: AttemptDiagnosed) -> None:
+        """Note why a worker has not begun, or call back one that will not begin on its host."""
+        if worker.state is not AttemptState.SUBMITTED:
+            return
+        if why := self._unstarted.answered(worker, event.diagnosis, event.time):
+            self._give_up(worker, why, event.time)
 
     def _reported(self, worker: Attempt, report: JobReport, time: float) -> None:
         cancelling = worker.state is AttemptState.CANCELLING
@@ -153,11 +169,28 @@ class WorkerReports:
             late = worker.state is AttemptState.RUNNING and report.state is JobState.QUEUED
             state = worker.state if late else _LIVE[report.state]
             self._state.put_attempt(replace(worker, state=state))
+            if state is AttemptState.SUBMITTED:
+                self._unstarted.wait(worker.uuid, time)
+            else:
+                self._unstarted.forget(worker.uuid)
 
     def _end(self, worker: Attempt, state: AttemptState, reason: str) -> None:
         ended = replace(worker, state=state, reason=reason)
+        self._unstarted.forget(worker.uuid)
         self._state.close_attempt(ended)
         self._closed.append(ended)
+
+
+def ended_unasked(worker: Attempt) -> bool:
+    """Return whether a worker that was not to leave ended by itself, or never began and was called back."""
+    never_began = worker.state is AttemptState.CANCELLED and worker.started is None
+    return never_began or worker.state in (AttemptState.COMPLETED, AttemptState.FAILED)
+
+
+def what_became_of(worker: Attempt) -> str:
+    """Say how a worker ended, for people."""
+    code = "it ended" if worker.exit_code is None else f"it ended with code {worker.exit_code}"
+    return f"worker {worker.worker} on {worker.hosts[0]}: {worker.reason or code}"
 
 
 def _is_end(event: ManagerEvent) -> bool:

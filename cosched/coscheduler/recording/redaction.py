@@ -57,6 +57,7 @@ _LINES = (
     ("TaskForwarded", "reason"),
     ("TaskReturned", "reason"),
     ("UnstartedAttempt", "reason"),
+    ("WorkRecord", "setback"),
     ("WorkerRefused", "reason"),
 )
 

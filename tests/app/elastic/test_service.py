@@ -9,8 +9,9 @@ from cosched.api.documents import LeadMessage, WorkerOrder
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.app.elastic.offers import offer_of
 from cosched.app.elastic.service import ElasticService
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobState
-from cosched.coscheduler.events import Tick
+from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, Tick
 from cosched.errors import UserError
 from cosched.store import Store
 from tests.coscheduler.makers import a_core, a_task, dispatched, elastic_task, report, submit, workers
@@ -161,3 +162,15 @@ def test_nothing_of_a_message_with_a_fault_counts(
     with pytest.raises(UserError, match=fault):
         service.take(lead, message)
     assert domain.core.snapshot() == before
+
+
+def test_a_worker_that_has_not_begun_says_why(domain: Domain, service: ElasticService) -> None:
+    first, late = dispatched(domain.keep(submit(domain.core, elastic_task(1, [float("inf"), 600.0], owner="ann"))))
+    domain.keep(report(domain.core, first, JobState.RUNNING, 1.0, started=1.0))
+    domain.keep(domain.core.handle(AttemptSubmitted(1.0, late.uuid, "9.0")))
+    domain.time = 62.0
+    domain.keep(domain.core.handle(Tick(62.0)))
+    diagnosis = StartDiagnosis(StartVerdict.WAITING, "node02 has no disk")
+    domain.keep(domain.core.handle(AttemptDiagnosed(62.0, late.uuid, diagnosis)))
+    (view,) = service.workers(ANN, "1").workers
+    assert (view.state, view.reason) == ("submitted", "not started for 1 min 1 s: node02 has no disk")

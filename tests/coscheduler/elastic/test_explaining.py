@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import math
 
+from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.changes import DiagnoseAttempt, Outcome
 from cosched.coscheduler.elastic.values import ElasticSettings
-from cosched.coscheduler.events import HostsObserved, LeadAnnounced, Tick
+from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, LeadAnnounced, Tick
 from cosched.coscheduler.explain import explain
 from tests.coscheduler.makers import (
     a_core,
     a_task,
+    cancelled,
     dispatched,
     elastic_task,
     hosts,
@@ -19,6 +22,11 @@ from tests.coscheduler.makers import (
 )
 
 SECONDS = [math.inf, 60.0, 40.0, 30.0]
+
+
+def asked(outcome: Outcome) -> list[str]:
+    """Return the attempts of which the manager is asked why they have not begun."""
+    return [decision.attempt for decision in outcome.decisions if isinstance(decision, DiagnoseAttempt)]
 
 
 def sentences(task: str, *, drains: bool = True) -> str:
@@ -66,4 +74,33 @@ def test_workers_that_end_at_once_are_named() -> None:
     report(core, worker, JobState.FAILED, 1.5, started=1.0, finished=1.5, exit_code=1)
     found = explain(core, "1", 2.0)
     assert found is not None
-    assert any("1 of its workers in a row ended soon and by themselves" in each for each in found.waits_for)
+    said = "; ".join(found.waits_for)
+    assert "1 of its workers in a row ended soon and by themselves or did not begin" in said
+    assert "(the last, worker 1 on node02: it ended with code 1): the next is tried in " in said
+
+
+def test_a_worker_that_the_manager_does_not_start_is_asked_after_called_back_and_tried_again_later() -> None:
+    core = a_core(2)
+    lead, worker = dispatched(submit(core, elastic_task(1, [math.inf, 6000.0])))
+    start(core, lead, 1.0)
+    core.handle(AttemptSubmitted(1.0, worker.uuid, "2.0"))
+    assert not asked(core.handle(Tick(60.0)))
+    assert asked(core.handle(Tick(61.0))) == [worker.uuid]
+    found = explain(core, "1", 61.0)
+    assert found is not None
+    assert any(
+        each.startswith("the resource manager has not started its worker 1 on node02") for each in found.waits_for
+    )
+    blocked = StartDiagnosis(StartVerdict.BLOCKED, "node02 has no disk")
+    assert cancelled(core.handle(AttemptDiagnosed(62.0, worker.uuid, blocked))) == [worker.uuid]
+    report(core, worker, JobState.REMOVED, 63.0)
+    assert not core.unstarted.tries("1")  # the task itself has begun
+    found = explain(core, "1", 64.0)
+    assert found is not None
+    assert any("node02 has no disk): the next is tried in" in each for each in found.waits_for)
+    assert not workers(core.handle(Tick(65.0)))
+    (other,) = workers(core.handle(Tick(200.0)))
+    assert (other.worker, other.hosts) == (2, ("node02",))
+    core.handle(AttemptSubmitted(200.0, other.uuid, "3.0"))
+    report(core, other, JobState.RUNNING, 201.0, started=201.0)
+    assert not asked(core.handle(Tick(400.0)))
