@@ -25,6 +25,7 @@ from cosched.api.documents import (
 )
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.app.domain_status import DomainDescription
+from cosched.app.elastic.service import WorkerCounts
 from cosched.app.event_feed import EventFeed
 from cosched.app.services import DomainServices
 from cosched.connector import Output
@@ -139,6 +140,9 @@ class Recorder:
 
     def notices(self) -> list[NoticeView]:
         return []
+
+    def counts(self) -> WorkerCounts:
+        return WorkerCounts(tasks=2, running=5, wanted=6, lent=3, leaving=1, drain=4.5)
 
     def refused_letters(self) -> dict[str, int]:
         return {"north": 2}

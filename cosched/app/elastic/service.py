@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.access.principals import ProofOfIdentity, Scope
 from cosched.api.documents import WorkersView, WorkerView
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.app.elastic.offers import events_of, offer_of
 from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.task import AttemptState
 from cosched.durations import format_duration
 
 if TYPE_CHECKING:
@@ -21,7 +22,27 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt
     from cosched.store.store import Store, TaskHistory
 
-__all__ = ["ElasticService"]
+__all__ = ["ElasticService", "WorkerCounts"]
+
+
+class WorkerCounts(NamedTuple):
+    """Counts of the workers of all elastic tasks now.
+
+    Attributes:
+        tasks: elastic tasks with a live lead.
+        running: workers that run.
+        wanted: workers that these tasks are to have: on their promised hosts, and on those that they stay lent.
+        lent: workers on lent hosts, those that leave among them.
+        leaving: workers that are to leave, or are being ended.
+        drain: seconds that leaving takes, as learnt.
+    """
+
+    tasks: int
+    running: int
+    wanted: int
+    lent: int
+    leaving: int
+    drain: float
 
 
 class ElasticService:
@@ -85,9 +106,29 @@ class ElasticService:
         for event in events_of(lead, message, self._core.now()):
             self._core.apply(event)
 
+    def counts(self) -> WorkerCounts:
+        """Count the workers of all elastic tasks."""
+        return self._core.ask(_worker_counts)
+
     def leads(self) -> dict[str, tuple[Attempt, OfferView]]:
         """Return the live leads with what each is offered, by the UUIDs of their attempts."""
         return self._core.ask(_leads)
+
+
+def _worker_counts(core: Coscheduler, _time: float) -> WorkerCounts:
+    leads = [lead.lead for lead in core.leads() if lead.lead is not None]
+    workers = [each for each in core.attempts.values() if each.worker]
+    leaving = sum(each.leave_by is not None or each.state is AttemptState.CANCELLING for each in workers)
+    lent = sum(each.loan for each in workers)
+    lent_on = sum(each.loan and each.leave_by is None and each.state is not AttemptState.CANCELLING for each in workers)
+    return WorkerCounts(
+        tasks=len(leads),
+        running=sum(each.state is AttemptState.RUNNING for each in workers),
+        wanted=sum(len(lead.promised) for lead in leads) + lent_on,
+        lent=lent,
+        leaving=leaving,
+        drain=core.elastic.drain,
+    )
 
 
 def _leads(core: Coscheduler, _time: float) -> dict[str, tuple[Attempt, OfferView]]:

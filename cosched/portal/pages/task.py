@@ -24,6 +24,7 @@ from cosched.errors import CoschedError, SystemFault
 from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, sender
 from cosched.portal.pages import page_router
 from cosched.portal.pages.curves import run_time_curve
+from cosched.portal.pages.figures.widths import width_chart
 from cosched.portal.pages.forms import local_minute, read_change
 from cosched.portal.pages.rendering import render_page, zone_of
 from cosched.portal.pages.wording import as_terminal
@@ -149,6 +150,7 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
     task = services.tasks.task(principal, task_id)
     explained = services.tasks.explain(principal, task_id)
     points = services.history.planned(task.id)
+    workers = None if task.elastic is None else services.elastic.workers(principal, task.id)
     return render_page(
         request,
         "task.html",
@@ -161,7 +163,10 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
         later=next(
             (local_minute(each.end, zone_of(request)) for each in explained.rescues if each.kind == "deadline"), ""
         ),
-        workers=None if task.elastic is None else services.elastic.workers(principal, task.id),
+        workers=workers,
+        widths=None
+        if workers is None
+        else width_chart(workers, task.started, task.finished, time.time(), zone_of(request)),
         written=_output_tails(services, principal, task),
         ranks=_RANKS,
     )

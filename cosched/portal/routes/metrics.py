@@ -79,6 +79,7 @@ class _DomainCollector(Collector):
         )
         if status.as_of is None or status.as_of == status.time:
             yield from self._plan()
+            yield from self._elastic()
 
     def _plan(self) -> Iterator[Metric]:
         """Measure the plan; it is the core's, which may not answer."""
@@ -96,6 +97,16 @@ class _DomainCollector(Collector):
         yield CounterMetricFamily("cosched_called_back", "Jobs that were not started on free hosts.", called_back)
         running = sum(spot.running for spot in plan.placements)
         yield GaugeMetricFamily("cosched_plan_running_tasks", "Tasks that hold hosts.", running)
+
+    def _elastic(self) -> Iterator[Metric]:
+        """Count the workers of elastic tasks; the core knows them, which may not answer."""
+        found = self._services.elastic.counts()
+        yield GaugeMetricFamily("cosched_elastic_tasks", "Elastic tasks that run.", found.tasks)
+        workers = {"running": found.running, "wanted": found.wanted, "lent": found.lent, "leaving": found.leaving}
+        words = "Workers of elastic tasks: running, wanted, on lent hosts, and leaving."
+        yield _labelled(GaugeMetricFamily, "cosched_elastic_workers", words, "kind", workers)
+        words = "Seconds that a worker takes to leave, as learnt."
+        yield GaugeMetricFamily("cosched_elastic_drain_seconds", words, found.drain)
 
 
 def _labelled(kind: Any, name: str, text: str, label: str, values: Any) -> Metric:

@@ -164,6 +164,15 @@ def test_nothing_of_a_message_with_a_fault_counts(
     assert domain.core.snapshot() == before
 
 
+def test_workers_are_counted_for_monitoring(domain: Domain, service: ElasticService, lead: Attempt) -> None:
+    found = service.counts()
+    assert (found.tasks, found.running, found.wanted, found.lent, found.leaving) == (1, 3, 3, 2, 0)
+    domain.time = 13.0
+    domain.keep(submit(domain.core, a_task(2, [10.0]), 13.0))  # it has the idle host of a lent one
+    after = service.counts()
+    assert (after.running, after.wanted, after.lent, after.leaving) == (2, 2, 2, 1)
+
+
 def test_a_worker_that_has_not_begun_says_why(domain: Domain, service: ElasticService) -> None:
     first, late = dispatched(domain.keep(submit(domain.core, elastic_task(1, [float("inf"), 600.0], owner="ann"))))
     domain.keep(report(domain.core, first, JobState.RUNNING, 1.0, started=1.0))

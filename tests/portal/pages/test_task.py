@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cosched.access import Principal, Role
 from cosched.api.documents import ElasticRequest, ProfileView, ShapeFigure, TaskRequest
 from cosched.coscheduler.elastic.values import LeadStatus
-from cosched.coscheduler.task import Attempt, AttemptState
+from cosched.coscheduler.task import Attempt, AttemptState, TaskState
 from cosched.portal.pages.task import TIMELINE_WIDTH, _as_it_left, timeline
 from tests.app.submission.detection import add_detection
 from tests.changes import changed
@@ -90,6 +90,12 @@ def test_a_page_lists_the_workers_of_an_elastic_task_apart_from_its_attempts(tmp
         assert "<td>h2</td><td>promised</td>" in text
         assert text.count("<code>u1</code>") == 1
         assert "u2" not in text
+        assert "Hosts that worked for it" not in text  # it has not begun
+        task = here.daemon.store.task("1")
+        assert task is not None
+        begun = [task.with_status(state=TaskState.RUNNING, started=NOW)]
+        here.daemon.store.commit(changed(begun, [lead, replace(worker, started=NOW + 1)]))
+        assert "Hosts that worked for it" in ann.see("/tasks/1")
 
 
 def test_names_are_neither_templates_nor_elements(tmp_path: Path) -> None:

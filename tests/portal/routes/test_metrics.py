@@ -46,6 +46,19 @@ def test_each_metric_of_the_dashboard_is_there(client: TestClient) -> None:
     assert asked - there == set()
 
 
+def test_workers_of_elastic_tasks_are_counted(client: TestClient) -> None:
+    text = client.get("/metrics").text
+    for line in (
+        "cosched_elastic_tasks 2.0",
+        'cosched_elastic_workers{kind="running"} 5.0',
+        'cosched_elastic_workers{kind="wanted"} 6.0',
+        'cosched_elastic_workers{kind="lent"} 3.0',
+        'cosched_elastic_workers{kind="leaving"} 1.0',
+        "cosched_elastic_drain_seconds 4.5",
+    ):
+        assert f"\n{line}\n" in text
+
+
 def test_requests_are_counted(client: TestClient) -> None:
     client.get("/api/v1/status")
     client.get("/api/v1/nothing")
