@@ -146,6 +146,13 @@ class Lead:
         """Say why a worker should rather stay, for people to see; the order to leave stands."""
         self._way.tell({"refused": {str(worker): reason}})
 
+    def wish(self, most: int | None) -> None:
+        """Say for how many hosts there is a use, the lead's own among them; None: for as many as can be had.
+
+        It is lent no more than that; the promised hosts stay.
+        """
+        self._way.tell({"most": -1 if most is None else most})
+
     def progress(self, done: float, total: float) -> None:
         """Say how much of all work is done, so that the task's end is foretold by it.
 

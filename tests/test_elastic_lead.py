@@ -79,6 +79,8 @@ def test_what_it_says_is_put_down_whole_and_in_order(box: Path) -> None:
     lead.progress(1, 4)
     lead.progress(2, 4)  # so soon that it is not sent
     lead.progress(4, 4)
+    lead.wish(6)
+    lead.wish(None)
     assert all(file.suffix == ".json" for file in (box / "answers").iterdir())
     assert said(box) == [
         {"address": "here:1", "drains": True},
@@ -86,6 +88,8 @@ def test_what_it_says_is_put_down_whole_and_in_order(box: Path) -> None:
         {"refused": {"4": "busy"}},
         {"done": 1, "total": 4},
         {"done": 4, "total": 4},
+        {"most": 6},
+        {"most": -1},
     ]
 
 

@@ -34,6 +34,7 @@ from cosched.coscheduler.events import (
     HoldRequested,
     HostsObserved,
     HostsReserved,
+    HostsWished,
     JobReported,
     LeadAnnounced,
     NeighboursChanged,
@@ -369,7 +370,7 @@ class Coscheduler:
 
     def _hear(self, event: ManagerEvent | LeadEvent) -> None:
         """Take the word of the manager about an attempt, or that of a lead."""
-        if isinstance(event, LeadAnnounced | WorkerDrained | WorkerRefused | WorkReported):
+        if isinstance(event, LeadAnnounced | HostsWished | WorkerDrained | WorkerRefused | WorkReported):
             self.elastic.handle(event)
         else:
             self._lifecycle.handle(event)

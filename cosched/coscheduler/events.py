@@ -36,6 +36,7 @@ __all__ = [
     "HoldRequested",
     "HostsObserved",
     "HostsReserved",
+    "HostsWished",
     "JobReported",
     "LeadAnnounced",
     "LeadEvent",
@@ -315,6 +316,15 @@ class WorkerRefused:
 
 
 @dataclass(frozen=True, slots=True)
+class HostsWished:
+    """A lead says for how many hosts it has a use, its own among them; None: for as many as it can get."""
+
+    time: float
+    attempt: str
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class WorkReported:
     """A lead says which part of its work is done, above 0 and at most 1."""
 
@@ -462,7 +472,7 @@ ManagerEvent = (
 )
 """News of an attempt."""
 
-LeadEvent = LeadAnnounced | WorkerDrained | WorkerRefused | WorkReported
+LeadEvent = LeadAnnounced | HostsWished | WorkerDrained | WorkerRefused | WorkReported
 """The word of an elastic task's lead."""
 
 Event = (

@@ -134,6 +134,7 @@ class LeadMessage:
         fraction: part of all work that is done, 0 to 1.
         done: the same as so many of `total`.
         total: how many there are.
+        most: hosts that it has a use for, its own among them; -1: as many as it can get. It keeps the promised ones.
     """
 
     address: str | None = None
@@ -143,3 +144,4 @@ class LeadMessage:
     fraction: float | None = None
     done: float | None = None
     total: float | None = None
+    most: int | None = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.documents import OfferView, WorkerOrder
 from cosched.connector.values import safe
-from cosched.coscheduler.events import LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
+from cosched.coscheduler.events import HostsWished, LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
 from cosched.coscheduler.task import AttemptState
 from cosched.errors import UserError
 
@@ -61,6 +61,12 @@ def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEven
         if not number.isdecimal():
             raise UserError(f"refused names the worker {number[:40]!r}: give its number")
         events.append(WorkerRefused(time, lead.uuid, int(number), _words(reason, "the reason")))
+    if message.most is not None:
+        if not (message.most == -1 or 1 <= message.most <= _MOST_WORKERS):
+            raise UserError(f"most is {message.most}: give a number of hosts from 1, or -1 for as many as can be")
+        most = None if message.most == -1 else message.most
+        if most != lead.lead.most:
+            events.append(HostsWished(time, lead.uuid, most))
     if (fraction := _fraction(message)) is not None:
         events.append(WorkReported(time, lead.uuid, fraction))
     return events

@@ -17,8 +17,9 @@ import numpy as np
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.dispatching.immediate_starts import NOW
 from cosched.coscheduler.elastic.values import WorkRecord
+from cosched.coscheduler.elastic.wishes import unwanted
 from cosched.coscheduler.elastic.workers import ended_unasked, what_became_of
-from cosched.coscheduler.events import LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
+from cosched.coscheduler.events import HostsWished, LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.coscheduler.recording.snapshot import ElasticSnapshot
@@ -120,6 +121,8 @@ class ElasticTasks:
             case LeadAnnounced():
                 status = replace(lead.lead, address=event.address, drains=event.drains)
                 self._state.put_attempt(replace(lead, lead=status))
+            case HostsWished():
+                self._state.put_attempt(replace(lead, lead=replace(lead.lead, most=event.most)))
             case WorkReported():
                 self._note_work(lead, event)
             case WorkerDrained() | WorkerRefused():
@@ -192,6 +195,9 @@ class ElasticTasks:
             ready: whether a task may leave.
             time: epoch seconds.
         """
+        for running in filter(None, map(self._running, self._state.elastic)):
+            for worker in unwanted(running.workers, running.status.most):
+                self._order_to_leave(worker, "its program has no use for so many hosts", time)
         if planned is None:
             self._give_back_some(len(self._lent()), time)
             return
@@ -298,7 +304,8 @@ class ElasticTasks:
             return None
         seconds = self._seconds(running)
         held, able = 1 + len(running.workers), np.flatnonzero(np.isfinite(seconds)) + 1
-        most = min(int(able[-1]), held + int(min(self._room(running.task), len(seconds))))
+        wished = len(seconds) if running.status.most is None else running.status.most
+        most = min(int(able[-1]), held + int(min(self._room(running.task), len(seconds))), wished)
         least = int(able[0])
         if not least <= held <= most:
             return None

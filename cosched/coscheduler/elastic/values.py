@@ -35,6 +35,8 @@ class LeadStatus:
         address: where its workers find it, as it has told; empty before that.
         drains: whether it says of each worker that leaves when that may go.
         revision: number of the last change of what its workers are to do.
+        most: hosts that it has a use for, as it has told, its own among them; None for as many as it can get. It keeps
+            the promised ones all the same.
     """
 
     promised: tuple[str, ...] = ()
@@ -42,6 +44,7 @@ class LeadStatus:
     address: str = ""
     drains: bool = False
     revision: int = 0
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,11 +116,22 @@ def test_a_worker_that_leaves_is_said_to_and_why(domain: Domain, service: Elasti
 
 
 def test_what_is_repeated_changes_nothing(domain: Domain, service: ElasticService, lead: Attempt) -> None:
-    message = LeadMessage(address="here", drains=True, done=1, total=4)
+    message = LeadMessage(address="here", drains=True, done=1, total=4, most=3)
     service.take(lead, message)
     before = offer_of(domain.core, domain.core.attempts[lead.uuid])
     service.take(domain.core.attempts[lead.uuid], message)
     assert offer_of(domain.core, domain.core.attempts[lead.uuid]) == before
+
+
+def test_a_wish_stands_until_another_one(domain: Domain, service: ElasticService, lead: Attempt) -> None:
+    def wish() -> int | None:
+        known = domain.core.attempts[lead.uuid].lead
+        assert known is not None
+        return known.most
+
+    for most, expected in ((3, 3), (None, 3), (-1, None)):
+        service.tell(of_lead(lead), "1", LeadMessage(most=most))
+        assert wish() == expected
 
 
 def test_only_the_lead_itself_and_the_owner_speak_for_a_task(service: ElasticService, lead: Attempt) -> None:
@@ -153,6 +164,7 @@ def test_a_task_that_is_not_elastic_or_does_not_run_has_no_offers(domain: Domain
         (LeadMessage(address="a\nb"), "address"),
         (LeadMessage(refused={"one": "no"}), "give its number"),
         (LeadMessage(drained=tuple(range(10_001))), "send several"),
+        (LeadMessage(address="there", most=0), "give a number of hosts from 1, or -1"),
     ],
 )
 def test_nothing_of_a_message_with_a_fault_counts(

@@ -13,6 +13,7 @@ from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.events import (
     AttemptSubmitted,
+    HostsWished,
     JobReported,
     LeadAnnounced,
     TaskSubmitted,
@@ -69,6 +70,8 @@ class ElasticWeather(AnyWeather):
         task = self.core.tasks[attempt.task]
         assert task.profile is not None
         assert 1 + len(self.core.workers_of(attempt.task)) <= len(task.profile.seconds), "more hosts than it may have"
+        if attempt.loan and lead.lead.most is not None:
+            assert 1 + len(self.core.workers_of(attempt.task)) <= lead.lead.most, "more hosts than it has a use for"
         self.workers[attempt.uuid] = lead.uuid
 
     def is_worker(self, uuid: str) -> bool:
@@ -117,6 +120,11 @@ class ElasticWeather(AnyWeather):
     @rule(number=st.integers(0, 99), fraction=st.floats(0.001, 1.0))
     def a_lead_tells_how_far_it_is(self, number: int, fraction: float) -> None:
         self.say(WorkReported(self.later(), self.pick(number, self.leads()), fraction))
+
+    @precondition(lambda self: bool(self.leads()))
+    @rule(number=st.integers(0, 99), most=st.none() | st.integers(1, 6))
+    def a_lead_wishes_for_hosts(self, number: int, most: int | None) -> None:
+        self.say(HostsWished(self.later(), self.pick(number, self.leads()), most))
 
     @precondition(lambda self: bool(self.said))
     @rule(number=st.integers(0, 99))

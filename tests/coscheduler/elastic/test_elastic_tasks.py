@@ -12,6 +12,7 @@ from cosched.coscheduler.events import (
     CancelRequested,
     HostsObserved,
     HostsReserved,
+    HostsWished,
     LeadAnnounced,
     ScheduleImproved,
     SubmitFailed,
@@ -244,6 +245,31 @@ def test_a_program_that_tells_how_far_it_is_is_believed() -> None:
     core.handle(WorkReported(11.0, lead.uuid, 0.1))
     core.handle(Tick(11.0))
     assert expected_end(core.attempts[lead.uuid], 11.0) == pytest.approx(101.0, abs=2.0)
+
+
+def test_a_program_is_lent_no_more_hosts_than_it_wishes_for() -> None:
+    core, lead, _ = running()
+    core.handle(HostsWished(2.0, lead.uuid, 4))
+    lent = workers(core.handle(Tick(7.0)))
+    assert len(lent) == 2
+    for worker in lent:
+        start(core, worker, 7.0)
+    assert not workers(core.handle(Tick(12.5)))  # though it may have more again
+    assert len(workers(core.handle(HostsWished(12.5, lead.uuid, None)))) == 2
+
+
+def test_what_a_program_has_no_use_for_it_gives_back_and_keeps_its_promise() -> None:
+    core, lead, lent = grown()
+    core.handle(LeadAnnounced(8.0, lead.uuid, "here", drains=True))
+    core.handle(HostsWished(8.0, lead.uuid, 4))
+    core.handle(Tick(8.0))
+    leaving = [worker for worker in core.workers_of("1") if worker.leave_by is not None]
+    assert [worker.worker for worker in leaving] == [worker.worker for worker in lent[2:]]
+    assert {worker.reason for worker in leaving} == {"its program has no use for so many hosts"}
+    core.handle(HostsWished(9.0, lead.uuid, 1))
+    core.handle(Tick(9.0))
+    staying = [worker for worker in core.workers_of("1") if worker.leave_by is None]
+    assert [worker.loan for worker in staying] == [False]
 
 
 def test_lent_hosts_are_given_back_before_a_reservation_begins() -> None:

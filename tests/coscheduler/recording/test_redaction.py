@@ -148,7 +148,7 @@ PLAIN = {
     *(("TaskStatus", name) for name in ("state", "hosts", "peer")),
     *((kind, "licences") for kind in ("CoreSettings", "TaskEdit", "TaskSpec")),  # names of what a site has, as classes
     ("AttemptDiagnosed", "attempt"),
-    *((kind, "attempt") for kind in ("LeadAnnounced", "WorkerDrained", "WorkerRefused", "WorkReported")),
+    *((kind, "attempt") for kind in ("HostsWished", "LeadAnnounced", "WorkerDrained", "WorkerRefused", "WorkReported")),
     ("LeadStatus", "promised"),
     *(("ElasticSnapshot", "work"), ("AttemptsSnapshot", "ended_leads")),
     ("AttemptSubmitted", "job"),
