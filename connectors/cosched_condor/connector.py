@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.launches import check_attempt, check_launch
+from cosched.connector.mailboxes import Mailboxes
 from cosched.connector.spool import spool_faults
 from cosched.connector.spool_pruning import SpoolPruner
 from cosched.connector.submission import SubmitOutcomes
@@ -219,6 +220,11 @@ class CondorConnector:
             self._output_fetcher.fetch(attempt)
         with self._spool_faults():
             return self._attempts.output(attempt, stream, rank, offset, limit)
+
+    @property
+    def mail(self) -> Mailboxes | None:
+        """The mailboxes of attempts, in a spool that the hosts reach."""
+        return None if self._settings.spooled else Mailboxes(self._attempts.mailbox, self._spool_faults)
 
     def close(self) -> None:
         """End the processes that talk to HTCondor; jobs go on."""

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cosched.connector.mailboxes import make_in_spool
 from cosched.connector.parallel import LAUNCHER_DEFAULTS, OPENMPI_HOST_FILE, launcher_environment
 from cosched.connector.script_lines import export_lines, host_file_lines, prepared_command
 from cosched.connector.spool import FENCED, AttemptFolders, read_job_file, read_output
@@ -175,8 +176,12 @@ class CondorAttemptFolders(AttemptFolders):
             return self._write_spooled(launch)
         folder = shlex.quote(str(self.folder(launch.attempt)))
         command, launchers = prepared_command(launch, folder), ""
+        if launch.mailbox:
+            make_in_spool(self, launch.attempt)
+            launchers = f"export COSCHED_MAILBOX={shlex.quote(str(self.mailbox(launch.attempt)))}\n"
         if launch.native is None and launch.launch.once:
-            command, launchers = self._write_group(launch, command, folder)
+            command, more = self._write_group(launch, command, folder)
+            launchers += more
         if parallel:
             self.write(launch.attempt, _PROCESS_COUNT_FILE, f"{launch.count}\n")
             command = _PARALLEL_COMMAND.format(command=command, folder=folder)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from cosched.connector import ConnectorError, Host, HostShare, JobReport, JobState, Launch, Output
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.launches import check_attempt, check_launch
+from cosched.connector.mailboxes import Mailboxes
 from cosched.connector.spool import cancelled_before_submission, read_output, spool_faults
 from cosched.errors import UserError
-from cosched_local import mail
-from cosched_local.job import LocalJob, reap
+from cosched_local.job import MAILBOX, LocalJob, reap
 from cosched_local.local_settings import LocalSettings
 from cosched_local.parts import SlotParts, parts_text
 from cosched_local.processor_use import ForeignUse
@@ -163,23 +163,12 @@ class LocalConnector:
         with self._working():
             return read_output(self._spool.folder(attempt) / f"{stream}.{rank}", offset, limit)
 
-    def put_mail(self, attempt: str, name: str, text: str) -> None:
-        """Put a file into an attempt's mailbox."""
-        check_attempt(attempt)
-        with self._working():
-            mail.put_mail(self._spool.folder(attempt), name, text)
-
-    def answers(self, attempt: str) -> Mapping[str, str]:
-        """Return what an attempt's process has put into its mailbox."""
-        check_attempt(attempt)
-        with self._working():
-            return mail.read_answers(self._spool.folder(attempt))
-
-    def drop_answers(self, attempt: str, names: Sequence[str]) -> None:
-        """Delete answers."""
-        check_attempt(attempt)
-        with self._working():
-            mail.drop_answers(self._spool.folder(attempt), names)
+    @property
+    def mail(self) -> Mailboxes:
+        """The mailboxes of attempts, in their folders."""
+        return Mailboxes(
+            lambda attempt: self._spool.folder(attempt) / MAILBOX, lambda: spool_faults(self.name, self._settings.spool)
+        )
 
     def close(self) -> None:
         """Release the spool; jobs go on, but this object cannot be used again."""

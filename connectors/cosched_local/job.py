@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 
 from cosched.connector import JobReport, JobState, Launch, LaunchMode
 from cosched.connector.launches import process_environment
+from cosched.connector.mailboxes import make_mailbox
 from cosched.connector.parallel import OPENMPI_HOST_FILE, launcher_environment, process_count
 from cosched.connector.script_lines import prepared_command
 from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched_local import runner
-from cosched_local.mail import ANSWERS, MAILBOX
 from cosched_local.processes import has_ended, kill_all
 
 if TYPE_CHECKING:
     from cosched_local.spool import LocalSpool
 
-__all__ = ["LocalJob", "reap", "start_runner"]
+__all__ = ["MAILBOX", "LocalJob", "reap", "start_runner"]
 
 # Variables that a job gets of the daemon's own environment; the rest may hold the daemon's secrets.
 _PASSED_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
@@ -43,6 +43,9 @@ export OMPI_MCA_orte_tmpdir_base="$slot" PRTE_MCA_prte_tmpdir_base="$slot"
 shift
 exec /bin/sh -c "$*"
 """
+MAILBOX = "mailbox"
+"""Name of the mailbox in an attempt's folder."""
+
 _HOST_FILE = "hosts"  # name of the file with the names of the attempt's hosts
 _RUNNER_PATIENCE = 5.0  # seconds beyond the grace that a runner may take to end its job, before it is killed itself
 _NEVER = float("inf")
@@ -97,8 +100,7 @@ def _places(launch: Launch, folder: Path) -> dict[str, str]:
     (folder / _HOST_FILE).write_text("".join(f"{host}\n" for host in hosts))
     places = {"COSCHED_HOSTS": ",".join(hosts), "COSCHED_HOST_FILE": str(folder / _HOST_FILE)}
     if launch.mailbox:
-        for each in (folder / MAILBOX, folder / MAILBOX / ANSWERS):
-            each.mkdir(mode=0o700, exist_ok=True)
+        make_mailbox(folder / MAILBOX)
         places["COSCHED_MAILBOX"] = str(folder / MAILBOX)
     return places
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.launches import check_attempt, check_launch
+from cosched.connector.mailboxes import Mailboxes, make_in_spool
 from cosched.connector.script_lines import with_preparation_failure
 from cosched.connector.spool import spool_faults
 from cosched.connector.spool_pruning import SpoolPruner
@@ -210,6 +211,11 @@ class SlurmConnector:
         with self._spool_faults():
             return self._attempts.output(attempt, stream, rank, offset, limit)
 
+    @property
+    def mail(self) -> Mailboxes:
+        """The mailboxes of attempts, in the spool."""
+        return Mailboxes(self._attempts.mailbox, self._spool_faults)
+
     def close(self) -> None:
         """End the process that talks to Slurm, where there is one; jobs go on."""
         self._slurm.close()
@@ -318,6 +324,8 @@ class SlurmConnector:
         scontrol = self._slurm.path("scontrol") if chosen else ""
         text = job_script(process_count(launch), script, self._slurm.path("srun"), scontrol)
         job = self._attempts.write(launch.attempt, "job.sh", text)
+        if launch.mailbox:
+            make_in_spool(self._attempts, launch.attempt, None if user is None else (user.uid, user.gid))
         if user is not None:
             self._attempts.change_owner(launch.attempt, user)
         return job

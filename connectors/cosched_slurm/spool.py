@@ -177,6 +177,8 @@ class SlurmAttemptFolders(AttemptFolders):
         variables, count = export_lines(launch), launch.count
         if not launch.hosts:
             variables = f"{_CHOSEN_HOSTS}\n{variables}"
+        if launch.mailbox:
+            variables += f"\nexport COSCHED_MAILBOX={shlex.quote(str(self.mailbox(launch.attempt)))}"
         files: tuple[str, ...] = ("out", "err")
         rank = _RANK_OF_HOST.format(hosts=shlex.join(launch.hosts)) if launch.hosts else 'rank="${SLURM_PROCID:-0}"'
         if once:

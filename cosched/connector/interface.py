@@ -28,6 +28,7 @@ __all__ = [
     "Connector",
     "ConnectorError",
     "DiagnosesStarts",
+    "Mail",
     "StartDiagnosis",
     "StartVerdict",
     "SubmitsMany",
@@ -167,15 +168,15 @@ class CallsBack(Protocol):
         ...
 
 
-@runtime_checkable
-class CarriesMail(Protocol):
-    """Connector that carries small files between cosched and the process of an attempt with a mailbox.
+class Mail(Protocol):
+    """Small files between cosched and the processes of attempts with a mailbox.
 
-    The mailbox is a folder, readable by the job's user alone. In it are the files of `put_mail`, each whole or absent,
-    and a folder `answers`, in which the process puts `*.json` files, each renamed into its place when it is whole.
+    A mailbox is a folder that the job's user alone reaches, as far as the manager's own folders let others in. In it
+    are the files of `put`, each whole or absent, and a folder `answers`. There the process puts `*.json` files, each
+    renamed into its place when it is whole, and whatever else it keeps for its own.
     """
 
-    def put_mail(self, attempt: str, name: str, text: str) -> None:
+    def put(self, attempt: str, name: str, text: str) -> None:
         """Put a file into the mailbox, over an earlier one of this name.
 
         Raises:
@@ -193,6 +194,16 @@ class CarriesMail(Protocol):
 
     def drop_answers(self, attempt: str, names: Sequence[str]) -> None:
         """Delete answers that were taken; one that is gone is fine."""
+        ...
+
+
+@runtime_checkable
+class CarriesMail(Protocol):
+    """Connector that makes mailboxes for attempts which ask for one (`Launch.mailbox`)."""
+
+    @property
+    def mail(self) -> Mail | None:
+        """Its mailboxes; None where its settings leave no folder that cosched and the hosts both reach."""
         ...
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FENCED",
     "FENCES",
+    "MAILBOXES",
     "AttemptFolders",
     "cancelled_before_submission",
     "is_attempt_folder",
@@ -39,6 +40,7 @@ __all__ = [
 
 FENCED = 143  # exit code of a program that ends at SIGTERM
 FENCES = "fences"  # folder of the fences in the spool
+MAILBOXES = "mailboxes"  # folder in it of the attempts' mailboxes: in a folder of their own jobs could move them
 _FORMER = "former"  # file in it: the attempts whose scripts look for a fence in their own folders
 
 
@@ -203,6 +205,10 @@ class AttemptFolders:
         if self._is_ours(self.fence_file(attempt)):
             return True
         return self._is_former(attempt) and self._former_fence(attempt).exists()
+
+    def mailbox(self, attempt: str) -> Path:
+        """Return the folder of an attempt's mailbox."""
+        return self.root / MAILBOXES / attempt
 
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         """Return part of `out.<rank>` or `err.<rank>`; see `Connector.output`."""

@@ -1,4 +1,4 @@
-"""Old folders of attempts and their fences leave the spool. Start at `SpoolPruner`."""
+"""Old folders of attempts, their fences and their mailboxes leave the spool. Start at `SpoolPruner`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 import time
 from typing import TYPE_CHECKING
 
-from cosched.connector.spool import FENCES, is_attempt_folder
+from cosched.connector.spool import FENCES, MAILBOXES, is_attempt_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -65,4 +65,7 @@ def prune_spool(spool: Path, before: float, live: Collection[str]) -> int:
     for fence in (spool / FENCES).glob("*-*"):
         if fence.name not in live and not (spool / fence.name).exists() and fence.lstat().st_mtime < before:
             fence.unlink(missing_ok=True)
+    for box in (spool / MAILBOXES).glob("*-*"):
+        if box.name not in live and not (spool / box.name).exists() and box.lstat().st_mtime < before:
+            shutil.rmtree(box, ignore_errors=True)
     return deleted

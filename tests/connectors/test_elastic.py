@@ -27,7 +27,10 @@ host=${SLURMD_NODENAME:-${machine:-$here}}
 """
 _WORKER = _HOST + 'while :; do echo "worker $host $(date +%s.%N)" >> "$1"; sleep 0.1; done\n'
 _RIGID = _HOST + 'echo "begin $host $(date +%s.%N)" >> "$1"; sleep 2; echo "end $host $(date +%s.%N)" >> "$1"\n'
-_LEAD = 'until [ -e "$1" ]; do sleep 0.1; done; echo done\n'
+# It says by mail where its workers find it; for these, that is the journal.
+_LEAD = """cd "$COSCHED_MAILBOX/answers" && echo '{"address": "'"$2"'"}' > a.new && mv a.new a.json
+until [ -e "$1" ]; do sleep 0.1; done; echo done
+"""
 
 
 @pytest.mark.parametrize(
@@ -54,8 +57,8 @@ def test_an_elastic_task_grows_gives_back_and_ends_with_its_lead(connector: str)
         taken = ("/bin/sh", scripts["lead"], str(site.folder / "taken"))
         filler = client.submit(TaskRequest(command=taken, hosts=2, profile=(None, 300.0)))
         _until(lambda: client.task(filler.id).state == "running")
-        worker = ElasticRequest(worker=("/bin/sh", scripts["worker"], str(journal)))
-        command, profile = ("/bin/sh", scripts["lead"], str(gate)), (None, 400.0, 399.0, 398.0)
+        worker = ElasticRequest(worker=("/bin/sh", scripts["worker"], "{lead}"))
+        command, profile = ("/bin/sh", scripts["lead"], str(gate), str(journal)), (None, 400.0, 399.0, 398.0)
         elastic = client.submit(TaskRequest(command=command, profile=profile, elastic=worker)).id
         _until(lambda: client.task(elastic).state == "running")
         (site.folder / "taken").touch()

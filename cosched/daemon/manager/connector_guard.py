@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cosched.connector.hosts import Host
-    from cosched.connector.interface import Connector
+    from cosched.connector.interface import Connector, Mail
     from cosched.connector.jobs import JobReport, Launch, Output
 
 __all__ = ["GuardedConnector"]
@@ -101,27 +101,31 @@ class GuardedConnector:
 
     @property
     def carries_mail(self) -> bool:
-        """Return whether the connector carries mail."""
-        return isinstance(self._connector, CarriesMail)
+        """Return whether attempts can have mailboxes."""
+        return self._mail is not None
 
     def put_mail(self, attempt: str, name: str, text: str) -> None:
-        """Put a file into an attempt's mailbox; nothing where the connector carries no mail."""
-        if isinstance(self._connector, CarriesMail):
+        """Put a file into an attempt's mailbox; nothing where there are none."""
+        if (mail := self._mail) is not None:
             with self._guarded():
-                self._connector.put_mail(attempt, name, text)
+                mail.put(attempt, name, text)
 
     def answers(self, attempt: str) -> dict[str, str]:
         """Return what the process of an attempt has put into its mailbox, by name."""
-        if not isinstance(self._connector, CarriesMail):
+        if (mail := self._mail) is None:
             return {}
         with self._guarded():
-            return dict(self._connector.answers(attempt))
+            return dict(mail.answers(attempt))
 
     def drop_answers(self, attempt: str, names: Sequence[str]) -> None:
         """Delete answers."""
-        if isinstance(self._connector, CarriesMail):
+        if (mail := self._mail) is not None:
             with self._guarded():
-                self._connector.drop_answers(attempt, names)
+                mail.drop_answers(attempt, names)
+
+    @property
+    def _mail(self) -> Mail | None:
+        return self._connector.mail if isinstance(self._connector, CarriesMail) else None
 
     def retract(self, attempt: str, key: str) -> bool:
         """Close the gate of a user's own job; return whether no attempt has it."""

@@ -206,3 +206,12 @@ def test_a_spool_that_is_made_here_is_for_its_owner_alone(attempts: CondorAttemp
     attempts.create("a")
     for path in (attempts.root, attempts.logs.current, attempts.folder("a")):
         assert path.stat().st_mode & 0o077 == 0
+
+
+def test_an_attempt_with_a_mailbox_is_told_where_it_is(attempts: CondorAttemptFolders) -> None:
+    launch = replace(_launch("/bin/sh", "-c", 'echo "$COSCHED_MAILBOX"'), mailbox=True)
+    attempts.create(launch.attempt)
+    script = attempts.write_script(launch)
+    output = subprocess.run([script], env={"COSCHED_RANK": "0"}, capture_output=True, text=True, check=True).stdout
+    assert output == f"{attempts.mailbox(launch.attempt)}\n"
+    assert attempts.mailbox(launch.attempt).parent.parent == attempts.root  # where no job can move it

@@ -201,3 +201,12 @@ def test_slurms_log_tells_of_a_lost_script(attempts: SlurmAttemptFolders, log: s
     if log is not None:
         (attempts.folder(attempt) / "slurm.log").write_text(log)
     assert attempts.script_lost(attempt) is lost
+
+
+def test_an_attempt_with_a_mailbox_is_told_where_it_is(attempts: SlurmAttemptFolders) -> None:
+    launch = replace(_launch("/bin/sh", "-c", 'echo "$COSCHED_MAILBOX"'), mailbox=True)
+    attempts.create(launch.attempt)
+    _run(attempts.write_script(launch), SLURMD_NODENAME="node02")
+    output = (attempts.folder(launch.attempt) / "out.0").read_text()
+    assert output == f"{attempts.mailbox(launch.attempt)}\n"
+    assert attempts.mailbox(launch.attempt).parent.parent == attempts.root  # where no job can move it
