@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.shared_workload import draw_workload
 from cosched.api.documents import ShapeFigure, TaskRequest, TokenRequest
@@ -47,7 +47,7 @@ _CHOICES = {8: 1.0, 16: 0.6, 32: 0.4}  # cores of one host, and what part of its
 
 def compare_books(connector: str, tasks: int, nodes: int) -> None:
     """Run tasks through a fresh pool, print what the three books say, and end with their faults, if any."""
-    settings = {"planning": {"share_hosts": True}, "licences": _LICENCES}
+    settings: dict[str, dict[str, Any]] = {"planning": {"share_hosts": True}, "licences": _LICENCES}
     with ExitStack() as stack:
         site = stack.enter_context(Site(connector, scale=1.0, hosts=nodes, settings=settings, node=_NODE))
         assert site.pool is not None

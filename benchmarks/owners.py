@@ -12,6 +12,7 @@ import statistics
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,13 +63,17 @@ def main() -> None:
         )
 
 
+def _always(part: float, _time: float) -> float:
+    """Return the part of its host that an owner takes, which is the same at all hours."""
+    return part
+
+
 def _measure(hosts: int, tasks: int, seed: int, *, planned: bool) -> OwnersResult:
     draw = np.random.default_rng(seed)
     names = [f"node{number:02d}" for number in range(1, hosts + 1)]
     parts = {name: _PARTS[place % len(_PARTS)] for place, name in enumerate(names)}
     diaries = {
-        name: OwnerDiary.drawn(draw, lambda _time, part=part: part, _PRESENCE, (0.0, _LONGEST))
-        for name, part in parts.items()
+        name: OwnerDiary.drawn(draw, partial(_always, part), _PRESENCE, (0.0, _LONGEST)) for name, part in parts.items()
     }
     with tempfile.TemporaryDirectory(prefix="owners-") as folder:
         owners = Owners(Path(folder), names)
@@ -88,7 +93,7 @@ def _measure(hosts: int, tasks: int, seed: int, *, planned: bool) -> OwnersResul
 def _remember(site: Site, parts: Mapping[str, float]) -> None:
     """Write the past of the owners into the database of a site that has not started yet."""
     (site.folder / "state").mkdir(exist_ok=True)
-    store = Store(site.database)
+    store = Store(site.database_url)
     now, table = hour_of(time.time()), HostLoadTable(store)
     for host, part in parts.items():
         if part:

@@ -133,7 +133,7 @@ class Site:
         return self._spool / "pool.db"
 
     @property
-    def database(self) -> str:
+    def database_url(self) -> str:
         """URL of the daemon's database."""
         return f"sqlite:///{self.folder}/state/cosched.db"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -55,7 +55,7 @@ _CHOICES = {8: 2.0, 24: 1.2, 48: 0.8}  # cores of one host, of which cosched cho
     ],
 )
 def test_tasks_of_three_users_fill_nodes_and_never_overfill_one(connector: str) -> None:
-    settings = {"planning": {"share_hosts": True}, "licences": _LICENCES}
+    settings: dict[str, dict[str, Any]] = {"planning": {"share_hosts": True}, "licences": _LICENCES}
     with ExitStack() as stack:
         try:
             site = stack.enter_context(QuickSite(connector, scale=1.0, hosts=2, settings=settings, node=_NODE))

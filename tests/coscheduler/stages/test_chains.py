@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -270,7 +270,7 @@ def test_a_chain_that_a_guaranteed_one_comes_after_makes_no_room_for_others(chai
 def test_a_chain_that_a_reservation_makes_late_is_guaranteed_nothing(shared: bool) -> None:
     """On shared hosts it was placed as if no host went, and what the decoder then said did not count."""
     core = Coscheduler(settings(share_hosts=shared, margin=0.0))
-    size = {"cores": 4, "memory": 8000} if shared else {}
+    size: dict[str, Any] = {"cores": 4, "memory": 8000} if shared else {}
     core.handle(HostsObserved(0.0, tuple(Host(f"node0{number}", **size) for number in range(1, 5))))
     for number in (1, 2):
         core.handle(HostsReserved(0.0, Reservation(f"r{number}", (f"node0{number}",), 4.0, 23.0)))

@@ -112,7 +112,7 @@ class _Domain:
 
 
 def _hosts(shared: bool) -> tuple[Host, ...]:
-    size = {"cores": 4, "memory": 8000} if shared else {}
+    size: dict[str, Any] = {"cores": 4, "memory": 8000} if shared else {}
     return tuple(Host(f"node{number:02d}", **size) for number in range(1, 5))
 
 
@@ -161,9 +161,9 @@ def test_what_is_guaranteed_is_kept_where_all_goes_as_predicted(
             names = tuple(map(str, order))
             here.take(core.handle(ScheduleImproved(here.time, TaskPlan(names, (1,) * len(names)))))
     here.until(math.inf)
-    for chain, due in here.guaranteed.items():
-        names, _ = deadlines[chain]
-        late = max(here.ended[name] for name in names) - due
-        note(f"chain {chain} of {names} by {due}: {[here.ended[name] for name in names]}")
+    for name, due in here.guaranteed.items():
+        stages, _ = deadlines[name]
+        late = max(here.ended[stage] for stage in stages) - due
+        note(f"chain {name} of {stages} by {due}: {[here.ended[stage] for stage in stages]}")
         assert late <= _SOON, "a guarantee was broken"
     assert not [name for name, task in core.tasks.items() if replace(task).status.attempts], "what runs ends"
