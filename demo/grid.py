@@ -31,7 +31,7 @@ __all__ = ["NAMES", "await_neighbours", "certify", "forwarded", "grid", "main", 
 
 NAMES = ("alpha", "beta", "gamma")
 _FINAL = ("completed", "failed", "cancelled")
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 
 
 @contextmanager

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Process", "Site"]
 
 _KERNEL = Path(__file__).resolve().parent.parent / "examples" / "kernels" / "kernel"
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 
 
 class Process(Protocol):

@@ -41,7 +41,7 @@ _LITERAL = "OUTAGE" in os.environ
 _AWAY = float(os.environ.get("OUTAGE", "8"))
 _SETTINGS: dict[str, Any] = {} if _LITERAL else {"timeout": 2}
 _SCALE = 0.03
-_PATIENCE = 120.0
+_PATIENCE = 240.0
 
 
 @pytest.mark.parametrize(

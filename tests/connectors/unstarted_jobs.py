@@ -31,14 +31,14 @@ def check_others_run(site: Site, client: Client, request: TaskRequest, reason: s
     _await(lambda: any(_called_back(client.task(task.id)) for task in greedy))
     site.kill()
     site.start()
-    sane = client.submit(TaskRequest(command=("/bin/sleep", "1"), profile=(1.0,), deadline="now+2m"))
-    (done,) = client.wait([sane.id], 120.0)
+    sane = client.submit(TaskRequest(command=("/bin/sleep", "1"), profile=(1.0,), deadline="now+10m"))
+    (done,) = client.wait([sane.id], 240.0)
     assert (done.state, done.on_time) == ("completed", True)
     _await(lambda: all(reason in client.task(task.id).reason for task in greedy))
     _await(lambda: any(client.task(task.id).attempts > 1 for task in greedy))
     for task in greedy:
         client.cancel(task.id)
-    assert {task.state for task in client.wait([task.id for task in greedy], 60.0)} == {"cancelled"}
+    assert {task.state for task in client.wait([task.id for task in greedy], 180.0)} == {"cancelled"}
 
 
 def _called_back(task: TaskDetail) -> bool:
@@ -46,7 +46,7 @@ def _called_back(task: TaskDetail) -> bool:
 
 
 def _await(so: Callable[[], bool]) -> None:
-    until = time.monotonic() + 90.0
+    until = time.monotonic() + 180.0
     while not so():
         assert time.monotonic() < until, "it took too long"
         time.sleep(0.1)

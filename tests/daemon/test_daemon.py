@@ -318,7 +318,7 @@ def test_a_job_that_does_not_begin_is_called_back_and_runs_once_also_over_a_cras
             site.start()
             for launch in taken:
                 other.cancel(launch.attempt)
-            (done,) = client.wait([task.id], 60.0)
+            (done,) = client.wait([task.id], 180.0)
         finally:
             other.close()
         assert (done.state, done.on_time) == ("completed", True)

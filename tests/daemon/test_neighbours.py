@@ -55,7 +55,7 @@ pytestmark = [
     pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
-PATIENCE = 90.0
+PATIENCE = 180.0
 # Tests that share domains run in one worker: each would have its own otherwise.
 PAIR, TREE, DECEIVED = (pytest.mark.xdist_group(f"neighbours-{name}") for name in ("pair", "tree", "deceived"))
 
@@ -113,7 +113,7 @@ def guest_of(domain: Domain, origin: str) -> TaskDetail:
 @contextmanager
 def busy(*domains: Domain) -> Iterator[None]:
     """Take all hosts of some domains: what is submitted meanwhile waits there until another domain has it."""
-    request = TaskRequest(command=("/bin/sleep", "100"), profile=(100.0,))
+    request = TaskRequest(command=("/bin/sleep", "1000"), profile=(100.0,))
     blockers = []
     for domain in domains:
         with domain.client() as client:

@@ -135,7 +135,7 @@ def test_kills_at_random_moments_lose_no_task_and_run_none_twice(
         submitter.join()
         with site.client() as client:
             tasks = {task.id: task for task in client.tasks(limit=1000).tasks}
-            done = client.wait(list(tasks), timeout=150)
+            done = client.wait(list(tasks), timeout=300)
         assert {task.id: task.state for task in done} == dict.fromkeys(tasks, "completed")
         assert set(submitter.accepted) <= set(tasks)
         assert {key: tasks[task].name for key, task in submitter.keyed.items()} == {
@@ -160,14 +160,14 @@ def test_a_restored_backup_runs_nothing_twice_and_gives_nobody_the_jobs_of_other
         assert run(["database", "backup", backup, "--config", str(site.config)]) == 0  # some run, some wait
         lost = _echo(site, "hers")
         with site.client() as client:
-            client.wait(known, timeout=120)
+            client.wait(known, timeout=240)
         assert run(["database", "restore", backup, "--config", str(site.config)]) == 1  # the daemon runs
         site.kill()
         assert run(["database", "restore", backup, "--config", str(site.config)]) == 0
         site.start()
         assert _echo(site, "his") == lost
         with site.client() as client:
-            assert {task.state for task in client.wait(known, timeout=120)} == {"completed"}
+            assert {task.state for task in client.wait(known, timeout=240)} == {"completed"}
         assert not faults(read(site.journal), known)
 
 
@@ -219,14 +219,14 @@ def test_a_host_taken_off_in_mid_run_loses_no_task_and_is_used_again(
         assert all(host not in place.hosts for place in client.plan().placements if not place.running)
         _until(lambda: client.task(victim).tries[0].state == "cancelled")
         gate.touch()
-        (again,) = client.wait([victim], timeout=120)
+        (again,) = client.wait([victim], timeout=240)
         assert (again.state, again.tries[0].state, again.tries[-1].state) == ("completed", "cancelled", "completed")
         assert host in again.tries[0].hosts
         assert host not in again.hosts
         site.give_host(host)
         _until(lambda: _host(client, host).up)
         wide = client.submit(TaskRequest(application="closure", hosts=16))
-        done = client.wait([*ids, wide.id], timeout=120)
+        done = client.wait([*ids, wide.id], timeout=240)
         assert {task.state for task in done} == {"completed"}
         assert host in done[-1].hosts
         assert not faults(read(site.journal), [*ids, wide.id])

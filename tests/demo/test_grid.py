@@ -55,7 +55,7 @@ def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> Non
         for site in (sites[1], sites[0]):
             site.kill()
             site.start()
-        tasks = forwarded(sites, 100.0)
+        tasks = forwarded(sites, 200.0)
         check(sites, tasks, 14)
         went = next(task for task in tasks if task.peer)
         assert "alpha would end it" in went.handovers[-1].why
@@ -75,7 +75,7 @@ def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Pa
     script.write_text("#!/bin/sh\n#SBATCH --comment=theirs\necho ran on $SLURM_JOB_NODELIST of $COSCHED_HOSTS\n")
     with grid(("slurm", "slurm"), scale=0.5, lease=60.0, commands=True, site=QuickSite) as sites:
         with sites[0].client() as client:
-            blocker = client.submit(TaskRequest(command=("/bin/sleep", "200"), profile=(*[None] * 15, 200.0)))
+            blocker = client.submit(TaskRequest(command=("/bin/sleep", "2000"), profile=(*[None] * 15, 200.0)))
             give_up = time.monotonic() + 60
             while client.task(blocker.id).state != "running":
                 assert time.monotonic() < give_up
@@ -83,7 +83,7 @@ def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Pa
             options = ["--profile", "5", "--deadline", "now+1m", "--server", sites[0].server]
             assert run(["task", "submit", "--file", str(script), *options]) == 0
             own = max(client.tasks(limit=10).tasks, key=lambda task: int(task.id))
-            (done,) = client.wait([own.id], 120.0)
+            (done,) = client.wait([own.id], 240.0)
             written = client.output(own.id, "out")
             client.cancel(blocker.id)
         assert (done.state, done.peer) == ("completed", "beta")
@@ -99,4 +99,4 @@ def test_three_kinds_of_manager_forward_to_one_another() -> None:
         for site in sites:
             site.settle()
         submit(sites[0], 24, 0.5, slack=1.0)  # real managers take seconds for each job: less would not be worth it
-        check(sites, forwarded(sites, 150.0), 24)
+        check(sites, forwarded(sites, 300.0), 24)
