@@ -54,9 +54,17 @@ _ADDED = (
     ("0038", "attempts", "leave_by"),
     ("0038", "attempts", "lead"),
     ("0039", "tasks", "licences"),
+    ("0040", "tasks", "load_factor"),
 )
 # Tables that they have made.
-_MADE = (("0018", "usage"), ("0018", "shares"), ("0025", "runs"), ("0034", "notices"), ("0035", "forms"))
+_MADE = (
+    ("0018", "usage"),
+    ("0018", "shares"),
+    ("0025", "runs"),
+    ("0034", "notices"),
+    ("0035", "forms"),
+    ("0040", "host_loads"),
+)
 
 
 def make_older(connection: sqlite3.Connection, revision: str) -> None:
