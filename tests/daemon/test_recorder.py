@@ -119,7 +119,9 @@ def test_an_event_on_which_the_core_fails_is_recorded_and_fails_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flight = Flight(tmp_path)
-    monkeypatch.setattr("cosched.coscheduler.core.first_on_idle_hosts", MagicMock(side_effect=KeyError("mistake")))
+    monkeypatch.setattr(
+        "cosched.coscheduler.dispatching.planned_starts.first_on_idle_hosts", MagicMock(side_effect=KeyError("mistake"))
+    )
     with pytest.raises(KeyError):
         flight.tell(TaskSubmitted(1.0, a_task(1)))
     flight.land()
