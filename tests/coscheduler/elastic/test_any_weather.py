@@ -24,17 +24,19 @@ from cosched.coscheduler.events import (
 )
 from cosched.coscheduler.task import AttemptState
 from tests.coscheduler.makers import elastic_task, mixed_hosts
+from tests.coscheduler.places.test_licences import Licensed
 from tests.coscheduler.test_core import ALIVE, AnyWeather
 from tests.exploring import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cosched.connector.hosts import Host
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.task import Attempt
 
 SPEEDS = (90.0, 45.0, 30.0)
+_NO_LICENCES: Mapping[str, int] = {}
 
 
 class ElasticWeather(AnyWeather):
@@ -83,7 +85,14 @@ class ElasticWeather(AnyWeather):
         due=st.one_of(st.none(), st.floats(0.0, 20.0)),
         owner=st.sampled_from(["ann", "bob"]),
     )
-    def submit_elastic(self, seconds: tuple[float, ...], needs_lead: bool, due: float | None, owner: str) -> None:
+    def submit_elastic(
+        self,
+        seconds: tuple[float, ...],
+        needs_lead: bool,
+        due: float | None,
+        owner: str,
+        licences: Mapping[str, int] = _NO_LICENCES,
+    ) -> None:
         self.accepted += 1
         deadline = None if due is None else self.time + due
         task = elastic_task(
@@ -94,6 +103,7 @@ class ElasticWeather(AnyWeather):
             owner=owner,
             needs_lead=needs_lead,
             grace=6.0,
+            licences=dict(licences),
         )
         self.tell(TaskSubmitted(self.later(), task))
 
@@ -192,5 +202,20 @@ class ElasticWeather(AnyWeather):
             assert taken.isdisjoint(lead.reckoned_hosts)
 
 
+class ElasticWithLicences(Licensed, ElasticWeather):
+    """Leads hold licences of the domain, and their workers none beside."""
+
+    @rule(
+        licences=st.sampled_from([{"matlab": 1}, {"matlab": 2}, {"ansys": 1, "matlab": 1}]),
+        due=st.none() | st.floats(0.0, 20.0),
+    )
+    def submit_elastic_with_licences(self, licences: dict[str, int], due: float | None) -> None:
+        self.submit_elastic(SPEEDS, False, due, "ann", licences)
+
+
+ElasticWithLicences.TestCase.settings = hypothesis_settings(
+    max_examples=examples(15), stateful_step_count=40, deadline=None
+)
+TestElasticWithLicences = ElasticWithLicences.TestCase
 ElasticWeather.TestCase.settings = hypothesis_settings(max_examples=examples(50), stateful_step_count=50, deadline=None)
 TestElasticWeather = ElasticWeather.TestCase

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -12,6 +12,7 @@ from hypothesis.stateful import invariant, rule
 from cosched.coscheduler.events import HoldRequested, TaskSubmitted
 from cosched.coscheduler.task import TaskState
 from tests.coscheduler.places.test_any_weather import SharedHosts
+from tests.coscheduler.places.test_licences import Licensed
 from tests.coscheduler.stages.makers import a_chain
 from tests.coscheduler.test_core import AnyWeather
 from tests.exploring import examples
@@ -27,9 +28,9 @@ _WAYS = st.lists(
 
 class _Chained(AnyWeather):
     @rule(ways=_WAYS, due=st.one_of(st.none(), st.floats(0.0, 40.0)), owner=st.sampled_from(["ann", "bob"]))
-    def submit_a_chain(self, ways: list[Way], due: float | None, owner: str) -> None:
+    def submit_a_chain(self, ways: list[Way], due: float | None, owner: str, **asked: Any) -> None:
         deadline = None if due is None else self.time + due
-        chain = a_chain(self.accepted + 1, *ways, deadline=deadline, time=self.time, owner=owner)
+        chain = a_chain(self.accepted + 1, *ways, deadline=deadline, time=self.time, owner=owner, **asked)
         time = self.later()
         for task in chain:
             self.accepted += 1
@@ -83,6 +84,18 @@ class ChainsOnSharedHosts(_Chained, SharedHosts):
     """Tasks share hosts."""
 
 
+class ChainsWithLicences(_Chained, Licensed):
+    """Stages hold licences of the domain."""
+
+    @rule(ways=_WAYS, due=st.none() | st.floats(0.0, 40.0), licences=st.sampled_from([{"matlab": 1}, {"matlab": 2}]))
+    def submit_a_chain_with_licences(self, ways: list[Way], due: float | None, licences: dict[str, int]) -> None:
+        self.submit_a_chain(ways, due, "ann", licences=licences)
+
+
+ChainsWithLicences.TestCase.settings = hypothesis_settings(
+    max_examples=examples(15), stateful_step_count=40, deadline=None
+)
+TestChainsWithLicences = ChainsWithLicences.TestCase
 ChainsOnWholeHosts.TestCase.settings = hypothesis_settings(
     max_examples=examples(25), stateful_step_count=40, deadline=None
 )
