@@ -23,6 +23,7 @@ from cosched.coscheduler.sharing.fair_shares import fair_plan, with_turns, with_
 from cosched.coscheduler.sharing.host_limits import HostRoom, fewest_charged
 from cosched.coscheduler.sharing.priorities import priority_plan, with_priorities
 from cosched.coscheduler.sharing.shares import share_user
+from cosched.coscheduler.stages.guarantees import broken_guarantees, places_behind_guarantees
 from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.plan import Plan
@@ -394,15 +395,41 @@ class PlanningView:
         if not self._policy.searched:  # it looks at no deadline
             problem = replace(problem, deadline=np.full(len(problem.tasks), np.inf))
         inside = plan.for_problem(problem)
-        order = priority_plan(problem, inside, self._state.tasks).order
+        order = self._kept(problem, inside, time, self._by_priority).order
         return plan.reordered(problem.tasks[task] for task in order.tolist())
 
     def arranged(self, problem: Problem, plan: Plan, time: float) -> Plan:
         """Return the plan with tasks without deadlines ordered by priorities and shares."""
         tree = self._state.shares.tree
-        if self._state.prioritised:
-            plan = priority_plan(problem, plan, self._state.tasks)
-        return plan if tree is None else fair_plan(tree, self.expected_usage(time), problem, plan, self._state.tasks)
+        if tree is None and not self._state.prioritised:
+            return plan
+        used = {} if tree is None else self.expected_usage(time)
+
+        def in_turns(problem: Problem, plan: Plan, first: int) -> Plan:
+            if self._state.prioritised:
+                plan = self._by_priority(problem, plan, first)
+            return plan if tree is None else fair_plan(tree, used, problem, plan, self._state.tasks, first)
+
+        return self._kept(problem, plan, time, in_turns)
+
+    def _by_priority(self, problem: Problem, plan: Plan, first: int) -> Plan:
+        return priority_plan(problem, plan, self._state.tasks, first)
+
+    def _kept(self, problem: Problem, plan: Plan, time: float, order: Callable[[Problem, Plan, int], Plan]) -> Plan:
+        """Return a plan in another order, but only behind guaranteed stages where more of these would be late.
+
+        Args:
+            problem: in seconds from `time`.
+            plan: of the problem.
+            time: epoch seconds.
+            order: has tasks change their places from one on.
+        """
+        found = order(problem, plan, 0)
+        if not self._state.guaranteed or np.array_equal(found.order, plan.order):
+            return found
+        if broken_guarantees(problem, found, self._state, time) <= broken_guarantees(problem, plan, self._state, time):
+            return found
+        return order(problem, plan, places_behind_guarantees(problem, plan, self._state))
 
     def in_turn(self, problem: Problem, rows: Sequence[int], time: float) -> list[int]:
         """Return tasks that may leave in the order of their turns, whatever their deadlines.

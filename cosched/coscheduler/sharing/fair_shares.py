@@ -107,6 +107,11 @@ def free_tasks(problem: Problem) -> NDArray[np.bool_]:
     return free
 
 
+def free_places(problem: Problem, plan: Plan, first: int = 0) -> NDArray[np.int64]:
+    """Return the places of a plan, from one on, that have tasks without deadlines that could start now."""
+    return np.flatnonzero(free_tasks(problem)[plan.order[first:]]) + first
+
+
 def with_turns(problem: Problem, plan: Plan, tasks: Mapping[str, Task]) -> Problem:
     """Return a problem whose search keeps the turns of users and priorities."""
     free = free_tasks(problem)
@@ -130,7 +135,7 @@ def with_weights(shares: Shares, used: Mapping[str, float], problem: Problem, ta
 
 
 def fair_plan(
-    shares: Shares, used: Mapping[str, float], problem: Problem, plan: Plan, tasks: Mapping[str, Task]
+    shares: Shares, used: Mapping[str, float], problem: Problem, plan: Plan, tasks: Mapping[str, Task], first: int = 0
 ) -> Plan:
     """Return the plan with tasks without deadlines in fair order; others keep their places.
 
@@ -142,8 +147,9 @@ def fair_plan(
         problem: the waiting tasks.
         plan: a plan of this problem.
         tasks: all live tasks by identifier.
+        first: place from which on tasks change theirs.
     """
-    places = np.flatnonzero(free_tasks(problem)[plan.order])
+    places = free_places(problem, plan, first)
     chosen = plan.order[places]
     users = [share_user(tasks[problem.tasks[task]]) for task in chosen.tolist()]
     if len(set(users)) < 2:

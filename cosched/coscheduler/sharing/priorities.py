@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.sharing.fair_shares import free_tasks
+from cosched.coscheduler.sharing.fair_shares import free_places
 from cosched.coscheduler.sharing.shares import share_user
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["priority_plan", "with_priorities"]
 
 
-def priority_plan(problem: Problem, plan: Plan, tasks: Mapping[str, Task]) -> Plan:
+def priority_plan(problem: Problem, plan: Plan, tasks: Mapping[str, Task], first: int = 0) -> Plan:
     """Return the plan with each user's tasks without deadlines by priority.
 
-    They exchange the places that they have. Tasks that cannot start yet keep their places.
+    They exchange the places that they have, of those from `first` on. Tasks that cannot start yet keep their places.
     """
     places: dict[str, list[int]] = {}  # user → places of its tasks, ascending
-    for place in np.flatnonzero(free_tasks(problem)[plan.order]).tolist():
+    for place in free_places(problem, plan, first).tolist():
         places.setdefault(share_user(tasks[problem.tasks[plan.order[place]]]), []).append(place)
     order = plan.order.copy()
     for own in places.values():

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.stages.admission import admit, as_admitted, is_awaited, place_in_time, waiting_stages
-from cosched.coscheduler.stages.trial_plan import EQUAL, TrialPlan, promised_ends
+from cosched.coscheduler.stages.guarantees import EQUAL, broken_guarantees
+from cosched.coscheduler.stages.trial_plan import TrialPlan
 from cosched.coscheduler.stages.ways import in_way, without_ways
 from cosched.coscheduler.task import TaskState
-from cosched.scheduling.decoding.decoder import spans
 
 if TYPE_CHECKING:
     from cosched.coscheduler.attempts import AttemptLifecycle
@@ -169,9 +169,4 @@ class Chains:
                 self._queue.searched((moved.id,))
 
     def _broken(self, problem: Problem, plan: Plan, time: float) -> set[str]:
-        """Return the guaranteed stages that a plan makes late."""
-        promised = promised_ends(problem, self._state, time)
-        if not promised:
-            return set()
-        ends = spans(problem, plan)[1]
-        return {problem.tasks[row] for row, latest in promised.items() if ends[row] > latest + EQUAL}
+        return broken_guarantees(problem, plan, self._state, time)

@@ -18,6 +18,7 @@ from cosched.coscheduler.places.packing import Choice, place_requests, planned_h
 from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import without_distant_reservations
+from cosched.coscheduler.stages.guarantees import EQUAL, guaranteed_ends
 from cosched.coscheduler.stages.stage import NO_WORK
 from cosched.coscheduler.stages.ways import in_way
 from cosched.scheduling.decoding.decoder import spans
@@ -34,10 +35,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
     from cosched.scheduling.problem import Problem
 
-__all__ = ["EQUAL", "PlacedWay", "TrialPlan", "promised_ends"]
-
-EQUAL = 1e-6
-"""Sums of times that are equal on paper differ in their last digits. Seconds."""
+__all__ = ["PlacedWay", "TrialPlan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +129,7 @@ class TrialPlan:
             plan = view.plan(problem, time)
         else:
             plan = Plan(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        return cls(problem, plan, time, promised_ends(problem, state, time), state, view)
+        return cls(problem, plan, time, guaranteed_ends(problem, state, time), state, view)
 
     def place(self, chain: Sequence[Task], ways: Collection[int]) -> list[PlacedWay]:
         """Return where each way of a chain would run, the best first; those that hosts cannot run are left out.
@@ -357,14 +355,6 @@ class TrialPlan:
             licences=licences,
         )
         return extended, np.array(counts, dtype=np.int64)
-
-
-def promised_ends(problem: Problem, state: CoreState, time: float) -> dict[int, float]:
-    """Return the rows of a problem whose ends are guaranteed, with the seconds from `time` until then."""
-    if not state.guaranteed:
-        return {}
-    dues = {row: state.tasks[name].spec.deadline for row, name in enumerate(problem.tasks) if name in state.guaranteed}
-    return {row: due - time for row, due in dues.items() if due is not None}
 
 
 def _used(chain: Sequence[Task], way: int) -> list[Task]:

@@ -22,6 +22,7 @@ from tests.coscheduler.makers import (
     report,
     restore,
     settings,
+    shared,
     start,
     submit,
 )
@@ -299,3 +300,21 @@ def test_a_task_that_the_manager_never_got_makes_no_guaranteed_chain_late() -> N
     assert stage_of(core, "2").guaranteed
     (begun,) = dispatched(core.handle(AttemptAbsent(4.0, lost.uuid)))
     assert begun.task == "2"
+
+
+@pytest.mark.parametrize("by", ["priority", "shares"])
+def test_the_turns_of_users_make_no_guaranteed_chain_late(by: str) -> None:
+    """A task exchanged its place with a shorter one that was planned before the chain."""
+    core = a_core(1)
+    if by == "shares":
+        shared(core)
+    owner, changes = ("ann", {"priority": 5}) if by == "priority" else ("bob", {})
+    (held,) = dispatched(submit(core, a_task(1, [2.0], owner="ann")))
+    start(core, held, 0.0)
+    submit(core, a_task(2, [3.0], owner="ann"))
+    submit_chain(core, a_chain(3, (1.0, [("work", 1, 4.0)]), deadline=9.5, owner="ann"))
+    assert stage_of(core, "3").guaranteed
+    submit(core, a_task(4, [5.0], owner=owner, **changes))
+    submit(core, a_task(5, [5.0], owner="ann"))
+    assert planned(core, 0.0)["3"][1] <= 9.5
+    assert planned(core, 0.0)["4"][1] <= planned(core, 0.0)["5"][0]

@@ -1,0 +1,52 @@
+"""Ends that are guaranteed to stages of chains, and what a plan makes of them.
+
+Start at `broken_guarantees`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosched.scheduling.decoding.decoder import spans
+
+if TYPE_CHECKING:
+    from cosched.coscheduler.state import CoreState
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
+
+__all__ = ["EQUAL", "broken_guarantees", "guaranteed_ends", "places_behind_guarantees"]
+
+EQUAL = 1e-6
+"""Sums of times that are equal on paper differ in their last digits. Seconds."""
+
+
+def guaranteed_ends(problem: Problem, state: CoreState, time: float) -> dict[int, float]:
+    """Return the rows of a problem whose ends are guaranteed, with the seconds from `time` until then."""
+    if not state.guaranteed:
+        return {}
+    dues = {row: state.tasks[name].spec.deadline for row, name in enumerate(problem.tasks) if name in state.guaranteed}
+    return {row: due - time for row, due in dues.items() if due is not None}
+
+
+def broken_guarantees(problem: Problem, plan: Plan, state: CoreState, time: float) -> set[str]:
+    """Return the guaranteed stages that a plan makes late.
+
+    Args:
+        problem: in seconds from `time`.
+        plan: of the problem.
+        state: the live tasks.
+        time: epoch seconds.
+    """
+    promised = guaranteed_ends(problem, state, time)
+    if not promised:
+        return set()
+    ends = spans(problem, plan)[1]
+    return {problem.tasks[row] for row, latest in promised.items() if ends[row] > latest + EQUAL}
+
+
+def places_behind_guarantees(problem: Problem, plan: Plan, state: CoreState) -> int:
+    """Return the first place of a plan behind all of its guaranteed stages."""
+    guaranteed = [problem.tasks[row] in state.guaranteed for row in plan.order.tolist()]
+    return int(np.flatnonzero(guaranteed)[-1]) + 1 if any(guaranteed) else 0
