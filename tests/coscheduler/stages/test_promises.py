@@ -1,7 +1,7 @@
 """Chains whose deadlines are guaranteed keep them in a domain that runs all as predicted, whatever tasks wait for.
 
-Tasks and chains come together with licences, parts of shared hosts, deadlines of their own, reservations and hosts that
-go as announced; the search proposes whatever it likes, and objectives count what they like.
+Tasks and chains have licences, parts of shared hosts, deadlines, priorities and predecessors; some hosts are reserved.
+The search proposes whatever it likes, and objectives count what they like.
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ _PLAIN = st.fixed_dictionaries(
         "seconds": st.lists(st.sampled_from([2.0, 5.0, 9.0]), min_size=1, max_size=3),
         "due": st.none() | st.integers(1, 40),
         "needs": _NEEDS,
+        "follows": st.booleans(),
+        "priority": st.sampled_from([0, 0, 5]),
     }
 )
 _CHAIN = st.fixed_dictionaries(
@@ -57,6 +59,7 @@ _CHAIN = st.fixed_dictionaries(
         "ways": st.lists(st.tuples(st.sampled_from([0.5, 1.0]), _STAGES), min_size=1, max_size=2),
         "due": st.integers(5, 60),
         "needs": _NEEDS,
+        "follows": st.booleans(),
     }
 )
 _ARRIVALS = st.lists(st.tuples(st.sampled_from([0.0, 0.0, 1.0, 4.0]), _PLAIN | _CHAIN), min_size=1, max_size=8)
@@ -147,7 +150,10 @@ def test_what_is_guaranteed_is_kept_where_all_goes_as_predicted(
         here.until(here.time + pause)
         needs = {name: value for name, value in each["needs"].items() if shared or name != "cores"}
         due = None if each["due"] is None else here.time + each["due"]
+        if each["follows"] and str(number - 1) in core.tasks:
+            needs["after"] = (str(number - 1),)
         if "ways" not in each:
+            needs["priority"] = each["priority"]
             task = a_task(number, each["seconds"], submitted=here.time, deadline=due, **needs)
             number += 1
             here.take(submit(core, task, here.time))
