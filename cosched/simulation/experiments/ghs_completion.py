@@ -26,7 +26,7 @@ __all__ = ["EXPERIMENT"]
 
 _WORK = 3600.0  # seconds
 _PRESENCE = 120.0  # seconds
-_LOADS = (0.1, 0.2, 0.5)
+_LOADS = (0.1, 0.2, 0.35, 0.5)
 _VARIATIONS = (0.5, 1.0, 2.0)
 _SHARED_DEPTH = 0.5  # one process of the owner's beside ours on each processor
 _EXCHANGES = 2.0  # the work of an evicted program in mean absences of the owner; more would hardly ever end
@@ -82,7 +82,7 @@ def _row(draw: np.random.Generator, runs: int, way: str, hosts: int, load: float
 
 def _distance(times: NDArray[np.float64], expected: Distribution) -> float:
     """Return the largest difference between the part of the runs that have ended and its prediction."""
-    points = np.unique(np.quantile(times, np.linspace(0.0, 1.0, 101)))
+    points = np.unique(np.quantile(times, np.linspace(0.0, 1.0, 201)))
     return max(abs(float((times <= point).mean()) - expected.within(float(point))) for point in points)
 
 
