@@ -42,7 +42,7 @@ from cosched.app.task_service import EditChecks, TaskService
 from cosched.connector.registry import load_connector
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.elastic.values import ElasticSettings
+from cosched.coscheduler.elastic.values import ElasticSettings, LoanExceptions
 from cosched.coscheduler.events import SharesChanged
 from cosched.coscheduler.progress import progress
 from cosched.coscheduler.sharing.shares import with_settings
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cosched.daemon.config.loading import ConfigurationValue
-    from cosched.daemon.config.sections import Configuration
+    from cosched.daemon.config.sections import Configuration, ElasticSection
     from cosched.daemon.web.server import WebServer
 
 __all__ = ["Daemon", "core_settings", "notification_settings"]
@@ -465,10 +465,19 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
         retry_longest=dispatch.retry_longest,
         seed=planning.seed,
         share_hosts=planning.share_hosts,
-        elastic=ElasticSettings(**configuration.elastic.model_dump()),
+        elastic=_elastic_settings(configuration.elastic),
         licences=configuration.licences,
         interruption=Interruption(configuration.load.interruption),
     )
+
+
+def _elastic_settings(section: ElasticSection) -> ElasticSettings:
+    applications, users = (
+        {name: LoanExceptions(**each.model_dump()) for name, each in table.items()}
+        for table in (section.applications, section.users)
+    )
+    values = section.model_dump(exclude={"applications", "users"})
+    return ElasticSettings(**values, applications=applications, users=users)
 
 
 def _peer_directory(configuration: Configuration) -> PeerDirectory | None:

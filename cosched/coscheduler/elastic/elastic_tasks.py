@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.elastic.values import Elastic, LeadStatus
+    from cosched.coscheduler.elastic.values import Elastic, ElasticSettings, LeadStatus
     from cosched.coscheduler.events import LeadEvent
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
@@ -94,6 +94,9 @@ class ElasticTasks:
         """Return how far a running elastic task has come; None before it runs."""
         return self._work.get(task)
 
+    def _terms(self, task: Task) -> ElasticSettings:
+        return self._settings.of(task.spec.application, task.owner)
+
     def _learn(self, worker: Attempt, time: float) -> None:
         """Learn from a worker that has ended: how long it took to leave, or that it ended by itself."""
         task = self._state.tasks.get(worker.task)
@@ -107,8 +110,9 @@ class ElasticTasks:
             self.drain += _NEWEST * (took - self.drain)
         elif task.id in self._work and ended_unasked(worker):
             work, lived = self._work[task.id], time - (worker.started or time)
-            setbacks = work.setbacks + 1 if lived < self._settings.settle else 0
-            pause = min(self._settings.settle * 2.0 ** min(setbacks, 20), _LONGEST_PAUSE) if setbacks else 0.0
+            settle = self._terms(task).settle
+            setbacks = work.setbacks + 1 if lived < settle else 0
+            pause = min(settle * 2.0 ** min(setbacks, 20), _LONGEST_PAUSE) if setbacks else 0.0
             settled, why = max(work.settled, time + pause), what_became_of(worker) if setbacks else ""
             self._work[task.id] = replace(work, setbacks=setbacks, settled=settled, setback=why)
 
@@ -243,7 +247,7 @@ class ElasticTasks:
 
     def _lend(self, idle: Mapping[str, float], time: float) -> None:
         """Lend hosts that are idle, each for so many seconds."""
-        if not self._settings.lending or not idle:
+        if not idle:
             return
         classes = self._planning_view.classes()
         by_class: dict[str, list[ElasticProgress]] = {}
@@ -254,7 +258,8 @@ class ElasticTasks:
             by_class.setdefault(classes.get(running.lead.hosts[0], ""), []).append(progress)
         for hardware, tasks in by_class.items():
             there = {host: seconds for host, seconds in idle.items() if classes.get(host, "") == hardware}
-            for name, chosen in lend_idle_hosts(tasks, there, self._settings.payback).items():
+            payback = {each.task.id: self._terms(self._state.tasks[each.task.id]).payback for each in tasks}
+            for name, chosen in lend_idle_hosts(tasks, there, payback).items():
                 offering = set(self._state.hosts.offering(self._state.tasks[name].spec.needs))
                 for host in chosen:
                     task = self._state.tasks[name]
@@ -300,6 +305,8 @@ class ElasticTasks:
         work = self._work.get(running.task.id)
         leaving = any(each.leaves for each in running.workers)
         promised = sum(not each.loan for each in running.workers) == len(running.status.promised)
+        if not self._terms(running.task).lending:
+            return None
         if work is None or leaving or not promised or time < work.settled or not self._may_grow(running, time):
             return None
         seconds = self._seconds(running)
@@ -330,7 +337,9 @@ class ElasticTasks:
         work = self._work.get(name)
         if work is None:
             begun = lead.started if lead.started is not None else time
-            work = WorkRecord(max(time - begun, 0.0), time, lead.predicted or 0.0, settled=time + self._settings.settle)
+            work = WorkRecord(
+                max(time - begun, 0.0), time, lead.predicted or 0.0, settled=time + self._terms(running.task).settle
+            )
         work = self._work[name] = self._advanced(running, work, time)
         predicted = time - (time if lead.started is None else lead.started) + max(work.total - work.done, 0.0)
         ahead = max(work.total - work.done, 1.0)
@@ -391,7 +400,8 @@ class ElasticTasks:
     def _settle(self, name: str, time: float) -> None:
         """Lend a task nothing for a while after its hosts have changed."""
         if (work := self._work.get(name)) is not None:
-            self._work[name] = replace(work, settled=max(work.settled, time + self._settings.settle))
+            settled = max(work.settled, time + self._terms(self._state.tasks[name]).settle)
+            self._work[name] = replace(work, settled=settled)
 
     def _put_lead(self, lead: Attempt, workers: int | None = None) -> None:
         """Note that what the workers are to do has changed."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.elastic.values import ElasticSettings
     from cosched.coscheduler.planning.what_if import ExtendedQueue
     from cosched.coscheduler.task import Task
     from cosched.scheduling.problem import Problem
@@ -55,6 +56,7 @@ def promised_ends(core: Coscheduler, task: Task, time: float) -> list[PromisedEn
     queue = None if task.spec.elastic is None else extend_queue(core, task, time)
     if queue is None:
         return []
+    terms = core.settings.elastic.of(task.spec.application, task.owner)
     seconds = queue.problem.seconds[:, queue.new]
     found: list[PromisedEnd] = []
     for count in _counts(seconds.min(axis=0).tolist()):
@@ -64,7 +66,9 @@ def promised_ends(core: Coscheduler, task: Task, time: float) -> list[PromisedEn
         only = replace(queue.problem, seconds=rows)
         place = soonest(only, queue.with_place(count), queue.ahead, queue.new)
         if place is not None and math.isfinite(place.end):
-            expected = _end_with_loans(core, replace(queue, problem=only), place, seconds, time)
+            expected = place.end
+            if terms.lending:
+                expected = _end_with_loans(core, terms, replace(queue, problem=only), place, seconds, time)
             found.append(PromisedEnd(count, time + place.start, time + place.end, time + expected))
     return found
 
@@ -82,20 +86,23 @@ def _counts(seconds: Sequence[float]) -> list[int]:
 
 
 def _end_with_loans(
-    core: Coscheduler, queue: ExtendedQueue, place: Assignment, seconds: NDArray[np.float64], time: float
+    core: Coscheduler,
+    terms: ElasticSettings,
+    queue: ExtendedQueue,
+    place: Assignment,
+    seconds: NDArray[np.float64],
+    time: float,
 ) -> float:
     """Return the end with loans, in seconds from now, of the new task at a place.
 
     Args:
         core: the domain.
+        terms: on which the task is lent hosts.
         queue: with the new task on its promised number of hosts alone.
         place: of the new task.
         seconds: (classes, N) its run times.
         time: now, epoch seconds.
     """
-    settings = core.settings.elastic
-    if not settings.lending:
-        return place.end
     problem = queue.problem
     classes = dict(zip(problem.hosts, problem.host_class.tolist(), strict=True))
     own = classes[place.hosts[0]]
@@ -108,7 +115,7 @@ def _end_with_loans(
     schedule = decode(problem, queue.with_place(len(place.hosts)))
     busy = _busy(problem, schedule.assignments)
     lent = {host: spans for host, spans in busy.items() if classes[host] == own and host not in place.hosts}
-    return end_with_loans(task, len(place.hosts), place.start, lent, LoanTerms(settings.payback, settings.settle))
+    return end_with_loans(task, len(place.hosts), place.start, lent, LoanTerms(terms.payback, terms.settle))
 
 
 def _busy(problem: Problem, places: Sequence[Assignment]) -> dict[str, list[tuple[float, float]]]:

@@ -5,9 +5,13 @@ The lead is the attempt that runs the task's command; each worker is an attempt 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING
 
-__all__ = ["Elastic", "ElasticSettings", "LeadStatus", "WorkRecord"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Elastic", "ElasticSettings", "LeadStatus", "LoanExceptions", "WorkRecord"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,21 @@ class LeadStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class LoanExceptions:
+    """Other terms of loans for the tasks of one application or user; None: as for all.
+
+    Attributes:
+        lending: as in `ElasticSettings`.
+        payback: likewise.
+        settle: likewise.
+    """
+
+    lending: bool | None = None
+    payback: float | None = None
+    settle: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ElasticSettings:
     """An administrator's settings of elastic tasks. Durations are seconds.
 
@@ -57,6 +76,8 @@ class ElasticSettings:
         settle: time after a change of a task's hosts in which it is lent no more.
         grace: from the order to leave until a worker is ended, where its task does not say.
         longest_grace: that a task may ask for.
+        applications: other terms for tasks of an application, by its name.
+        users: other terms for tasks of a user, above those of the application.
     """
 
     lending: bool = True
@@ -64,6 +85,17 @@ class ElasticSettings:
     settle: float = 10.0
     grace: float = 30.0
     longest_grace: float = 600.0
+    applications: Mapping[str, LoanExceptions] = field(default_factory=dict)
+    users: Mapping[str, LoanExceptions] = field(default_factory=dict)
+
+    def of(self, application: str, owner: str) -> ElasticSettings:
+        """Return the terms for a task: its user's go before its application's, and these before those of all."""
+        found = self
+        for exceptions in (self.applications.get(application), self.users.get(owner)):
+            if exceptions is not None:
+                others = {each.name: getattr(exceptions, each.name) for each in fields(exceptions)}
+                found = replace(found, **{name: value for name, value in others.items() if value is not None})
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,8 @@ def redaction() -> Rules:
         ("AttemptsSnapshot", "limits"): _renamed_keys(owner),
         ("UserUsage", "user"): lambda user: user if user.startswith("@") else owner(user),
         ("Shares", "users"): _renamed_keys(owner),
+        ("ElasticSettings", "users"): _renamed_keys(owner),
+        ("ElasticSettings", "applications"): _renamed_keys(application),
         ("Shares", "groups"): _renamed_keys(group),
         ("Shares", "members"): lambda members: {owner(user): group(its) for user, its in members.items()},
         ("TaskSpec", "application"): application,

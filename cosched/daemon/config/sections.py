@@ -259,6 +259,14 @@ class PlanningSection(_Section):
         return self
 
 
+class LoanExceptionsSection(_Section):
+    """[elastic.applications.NAME] and [elastic.users.NAME]: other terms of loans; what is left out is as for all."""
+
+    lending: bool | None = None
+    payback: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = None
+    settle: Duration | None = None
+
+
 class ElasticSection(_Section):
     """[elastic]: how idle hosts are lent to tasks that may change theirs while they run."""
 
@@ -267,6 +275,8 @@ class ElasticSection(_Section):
     settle: Duration = 10.0
     grace: Duration = 30.0
     longest_grace: Duration = 600.0
+    applications: dict[str, LoanExceptionsSection] = Field(default_factory=dict)
+    users: dict[Annotated[str, AfterValidator(_user)], LoanExceptionsSection] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check_grace(self) -> ElasticSection:

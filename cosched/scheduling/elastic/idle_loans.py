@@ -22,7 +22,7 @@ class _Growth(NamedTuple):
 
 
 def lend_idle_hosts(
-    running: Sequence[ElasticProgress], idle: Mapping[str, float], payback: float
+    running: Sequence[ElasticProgress], idle: Mapping[str, float], payback: float | Mapping[str, float]
 ) -> dict[str, tuple[str, ...]]:
     """Choose who is lent which hosts.
 
@@ -32,16 +32,17 @@ def lend_idle_hosts(
     Args:
         running: the tasks that may grow, with the hosts that they have.
         idle: for how many seconds each idle host will not be needed; infinite for one that nobody waits for.
-        payback: how many times what it costs a step must save.
+        payback: how many times what it costs a step must save; or that for each task, by its name.
 
     Returns:
         The hosts that each task is lent; tasks that are lent none are left out.
     """
     left = sorted(idle, key=lambda host: (-idle[host], host))
     held = {each.task.id: each for each in running}
+    times = dict.fromkeys(held, payback) if isinstance(payback, float | int) else payback
     lent: dict[str, tuple[str, ...]] = {}
     while left:
-        steps = [step for each in held.values() if (step := _step(each, left, idle, payback)) is not None]
+        steps = [step for each in held.values() if (step := _step(each, left, idle, times[each.task.id])) is not None]
         if not steps:
             break
         best = max(steps, key=lambda step: (step.gain, step.task))

@@ -7,7 +7,7 @@ import pytest
 
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.elastic.values import ElasticSettings
+from cosched.coscheduler.elastic.values import ElasticSettings, LoanExceptions
 from cosched.coscheduler.events import (
     CancelRequested,
     HostsObserved,
@@ -404,3 +404,24 @@ def test_a_plan_of_the_search_chooses_the_promise() -> None:
     outcome = core.handle(ScheduleImproved(0.1, TaskPlan(("1",), (3,))))
     assert [attempt.worker for attempt in dispatched(outcome)] == [0, 1, 2]
     assert core.tasks["1"].status.hosts == ("node01", "node02", "node03")
+
+
+def test_a_user_to_whose_tasks_nothing_is_lent_keeps_to_promised_hosts() -> None:
+    core = a_core(2, elastic=ElasticSettings(settle=5.0, users={"ann": LoanExceptions(lending=False)}))
+    for number, owner in ((1, "ann"), (2, "bob")):
+        if number == 2:
+            core.handle(HostsObserved(1.0, hosts(4)))
+        for attempt in dispatched(submit(core, elastic_task(number, [math.inf, *SPEEDS[1:]], owner=owner), number)):
+            start(core, attempt, float(number))
+    core.handle(HostsObserved(2.0, hosts(6)))
+    lent = workers(core.handle(Tick(9.0)))
+    assert lent
+    assert {worker.task for worker in lent} == {"2"}
+
+
+def test_an_application_may_have_to_save_more_by_a_loan() -> None:
+    terms = {"app": LoanExceptions(payback=1e3)}
+    core, _, _ = running(applications=terms)
+    assert not workers(core.handle(Tick(7.0)))
+    dear, _, _ = running(applications={"another": LoanExceptions(payback=1e3)})
+    assert workers(dear.handle(Tick(7.0)))

@@ -191,7 +191,7 @@ def test_every_text_that_is_recorded_is_redacted_or_known_to_be_plain() -> None:
 
 def test_every_rule_is_of_a_field_that_exists() -> None:
     kinds: set[object] = set()
-    for kind in (Event, CoreSnapshot, Attempt):
+    for kind in (Event, CoreSnapshot, CoreSettings, Attempt):
         texts(kind, {}, kinds)
     known = {
         (kind.__name__, each.name)

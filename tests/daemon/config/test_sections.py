@@ -16,6 +16,21 @@ def test_the_table_of_the_kind_in_force_is_handed_over() -> None:
     assert Configuration.model_validate(values).connector.table == {"spool": "/x"}
 
 
+def test_terms_of_loans_may_differ_for_an_application_or_a_user() -> None:
+    values = {"elastic": {"applications": {"render": {"settle": "20s"}}, "users": {"ann": {"lending": False}}}}
+    elastic = Configuration.model_validate(values).elastic
+    assert (elastic.applications["render"].settle, elastic.applications["render"].payback) == (20.0, None)
+    assert elastic.users["ann"].lending is False
+    refused: list[dict[str, Any]] = [
+        {"users": {"an n": {}}},
+        {"users": {"ann": {"grace": "1m"}}},
+        {"applications": {"a": {"payback": -1}}},
+    ]
+    for wrong in refused:
+        with pytest.raises(ValidationError):
+            Configuration.model_validate({"elastic": wrong})
+
+
 @pytest.mark.parametrize(
     ("section", "key", "value"),
     [
