@@ -1,7 +1,7 @@
 # Two commands: `make demo` and `make test`. Both install all they need first; a second run finds it there.
 # `make demo CONNECTOR=condor` (or slurm) runs the same on a real HTCondor pool (Slurm cluster) that it sets up from Debian's packages,
 # CONNECTOR=simulated on one where nothing runs.
-.PHONY: demo demo-grid check check-tests test all-tests lint soak audit machine-code testbed test-pyslurm peers clean
+.PHONY: demo demo-grid demo-elastic check check-tests test all-tests lint soak dask-before audit machine-code testbed test-pyslurm peers clean
 
 CONNECTOR ?= local
 CONNECTORS ?= local,local,local
@@ -17,6 +17,12 @@ demo:
 demo-grid:
 	@tools/setup run
 	@$(PYTHON_IN_VENV) -m demo.grid --connectors $(CONNECTORS) $(DEMO_OPTIONS)
+
+# A Dask computation that grows over idle hosts, gives eight to a task with a deadline and gets them back; also with CONNECTOR=condor or slurm.
+demo-elastic:
+	@tools/setup run
+	@tools/setup dask
+	@$(PYTHON_IN_VENV) -m demo.elastic --connector $(CONNECTOR) $(DEMO_OPTIONS)
 
 # What an author runs before each commit: everything that needs no pool, browser or daemon.
 check:
@@ -48,7 +54,15 @@ soak:
 	@$(MAKE) --no-print-directory machine-code
 	EXPLORE=1 $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup --timeout 14400 -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
 	$(PYTHON_IN_VENV) -m benchmarks.soak
+	@$(MAKE) --no-print-directory dask-before
 	@$(MAKE) --no-print-directory audit
+
+# The tests of Dask with the version before the locked one.
+dask-before:
+	@tools/setup test
+	$(PYTHON_IN_VENV) -m pip install -q --disable-pip-version-check --no-deps --require-hashes --upgrade --target .venv/dask-before \
+		-r requirements/dask-before.txt
+	PYTHONPATH=.venv/dask-before $(PYTHON_IN_VENV) -m pytest tests/dask $(PYTEST_OPTIONS)
 
 # The package index's word on known weaknesses of all locked packages; a package that it says nothing of fails, too.
 audit:

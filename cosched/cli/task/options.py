@@ -106,6 +106,7 @@ class SubmitOptions:
     elastic: Annotated[str, typer.Option(metavar="workers", help="Its hosts may change while it runs.")] = ""
     worker: Annotated[str, typer.Option(metavar="PROGRAM", help="What runs on each host but the first.")] = ""
     grace: Annotated[str, typer.Option(metavar="DURATION", help="For a worker that has to leave.")] = ""
+    dask: Annotated[str, typer.Option(metavar="SCRIPT", help="Elastic: Python with a Dask cluster on its hosts.")] = ""
     # of the submission itself
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come of it.")] = False

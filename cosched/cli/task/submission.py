@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.api.runtimes import parse_runtime, parse_shape_runtimes
+from cosched.client.dask_commands import dask_command, dask_worker_command
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.userfiles import (
     UserFileOrigin,
@@ -57,6 +58,8 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
     Raises:
         UserError: a word cannot be read; says how to write it.
     """
+    if options.dask:
+        options, command = _on_dask(options, command)
     if bool(options.application) == bool(command):
         raise UserError(
             "name an application of the catalogue, or put a command after --: "
@@ -177,6 +180,18 @@ def _elastic(options: SubmitOptions) -> ElasticRequest | None:
     return ElasticRequest(worker=_words(options.worker, "--worker"), grace=grace)
 
 
+def _on_dask(options: SubmitOptions, arguments: Sequence[str]) -> tuple[SubmitOptions, Sequence[str]]:
+    """Return the options and the command of an elastic task that runs a script with a Dask cluster."""
+    if options.application or options.elastic or options.worker:
+        raise UserError("--dask SCRIPT is an elastic task of its own: leave APP, --elastic and --worker out")
+    script = Path(options.dask)
+    if not script.is_file():
+        raise UserError(f"--dask {options.dask}: there is no such file: give a Python script; its arguments after --")
+    worker = shlex.join(dask_worker_command())
+    name = options.name or script.name
+    return replace(options, elastic="workers", worker=worker, name=name), dask_command(script, arguments)
+
+
 def _words(text: str, option: str) -> tuple[str, ...]:
     try:
         words = shlex.split(text)
@@ -276,7 +291,7 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
     text = read_user_file(path)
     if options.stdin:
         raise UserError("--stdin goes with an application or a command: a file says itself what its program reads")
-    if options.elastic:
+    if options.elastic or options.dask:
         raise UserError("--elastic goes with an application or a command: a file describes one job")
     if options.prepare:
         raise UserError("--prepare goes with an application or a command: put it into the file")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -283,3 +284,42 @@ def test_workers_are_words_as_a_shell_splits_them() -> None:
 def test_workers_that_cannot_be_say_what_would_do(options: SubmitOptions, message: str) -> None:
     with pytest.raises(UserError, match=message):
         request_of(options, ("/bin/sh",), NOW)
+
+
+def test_a_script_on_dask_is_an_elastic_task(tmp_path: Path) -> None:
+    script = tmp_path / "sums.py"
+    script.touch()
+    request, _ = request_of(SubmitOptions(dask=str(script), hosts="2-4", grace="1m"), ("20", "--fast"), NOW)
+    assert request.command == (sys.executable, "-m", "cosched.dask.lead", str(script), "20", "--fast")
+    assert request.elastic == ElasticRequest(
+        worker=(sys.executable, "-m", "cosched.dask.worker", "{lead}", "{worker}"), grace=60.0
+    )
+    assert request.name == "sums.py"
+    named, _ = request_of(SubmitOptions(dask=str(script), name="sums"), (), NOW)
+    assert (named.name, named.command[4:]) == ("sums", ())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (SubmitOptions(dask="nowhere.py"), "there is no such file: give a Python script"),
+        (SubmitOptions(dask=__file__, elastic="workers"), "leave APP, --elastic and --worker out"),
+        (SubmitOptions(dask=__file__, worker="/bin/sh"), "leave APP, --elastic and --worker out"),
+        (SubmitOptions(dask=__file__, application="fft"), "leave APP, --elastic and --worker out"),
+    ],
+)
+def test_a_script_on_dask_that_cannot_be_says_what_would_do(options: SubmitOptions, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        request_of(options, (), NOW)
+
+
+def test_a_batch_script_is_not_run_on_dask(tmp_path: Path) -> None:
+    (tmp_path / "job.sh").write_text("#!/bin/sh\ntrue\n")
+    with pytest.raises(UserError, match="a file describes one job"):
+        requests_of_file(tmp_path / "job.sh", SubmitOptions(dask=__file__), NOW)
+
+
+def test_without_dask_a_script_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cosched.client.dask_commands.find_spec", lambda _name: None)
+    with pytest.raises(UserError, match=r"pip install 'cosched\[dask\]'"):
+        request_of(SubmitOptions(dask=__file__), (), NOW)

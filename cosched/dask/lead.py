@@ -1,0 +1,190 @@
+"""Run a script on Dask as the lead of an elastic task: `python -m cosched.dask.lead SCRIPT ARGUMENT…`.
+
+It starts a scheduler, which the task's workers join, and a worker beside it. The script finds the scheduler by itself:
+`distributed.Client()` needs no arguments there. When the script ends, so does the cluster, and with it the task. With
+`--serve SECONDS` in the script's place it ends when it is told to, or has not been asked for so long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dask
+from distributed import Scheduler, Security
+
+from cosched.dask.control import Control
+from cosched.dask.drain import Drains
+from cosched.dask.statistics import Figures, SteadyWish
+from cosched.dask.tls_files import join_address, make_tls_files
+from cosched.dask.worker import INTERFACE_VARIABLE, QUIET, thread_count, worker_command
+from cosched.elastic_lead import Lead
+from cosched.errors import CoschedError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from cosched.dask.tls_files import TlsFiles
+
+    _Use = Callable[[Scheduler, Control, TlsFiles], Awaitable[int]]
+
+__all__ = ["main"]
+
+_OWN_WORKER = "0"  # name of the worker on the lead's host; cosched's numbers begin with 1
+_PAUSE = 1.0  # seconds until it is started again, where it ended by itself
+_REPORT_EACH = 1.0  # seconds
+_CALM = 30.0  # seconds for which hosts are kept that it has no use for
+_MOST_WISHED = 10_000
+_PATIENCE = 10.0  # seconds for a process to end
+_PASSED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_TLS_FOLDER = "dask"
+
+
+async def run(lead: Lead, folder: Path, use: _Use) -> int:
+    """Run a cluster for as long as it is used; return the exit code of its use.
+
+    Args:
+        lead: speaks with cosched.
+        folder: a new one, for the cluster's certificates, that all hosts reach.
+        use: what the cluster is for; ends when that has ended.
+
+    Raises:
+        UserError: the folder cannot be made.
+        OSError: a program cannot be started.
+    """
+    files, control = make_tls_files(folder), Control()
+    async with contextlib.AsyncExitStack() as stack:
+        stack.callback(files.remove)
+        # No pages: they would be open to everybody. And what the script writes is not to drown in news of workers.
+        dask.config.set({"distributed.scheduler.http.routes": []})
+        logging.getLogger("distributed").setLevel(logging.WARNING)
+        scheduler = await stack.enter_async_context(
+            Scheduler(
+                protocol="tls",
+                security=Security(**files.options()),
+                interface=os.environ.get(INTERFACE_VARIABLE) or None,
+                dashboard=False,
+                dashboard_address="127.0.0.1:0",
+            )
+        )
+        control.attach(scheduler)
+        told = join_address(scheduler.address, files)
+        lead.announce(told)
+        _follow(lead, Drains(scheduler, lead))
+        for beside in (_own_worker(told), _report(scheduler, control, lead)):
+            stack.push_async_callback(_cancelled, asyncio.ensure_future(beside))
+        return await use(scheduler, control, files)
+
+
+def script_use(script: Sequence[str]) -> _Use:
+    """Return the use by a script: the cluster ends with it, and with its exit code (128 + n for signal n).
+
+    Args:
+        script: the program and its arguments.
+    """
+
+    async def use(scheduler: Scheduler, _control: Control, files: TlsFiles) -> int:
+        environment = {**os.environ, **files.environment(scheduler.address)}
+        process = await asyncio.create_subprocess_exec(*script, env=environment)
+        loop = asyncio.get_running_loop()
+        for number in _PASSED:
+            loop.add_signal_handler(number, process.send_signal, number)
+        code = await process.wait()
+        return code if code >= 0 else 128 - code
+
+    return use
+
+
+def distant_use(lease: float) -> _Use:
+    """Return the use by a notebook: the cluster ends on its word, or after `lease` seconds of silence."""
+
+    async def use(scheduler: Scheduler, control: Control, _files: TlsFiles) -> int:
+        loop = asyncio.get_running_loop()
+        for number in _PASSED:
+            loop.add_signal_handler(number, control.end)
+        await control.over(scheduler, lease)
+        return 0
+
+    return use
+
+
+def _follow(lead: Lead, drains: Drains) -> None:
+    """Hand offers over to the scheduler's event loop as they come."""
+    loop = asyncio.get_running_loop()
+
+    def follow() -> None:
+        for offer in lead.offers():
+            loop.call_soon_threadsafe(drains.take, offer)
+
+    threading.Thread(target=follow, name="offers", daemon=True).start()
+
+
+async def _report(scheduler: Scheduler, control: Control, lead: Lead) -> None:
+    """Report progress and the useful number of hosts to cosched, once a second."""
+    steady, said = SteadyWish(_CALM), 0
+    while True:
+        figures = Figures.of(scheduler)
+        useful = steady.now(figures.useful_hosts(thread_count(os.environ)), time.monotonic())
+        wish = min(control.hosts(useful), _MOST_WISHED)
+        with contextlib.suppress(OSError):  # a full disk: it is told the next time
+            if figures.done > 0 and figures.left > 0:
+                lead.progress(figures.done, figures.done + figures.left)
+            if wish != said:
+                lead.wish(wish)
+                said = wish
+        await asyncio.sleep(_REPORT_EACH)
+
+
+async def _own_worker(told: str) -> None:
+    """Keep a worker on the lead's host until cancelled."""
+    while True:
+        environment = {"DASK_LOGGING__DISTRIBUTED": "warning", **os.environ, **QUIET}
+        command = worker_command(told, _OWN_WORKER, os.environ)
+        process = await asyncio.create_subprocess_exec(*command, env=environment)
+        try:
+            await process.wait()
+            await asyncio.sleep(_PAUSE)
+        except asyncio.CancelledError:
+            with contextlib.suppress(ProcessLookupError):
+                process.terminate()
+            try:
+                await asyncio.wait_for(process.wait(), _PATIENCE)
+            except TimeoutError:
+                process.kill()
+            raise
+
+
+async def _cancelled(task: asyncio.Future[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a cluster for a script or a notebook; return an exit code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    serves = len(given) == 2 and given[0] == "--serve"
+    if not given or (given[0].startswith("-") and not serves):
+        sys.stderr.write("usage: python -m cosched.dask.lead SCRIPT ARGUMENT… | --serve SECONDS\n")
+        return 2
+    try:
+        lead = Lead()
+        # Of the mailbox this is the part in which the job's user may keep things.
+        folder = Path(os.environ["COSCHED_MAILBOX"]) / "answers" / _TLS_FOLDER
+        use = distant_use(float(given[1])) if serves else script_use((sys.executable, *given))
+        return asyncio.run(run(lead, folder, use))
+    except CoschedError as error:
+        sys.stderr.write(f"cosched.dask.lead: {error}\n")
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""Certificates of one Dask cluster: whoever has its files may use it, and nobody else.
+
+A scheduler runs the code of anybody who reaches its port. So all of a cluster's parts prove themselves to one another
+by one key, made for this cluster alone and kept in private files; a command line names their folder at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from cosched.errors import UserError
+
+__all__ = ["TlsFiles", "join_address", "make_tls_files", "split_address"]
+
+_NAME = "cosched-dask"
+_DAYS = 365
+_SEPARATOR = "#"  # between a scheduler's address and the folder of its files
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """A key and its certificate, which is its own authority, as PEM files in a folder."""
+
+    folder: Path
+
+    @property
+    def certificate(self) -> Path:
+        """The certificate."""
+        return self.folder / "certificate.pem"
+
+    @property
+    def key(self) -> Path:
+        """The private key."""
+        return self.folder / "key.pem"
+
+    def environment(self, address: str) -> dict[str, str]:
+        """Return the variables by which `distributed.Client()` finds a scheduler and proves itself to it."""
+        prefix = "DASK_DISTRIBUTED__COMM__"
+        roles = ("CLIENT", "WORKER", "SCHEDULER")
+        return {
+            "DASK_SCHEDULER_ADDRESS": address,
+            f"{prefix}REQUIRE_ENCRYPTION": "True",
+            f"{prefix}TLS__CA_FILE": str(self.certificate),
+            **{f"{prefix}TLS__{role}__CERT": str(self.certificate) for role in roles},
+            **{f"{prefix}TLS__{role}__KEY": str(self.key) for role in roles},
+        }
+
+    def options(self) -> dict[str, str | bool]:
+        """Return the arguments of `distributed.Security` for every role."""
+        roles = ("client", "worker", "scheduler")
+        return {
+            "require_encryption": True,
+            "tls_ca_file": str(self.certificate),
+            **{f"tls_{role}_cert": str(self.certificate) for role in roles},
+            **{f"tls_{role}_key": str(self.key) for role in roles},
+        }
+
+    def remove(self) -> None:
+        """Delete the files and their folder."""
+        for file in (self.key, self.certificate):
+            file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # there is something else in it
+            self.folder.rmdir()
+
+
+def make_tls_files(folder: Path) -> TlsFiles:
+    """Make a key and its certificate in a new folder that only its owner reaches.
+
+    Raises:
+        UserError: the folder is there already, or cannot be made.
+    """
+    try:
+        folder.mkdir(mode=0o700)
+        files = TlsFiles(folder)
+        key, certificate = _key_and_certificate()
+        _write_private(files.key, key)
+        _write_private(files.certificate, certificate)
+    except OSError as error:
+        raise UserError(f"no certificates for Dask can be made in {folder}: {error.strerror}") from error
+    return files
+
+
+def join_address(address: str, files: TlsFiles) -> str:
+    """Return a scheduler's address with the folder of its files, as a lead tells it to its workers."""
+    return f"{address}{_SEPARATOR}{files.folder}"
+
+
+def split_address(told: str) -> tuple[str, TlsFiles]:
+    """Return the scheduler's address and the files of an address that a lead has told.
+
+    Raises:
+        UserError: it names no folder.
+    """
+    address, _, folder = told.partition(_SEPARATOR)
+    if not address.startswith("tls://") or not folder.startswith("/"):
+        raise UserError(f"{told[:200]!r} is no address of a Dask scheduler: write tls://HOST:PORT#FOLDER")
+    return address, TlsFiles(Path(folder))
+
+
+def _write_private(file: Path, data: bytes) -> None:
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as writing:
+        writing.write(data)
+
+
+def _key_and_certificate() -> tuple[bytes, bytes]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _NAME)])
+    # Clocks differ: what is made now must be valid on a host whose clock is behind.
+    begin = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + datetime.timedelta(days=_DAYS))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return pem, certificate.public_bytes(serialization.Encoding.PEM)

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.connector.mailboxes import ANSWERS, make_mailbox
+from cosched.dask.lead import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_SCRIPT = """\
+import sys
+from distributed import Client
+with Client() as client:
+    print(sum(client.gather(client.map(abs, [-1, -2, -3]))))
+sys.exit(int(sys.argv[1]))
+"""
+
+
+def run_lead(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    make_mailbox(folder / "box")
+    (folder / "script.py").write_text(_SCRIPT)
+    return subprocess.run(
+        [sys.executable, "-m", "cosched.dask.lead", str(folder / "script.py"), *arguments],
+        env={**os.environ, "COSCHED_MAILBOX": str(folder / "box"), "COSCHED_TASK": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=250,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [0, 7])
+def test_a_script_finds_its_cluster_and_its_end_is_the_tasks(tmp_path: Path, code: int) -> None:
+    done = run_lead(tmp_path, str(code))
+    assert (done.stdout, done.returncode) == ("6\n", code), done.stderr
+    assert "INFO" not in done.stderr
+    answers = tmp_path / "box" / ANSWERS
+    first, *_ = (json.loads(file.read_text()) for file in sorted(answers.glob("*.json")))
+    assert first["drains"] is True
+    address, _, folder = first["address"].partition("#")
+    assert address.startswith("tls://")
+    assert folder == str(answers / "dask")
+    assert not (answers / "dask").exists()  # nor its key
+
+
+def test_a_process_that_leads_no_task_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COSCHED_MAILBOX", raising=False)
+    assert main(["script.py"]) == 2
+    assert "is no lead of an elastic task" in capsys.readouterr().err
+    assert main([]) == 2
+    assert "usage" in capsys.readouterr().err
