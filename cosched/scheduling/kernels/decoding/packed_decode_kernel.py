@@ -49,7 +49,7 @@ def population_spans(
     idle, when, rests = first_idle.copy(), np.empty(rooms), np.empty(rooms)
     chosen = np.empty(rooms, dtype=np.int64)
     first_licence, licensed = problem.licences.begin, problem.licences.demand
-    licences = problem.licences.units.copy()
+    licences, scarce = problem.licences.units.copy(), licensed.shape[1] > 0  # few problems have such
     for plan in range(orders.shape[0]):
         licences[:] = problem.licences.units
         units[:], step_count[:], idle[:] = problem.units, problem.step_count, first_idle
@@ -57,14 +57,14 @@ def population_spans(
         for position in range(orders.shape[1]):
             task = orders[plan, position]
             shape = shapes[plan, task]
-            ready = _ready(problem, task, ends[plan]) if waits else 0.0
-            ready = licences_free_from(licences, first_licence, licensed, task, ready)
+            ready = _ready(problem, task, ends[plan], licences) if waits or scarce else 0.0
             slowest = problem.seconds[shape, 0]
             if cores_alone and hosts[shape] == 1:  # what most tasks are
                 start, room = _fullest(units, idle, demands[shape, 0], ready)
                 end = start + slowest
                 starts[plan, task], ends[plan, task] = start, end
-                take_licences(licences, first_licence, licensed, task, start, end)
+                if scarce:
+                    take_licences(licences, first_licence, licensed, task, start, end)
                 if end < np.inf:
                     amount, free = demands[shape, 0], idle[room, 0]
                     idle[room, 0] = _take_units(units[room], 0, units.shape[1], amount, start, end, free)
@@ -107,12 +107,12 @@ def _first_steps(first: NDArray[np.float64], step_count: NDArray[np.int64], step
 
 
 @compiled
-def _ready(problem: PackingTables, task: int, ends: NDArray[np.float64]) -> float:
-    """Return when a task is released and its predecessors have ended."""
+def _ready(problem: PackingTables, task: int, ends: NDArray[np.float64], licences: NDArray[np.float64]) -> float:
+    """Return when a task is released, its predecessors have ended, and it has its licences."""
     ready = float(problem.release[task])
     for index in range(problem.first[task], problem.first[task + 1]):
         ready = max(ready, float(ends[problem.before[index]]))
-    return ready
+    return float(licences_free_from(licences, problem.licences.begin, problem.licences.demand, task, ready))
 
 
 @compiled
