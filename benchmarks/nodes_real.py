@@ -4,7 +4,7 @@ Tasks of three users arrive together: rigid ones, some with GPUs, some bound by 
 of which cosched chooses the cores, some with licences. Then cosched's book, the manager's and the jobs' own diaries are
 held against one another: the same hosts, cores, memory and GPUs by all three, no host with more than it has, and each
 difference of a look meanwhile beside a begin or end that is younger than the reporting delay. That is measured: the
-longest time between a line of a diary and the report of it that cosched's log has.
+longest time between a line of a diary and the look that first found the report of it in cosched's log.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def compare_books(connector: str, tasks: int, nodes: int) -> None:
         if failed := [task.name for task in details if task.state != "completed"]:
             raise SystemExit(f"{len(failed)} tasks did not complete, the first is {failed[0]}")
         entries, names = read_diary(site.journal), manager_keys(site.pool, details)
-        delays = reporting_delays(client, details, entries)
+        delays = reporting_delays(watch.told, details, entries)
+        longest = max(look.ended - look.began for look in watch.looks)
         faults = compared(our_book(details), managers_book(site.pool, names), entries, _NODE)
         found, differences = unexplained(watch.looks, names, entries, _NODE, max(delays))
         faults += found + overdrawn(entries, {task.name: task.licences for task in details}, _LICENCES)
@@ -83,7 +84,8 @@ def compare_books(connector: str, tasks: int, nodes: int) -> None:
     print(len(overfilled(entries, _NODE)))
     print(f"  reporting delay: median {median(delays):.2f} s, longest {max(delays):.2f} s ({len(delays)} reports)")
     ages = sorted(each.age for each in differences) or [0.0]
-    print(f"  {len(watch.looks)} looks at the books, {len(differences)} differences, the oldest {ages[-1]:.2f} s")
+    print(f"  {len(watch.looks)} looks at the books, the longest {longest:.2f} s")
+    print(f"  {len(differences)} differences, median {median(ages):.2f} s, the oldest {ages[-1]:.2f} s")
     print(f"  {len(faults)} faults")
     if faults:
         raise SystemExit("\n".join(faults[:20]))

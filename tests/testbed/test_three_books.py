@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from tests.testbed.diaries import Entry
 from tests.testbed.node_size import NodeSize
-from tests.testbed.three_books import Holding, Look, compared, overdrawn, unexplained
+from tests.testbed.three_books import Holding, Look, compared, overdrawn, reporting_delays, unexplained
 
 _NODE = NodeSize(8, 1000, 2)
 _ONE = Entry("a", "one", 100.0, 110.0, 4, 500, 1, frozenset("0"))
@@ -78,6 +79,12 @@ def test_a_job_that_runs_on_in_a_book_after_its_end_is_found() -> None:
 def test_a_host_that_the_manager_overfills_is_found() -> None:
     full = look(106.0, "one two", "7 8")._replace(used={"a": 9})
     assert "9 of 8 cores" in unexplained([full], _NAMES, [_ONE, _TWO], _NODE, 1.0)[0][0]
+
+
+def test_the_delay_is_measured_until_a_client_is_told() -> None:
+    told = {("1", "job running"): 100.5, ("1", "job completed"): 112.0, ("2", "job running"): 104.75}
+    tasks = [SimpleNamespace(id="1", name="one"), SimpleNamespace(id="2", name="two")]
+    assert reporting_delays(told, tasks, [_ONE, _TWO]) == [0.5, 2.0, 0.25]  # type: ignore[arg-type]
 
 
 def test_licences_that_jobs_hold_beyond_what_there_is_are_found() -> None:

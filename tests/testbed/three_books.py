@@ -38,6 +38,7 @@ __all__ = [
     "unexplained",
 ]
 
+_NEWS = 1000  # lines of the log in which a look finds all that is new
 _MEMORY_STEP = 128  # MiB in which HTCondor deals memory out
 _PLACES = ("CoschedTask", "RemoteHost", "LastRemoteHost", "CpusProvisioned", "MemoryProvisioned", "GPUsProvisioned")
 _RUNNING = "2"  # JobStatus
@@ -83,10 +84,16 @@ class Difference:
 
 
 class Watch:
-    """Looks at both books, again and again, while its context lasts."""
+    """Looks at both books, again and again, while its context lasts.
+
+    Attributes:
+        looks: what it saw.
+        told: task and kind of a line of cosched's log → when a look first found it there.
+    """
 
     def __init__(self, client: Client, pool: CondorPool | SlurmCluster, pause: float = 0.5) -> None:
         self.looks: list[Look] = []
+        self.told: dict[tuple[str, str], float] = {}
         self._client, self._pool, self._pause = client, pool, pause
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
@@ -114,6 +121,10 @@ class Watch:
             at += len(page.tasks)
             if at >= page.total or not page.tasks:
                 break
+        lines = self._client.log(limit=_NEWS)
+        now = time.time()
+        for line in lines:
+            self.told.setdefault((line.task, line.kind), now)
         running, used = _running(self._pool)
         return Look(began, time.time(), frozenset(names.values()), frozenset(running), used)
 
@@ -244,21 +255,23 @@ def _distance(look: Look, moment: float) -> float:
     return max(look.began - moment, moment - look.ended, 0.0)
 
 
-def reporting_delays(client: Client, tasks: Iterable[TaskDetail], entries: Sequence[Entry]) -> list[float]:
-    """Return the seconds between the begin or end of each job, by its diary, and the report of it in cosched's log.
+def reporting_delays(
+    told: Mapping[tuple[str, str], float], tasks: Iterable[TaskDetail], entries: Sequence[Entry]
+) -> list[float]:
+    """Return the seconds from the begin or end of each job, by its diary, until a client was told of it.
 
-    A report may come before the line of the diary: the manager tells of a job before its program has said anything.
+    News may come before the line of the diary: the manager tells of a job before its program has said anything.
+
+    Args:
+        told: `Watch.told`.
+        tasks: the tasks, ended.
+        entries: their diaries.
     """
-    names, heard, at = {task.id: task.name for task in tasks}, dict[tuple[str, str], float](), 0
-    while lines := client.log(limit=1000, offset=at):
-        heard |= {(names[line.task], line.kind): line.time for line in lines if line.task in names}
-        at += len(lines)
     found = []
-    for kind, moments in (
-        ("job running", {name: min(each.began for each in entries if each.job == name) for name in names.values()}),
-        ("job completed", {name: max(each.ended for each in entries if each.job == name) for name in names.values()}),
-    ):
-        found += [abs(heard[name, kind] - moment) for name, moment in moments.items() if (name, kind) in heard]
+    for task in tasks:
+        own = [each for each in entries if each.job == task.name]
+        moments = {"job running": min(each.began for each in own), "job completed": max(each.ended for each in own)}
+        found += [abs(told[task.id, kind] - at) for kind, at in moments.items() if (task.id, kind) in told]
     return found
 
 
