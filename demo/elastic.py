@@ -161,7 +161,7 @@ def tell(site: Site, scale: float, hosts: int, given: int, blocks: int, console:
         )
         watch.others[urgent.id] = DEADLINE
         watch.until(
-            f"a task with a deadline needs {given}, which Dask gives back", lambda: watch.has(urgent.id, *_FINAL)
+            f"a task with a deadline needs {given}, which are given back", lambda: watch.has(urgent.id, *_FINAL)
         )
         watch.until("Dask has them again, and computes to the end", lambda: watch.has(watch.lead, *_FINAL))
         task, done, pieces = client.task(watch.lead), client.task(urgent.id), watch.pieces()
