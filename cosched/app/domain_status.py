@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cosched.access.principals import Principal
     from cosched.api.documents import HostView, PlanView
     from cosched.app.core_access import CoreClient
-    from cosched.app.neighbour_access import NeighbourAccess
+    from cosched.app.neighbours.neighbour_access import NeighbourAccess
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
     from cosched.prediction.catalogue import CatalogueEntry

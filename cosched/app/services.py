@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cosched.app.event_feed import EventFeed
     from cosched.app.history import DomainHistory
     from cosched.app.model_queries import ModelQueries
-    from cosched.app.neighbour_access import NeighbourAccess
+    from cosched.app.neighbours.neighbour_access import NeighbourAccess
     from cosched.app.reservations import ReservationService
     from cosched.app.share_service import ShareService
     from cosched.app.submission.saved_forms import FormService

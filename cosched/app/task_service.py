@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cosched.access.principals import Principal
     from cosched.api.documents import ExplanationView, TaskDetail, TaskView
     from cosched.app.core_access import CoreClient
-    from cosched.app.neighbour_access import NeighbourAccess
+    from cosched.app.neighbours.neighbour_access import NeighbourAccess
     from cosched.app.outputs import TaskOutputs
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.validation import TaskValidator

@@ -17,7 +17,7 @@ from cosched.paths import database_file
 
 if TYPE_CHECKING:
     from cosched.daemon.config.sections import Configuration
-    from cosched.store.inspection import DatabaseReport
+    from cosched.store.backups.inspection import DatabaseReport
 
 __all__ = ["app"]
 
@@ -45,7 +45,7 @@ def backup(
 
     The daemon may run meanwhile.
     """
-    from cosched.store.backup import back_up
+    from cosched.store.backups.copies import back_up
 
     report = back_up(_database(_configuration(config)), file, overwrite=force)
     console.print(f"{file}: {_summary(report)}; checked.", markup=False)
@@ -60,8 +60,8 @@ def restore(
 
     The replaced database is kept.
     """
-    from cosched.store import backup as backups
-    from cosched.store.inspection import inspect_database
+    from cosched.store.backups import copies as backups
+    from cosched.store.backups.inspection import inspect_database
 
     configuration = _configuration(config)
     database = _database(configuration)
@@ -83,7 +83,7 @@ def check(config: ConfigOption = None, json: JsonOption = False) -> None:
 
     The daemon may run meanwhile.
     """
-    from cosched.store.inspection import inspect_database
+    from cosched.store.backups.inspection import inspect_database
 
     configuration = _configuration(config)
     report = inspect_database(_database(configuration), configuration.database.keep_days)
@@ -102,8 +102,8 @@ def accept_loss(config: ConfigOption = None) -> None:
 
     The database's files are copied before.
     """
-    from cosched.store import backup as backups
-    from cosched.store.last_commit import lost_changes
+    from cosched.store.backups import copies as backups
+    from cosched.store.backups.last_commit import lost_changes
 
     configuration = _configuration(config)
     database = _database(configuration)

@@ -25,7 +25,7 @@ from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
 from cosched.app.host_loads import HostLoadService
 from cosched.app.model_queries import ModelQueries
-from cosched.app.neighbour_access import NoNeighbours
+from cosched.app.neighbours.neighbour_access import NoNeighbours
 from cosched.app.notifications.notifier import NotificationSettings, Notifier, late_notices
 from cosched.app.notifications.transports import MailServer, NotificationTargets
 from cosched.app.outputs import TaskOutputs

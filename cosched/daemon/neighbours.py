@@ -15,8 +15,8 @@ from cosched.agents.transport.peer_client import LetterSender
 from cosched.agents.transport.peer_server import PeerServer
 from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
-from cosched.app.forwarding_status import explain_forwarding, forwarded_ends
-from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge
+from cosched.app.neighbours.forwarding_status import explain_forwarding, forwarded_ends
+from cosched.app.neighbours.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge
 from cosched.app.views import peer_views
 from cosched.daemon.processes.adviser import Adviser, network_view
 from cosched.errors import CoschedError

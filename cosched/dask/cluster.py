@@ -20,7 +20,7 @@ from cosched.api.runtimes import parse_runtime
 from cosched.client import Client
 from cosched.client.dask_commands import dask_command, dask_worker_command
 from cosched.dask.control import END, WISH
-from cosched.dask.tls_files import TlsFiles, split_address
+from cosched.dask.tls_files import ClusterTlsFiles, split_address
 from cosched.durations import parse_duration
 from cosched.errors import CoschedError, SystemFault, UserError
 
@@ -120,7 +120,7 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
         with contextlib.suppress(OSError):
             await getattr(self.scheduler_comm, WISH)(change=False)
 
-    async def _submitted(self, request: TaskRequest) -> tuple[str, TlsFiles]:
+    async def _submitted(self, request: TaskRequest) -> tuple[str, ClusterTlsFiles]:
         """Submit the task and wait until it runs; return the address of its scheduler, and the files to reach it."""
         self.task = await asyncio.to_thread(self._ask, lambda client: client.submit(request).id)
         try:

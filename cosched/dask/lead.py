@@ -32,9 +32,9 @@ from cosched.errors import CoschedError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from cosched.dask.tls_files import TlsFiles
+    from cosched.dask.tls_files import ClusterTlsFiles
 
-    _Use = Callable[[Scheduler, Control, TlsFiles], Awaitable[int]]
+    _Use = Callable[[Scheduler, Control, ClusterTlsFiles], Awaitable[int]]
 
 __all__ = ["main"]
 
@@ -91,7 +91,7 @@ def script_use(script: Sequence[str]) -> _Use:
         script: the program and its arguments.
     """
 
-    async def use(scheduler: Scheduler, _control: Control, files: TlsFiles) -> int:
+    async def use(scheduler: Scheduler, _control: Control, files: ClusterTlsFiles) -> int:
         environment = {**os.environ, **files.environment(scheduler.address)}
         process = await asyncio.create_subprocess_exec(*script, env=environment)
         loop = asyncio.get_running_loop()
@@ -106,7 +106,7 @@ def script_use(script: Sequence[str]) -> _Use:
 def distant_use(lease: float) -> _Use:
     """Return the use by a notebook: the cluster ends on its word, or after `lease` seconds of silence."""
 
-    async def use(scheduler: Scheduler, control: Control, _files: TlsFiles) -> int:
+    async def use(scheduler: Scheduler, control: Control, _files: ClusterTlsFiles) -> int:
         loop = asyncio.get_running_loop()
         for number in _PASSED:
             loop.add_signal_handler(number, control.end)

@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from cosched.errors import UserError
 
-__all__ = ["TlsFiles", "join_address", "make_tls_files", "split_address"]
+__all__ = ["ClusterTlsFiles", "join_address", "make_tls_files", "split_address"]
 
 _NAME = "cosched-dask"
 _DAYS = 365
@@ -27,7 +27,7 @@ _SEPARATOR = "#"  # between a scheduler's address and the folder of its files
 
 
 @dataclass(frozen=True, slots=True)
-class TlsFiles:
+class ClusterTlsFiles:
     """A key and its certificate, which is its own authority, as PEM files in a folder."""
 
     folder: Path
@@ -72,7 +72,7 @@ class TlsFiles:
             self.folder.rmdir()
 
 
-def make_tls_files(folder: Path) -> TlsFiles:
+def make_tls_files(folder: Path) -> ClusterTlsFiles:
     """Make a key and its certificate in a new folder that only its owner reaches.
 
     Raises:
@@ -80,7 +80,7 @@ def make_tls_files(folder: Path) -> TlsFiles:
     """
     try:
         folder.mkdir(mode=0o700)
-        files = TlsFiles(folder)
+        files = ClusterTlsFiles(folder)
         key, certificate = _key_and_certificate()
         _write_private(files.key, key)
         _write_private(files.certificate, certificate)
@@ -89,12 +89,12 @@ def make_tls_files(folder: Path) -> TlsFiles:
     return files
 
 
-def join_address(address: str, files: TlsFiles) -> str:
+def join_address(address: str, files: ClusterTlsFiles) -> str:
     """Return a scheduler's address with the folder of its files, as a lead tells it to its workers."""
     return f"{address}{_SEPARATOR}{files.folder}"
 
 
-def split_address(told: str) -> tuple[str, TlsFiles]:
+def split_address(told: str) -> tuple[str, ClusterTlsFiles]:
     """Return the scheduler's address and the files of an address that a lead has told.
 
     Raises:
@@ -103,7 +103,7 @@ def split_address(told: str) -> tuple[str, TlsFiles]:
     address, _, folder = told.partition(_SEPARATOR)
     if not address.startswith("tls://") or not folder.startswith("/"):
         raise UserError(f"{told[:200]!r} is no address of a Dask scheduler: write tls://HOST:PORT#FOLDER")
-    return address, TlsFiles(Path(folder))
+    return address, ClusterTlsFiles(Path(folder))
 
 
 def _write_private(file: Path, data: bytes) -> None:

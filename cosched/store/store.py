@@ -15,8 +15,8 @@ from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.paths import database_file
 from cosched.store import tables
+from cosched.store.backups.last_commit import LastCommit, check_complete
 from cosched.store.database import check_pages, database_errors, open_engine
-from cosched.store.last_commit import LastCommit, check_complete
 from cosched.store.rows import (
     HANDOVERS_OF,
     TableRow,

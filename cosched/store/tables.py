@@ -75,7 +75,7 @@ instance = Table(
     metadata,
     # One row, made with the database: what tells its attempts from those of any other.
     Column("uuid", String(36), primary_key=True),
-    Column("commits", Integer, nullable=False, server_default=text("0")),  # see cosched.store.last_commit
+    Column("commits", Integer, nullable=False, server_default=text("0")),  # see cosched.store.backups.last_commit
     Column("keep_days", Double, nullable=False, server_default=text("0")),  # 0: for ever
     Column("forgotten", Integer, nullable=False, server_default=text("0")),  # see last_commit.accept_state
 )

@@ -22,7 +22,7 @@ from cosched.app.elastic.service import ElasticService
 from cosched.app.event_feed import EventFeed
 from cosched.app.history import DomainHistory
 from cosched.app.model_queries import ModelQueries
-from cosched.app.neighbour_access import NoNeighbours
+from cosched.app.neighbours.neighbour_access import NoNeighbours
 from cosched.app.outputs import TaskOutputs
 from cosched.app.plan_history import PlanHistory
 from cosched.app.recordings import RecordingService

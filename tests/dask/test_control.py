@@ -8,7 +8,7 @@ from distributed import Security
 from distributed.core import rpc
 
 from cosched.dask.control import END, WISH, Control
-from cosched.dask.tls_files import TlsFiles
+from cosched.dask.tls_files import ClusterTlsFiles
 from tests.dask.clusters import cluster
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_users_reach_it_through_the_scheduler(tmp_path: Path) -> None:
             control = Control()
             control.attach(scheduler)
             over = asyncio.ensure_future(control.over(scheduler, 600.0))
-            arguments = Security(**TlsFiles(tmp_path / "tls").options()).get_connection_args("client")
+            arguments = Security(**ClusterTlsFiles(tmp_path / "tls").options()).get_connection_args("client")
             async with rpc(scheduler.address, connection_args=arguments) as lead:
                 await getattr(lead, WISH)(least=3, most=3)
                 assert control.hosts(10) == 3

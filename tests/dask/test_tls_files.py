@@ -8,7 +8,7 @@ from distributed import Client, Scheduler, Security
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.dask.tls_files import TlsFiles, join_address, make_tls_files, split_address
+from cosched.dask.tls_files import ClusterTlsFiles, join_address, make_tls_files, split_address
 from cosched.errors import UserError
 
 
@@ -50,7 +50,7 @@ def test_who_has_not_the_files_of_a_cluster_is_not_let_in(tmp_path: Path) -> Non
     st.text(st.characters(exclude_characters="\0"), max_size=20).map(lambda name: Path("/spool") / name.lstrip("/")),
 )
 def test_an_address_is_told_with_its_folder(address: str, folder: Path) -> None:
-    assert split_address(join_address(address, TlsFiles(folder))) == (address, TlsFiles(folder))
+    assert split_address(join_address(address, ClusterTlsFiles(folder))) == (address, ClusterTlsFiles(folder))
 
 
 @given(st.text(max_size=40))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.documents import Effect, Forecast
 from cosched.api.problems import ConflictError, QuotaError
-from cosched.app.forwarding_status import forwarding_obstacle
+from cosched.app.neighbours.forwarding_status import forwarding_obstacle
 from cosched.app.share_service import check_share_limits
 from cosched.app.submission.admission import check_predecessors, offered_notice
 from cosched.app.submission.chain_admission import by_chain, chain_notice, check_chains
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cosched.api.documents import TaskRequest, TaskView
     from cosched.app.core_access import CoreClient
     from cosched.app.domain_status import CurrentDomain
-    from cosched.app.neighbour_access import NeighbourAccess
+    from cosched.app.neighbours.neighbour_access import NeighbourAccess
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.validation import TaskValidator
     from cosched.coscheduler.core import Coscheduler

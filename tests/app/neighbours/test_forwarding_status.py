@@ -16,7 +16,7 @@ from cosched.agents.protocol.letters import (
     Reserved,
     Start,
 )
-from cosched.app.forwarding_status import explain_forwarding, forwarded_ends, forwarding_obstacle
+from cosched.app.neighbours.forwarding_status import explain_forwarding, forwarded_ends, forwarding_obstacle
 from cosched.app.views import forwarded_placements
 from cosched.connector.hosts import Host
 from cosched.connector.values import NativeDescription

@@ -11,8 +11,8 @@ import pytest
 
 from cosched.daemon.recovery import saved_state
 from cosched.errors import SystemFault
-from cosched.store.backup import accept_loss, back_up, restore
-from cosched.store.last_commit import LastCommit, LostChangesFault, accept_state, lost_changes
+from cosched.store.backups.copies import accept_loss, back_up, restore
+from cosched.store.backups.last_commit import LastCommit, LostChangesFault, accept_state, lost_changes
 from cosched.store.store import Store
 from tests.changes import changed
 from tests.store.new_database import new_database

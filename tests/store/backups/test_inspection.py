@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.coscheduler.task import TaskState
+from cosched.store.backups.inspection import inspect_database
 from cosched.store.database import StoreFault
-from cosched.store.inspection import inspect_database
 from cosched.store.store import Store
 from tests.changes import changed
 from tests.store.new_database import new_database

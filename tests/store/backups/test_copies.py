@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.errors import SystemFault, UserError
-from cosched.store.backup import back_up, restore
+from cosched.store.backups.copies import back_up, restore
 from cosched.store.store import Store
 from tests.changes import changed
 from tests.store.new_database import new_database

@@ -15,8 +15,8 @@ from sqlalchemy.exc import DatabaseError
 
 from cosched.coscheduler.task import AttemptState
 from cosched.store import tables
+from cosched.store.backups.last_commit import lost_changes
 from cosched.store.database import StoreFault, database_errors, newest_version, read_only
-from cosched.store.last_commit import lost_changes
 from cosched.store.retention import ended_before
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched import resources
-from cosched.app.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge, model_digest
+from cosched.app.neighbours.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge, model_digest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.validation import TaskValidator
 from cosched.connector.jobs import LaunchMode

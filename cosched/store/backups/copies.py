@@ -13,9 +13,9 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from cosched.errors import SystemFault, UserError
+from cosched.store.backups.inspection import DatabaseReport, inspect_database
+from cosched.store.backups.last_commit import accept_state, check_complete
 from cosched.store.database import StoreFault, read_only
-from cosched.store.inspection import DatabaseReport, inspect_database
-from cosched.store.last_commit import accept_state, check_complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

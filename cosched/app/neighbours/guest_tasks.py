@@ -23,7 +23,7 @@ import structlog
 from cosched import evaluation
 from cosched.agents.tickets import describe_task
 from cosched.api.documents import TaskRequest
-from cosched.app.forwarding_status import forwarding_obstacle
+from cosched.app.neighbours.forwarding_status import forwarding_obstacle
 from cosched.coscheduler.handovers import ModelBundle, ModelBundleFile, spec_of
 from cosched.coscheduler.task import shared_values
 from cosched.counts import plural

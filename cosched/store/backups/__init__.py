@@ -1,0 +1,1 @@
+"""The database is copied, checked and restored, and changes that it lost are noticed."""
