@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import dask
 from distributed import Scheduler, Security
+from distributed.utils import get_ip_interface
 
 from cosched.dask.control import Control
 from cosched.dask.drain import Drains
@@ -27,7 +28,7 @@ from cosched.dask.statistics import Figures, SteadyWish
 from cosched.dask.tls_files import join_address, make_tls_files
 from cosched.dask.worker import INTERFACE_VARIABLE, QUIET, thread_count, worker_command
 from cosched.elastic_lead import Lead
-from cosched.errors import CoschedError
+from cosched.errors import CoschedError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -57,9 +58,10 @@ async def run(lead: Lead, folder: Path, use: _Use) -> int:
         use: what the cluster is for; ends when that has ended.
 
     Raises:
-        UserError: the folder cannot be made.
+        UserError: the folder cannot be made, or this host has no such network interface.
         OSError: a program cannot be started.
     """
+    interface = _interface()
     files, control = make_tls_files(folder), Control()
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(files.remove)
@@ -70,7 +72,7 @@ async def run(lead: Lead, folder: Path, use: _Use) -> int:
             Scheduler(
                 protocol="tls",
                 security=Security(**files.options()),
-                interface=os.environ.get(INTERFACE_VARIABLE) or None,
+                interface=interface,
                 dashboard=False,
                 dashboard_address="127.0.0.1:0",
             )
@@ -114,6 +116,17 @@ def distant_use(lease: float) -> _Use:
         return 0
 
     return use
+
+
+def _interface() -> str | None:
+    """Return the network interface that the task's user names, if any."""
+    if not (name := os.environ.get(INTERFACE_VARIABLE, "")):
+        return None
+    try:
+        get_ip_interface(name)
+    except ValueError as error:
+        raise UserError(f"{INTERFACE_VARIABLE}: {error}") from error
+    return name
 
 
 def _follow(lead: Lead, drains: Drains) -> None:

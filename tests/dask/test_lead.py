@@ -59,3 +59,17 @@ def test_a_process_that_leads_no_task_is_told_so(
     assert "is no lead of an elastic task" in capsys.readouterr().err
     assert main([]) == 2
     assert "usage" in capsys.readouterr().err
+
+
+def test_an_interface_that_the_host_lacks_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    make_mailbox(tmp_path / "box")
+    monkeypatch.setenv("COSCHED_MAILBOX", str(tmp_path / "box"))
+    monkeypatch.setenv("COSCHED_TASK", "1")
+    monkeypatch.setenv("COSCHED_DASK_INTERFACE", "nosuch0")
+    assert main(["script.py"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("cosched.dask.lead: COSCHED_DASK_INTERFACE: 'nosuch0' is not a valid network interface")
+    assert said.count("\n") == 1
+    assert not (tmp_path / "box" / ANSWERS / "dask").exists()  # nor a key

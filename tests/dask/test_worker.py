@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.dask.worker import main, thread_count, worker_command
+from cosched.app.submission.field_checks import checked_environment
+from cosched.dask.worker import INTERFACE_VARIABLE, main, thread_count, worker_command
 from cosched.errors import UserError
 
 TOLD = "tls://node01:4000#/spool/box/answers/dask"
@@ -21,6 +22,12 @@ def test_a_worker_has_as_many_threads_as_its_task_has_cores() -> None:
     command = worker_command(TOLD, "3", {"COSCHED_CORES": "8", "COSCHED_DASK_INTERFACE": "ib0"})
     assert command[command.index("--nthreads") + 1] == "8"
     assert command[command.index("--interface") + 1] == "ib0"
+
+
+def test_the_interface_is_a_variable_that_users_may_set() -> None:
+    assert checked_environment({INTERFACE_VARIABLE: "ib0"}) == {INTERFACE_VARIABLE: "ib0"}
+    with pytest.raises(UserError, match="COSCHED_CORES is set by cosched itself"):
+        checked_environment({"COSCHED_CORES": "8"})
 
 
 @pytest.mark.parametrize("arguments", [(), ("tls://node01:4000", "3"), (TOLD,), (TOLD, "3", "4")])

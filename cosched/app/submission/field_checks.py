@@ -48,6 +48,7 @@ _LARGEST_PRIORITY = 1_000_000
 _MOST_FILES = 64
 _LARGEST_FILE = 1 << 60
 _MOST_BYTES = 128 * 1024  # what one argument may have on Linux; a command of many is bounded by the task's length
+_DASK_INTERFACE = "COSCHED_DASK_INTERFACE"  # users' own to set: cosched.dask.worker reads it in the job
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _DIGEST = re.compile(r"[A-Za-z0-9]{0,64}", re.ASCII)
 
@@ -202,7 +203,7 @@ def checked_environment(environment: Mapping[str, str]) -> dict[str, str]:
             raise UserError(f"{name[:80]!r} cannot name an environment variable: use letters, digits and '_'")
         if name == SHIM_VARIABLE:  # a program that is to be watched
             checked_path(value, f"value of {SHIM_VARIABLE}")
-        elif name.startswith("COSCHED_"):
+        elif name.startswith("COSCHED_") and name != _DASK_INTERFACE:
             raise UserError(f"the environment variable {name} is set by cosched itself: choose another name")
         if "\0" in value or len(_encoded(value)) >= _MOST_BYTES:
             raise UserError(f"the environment variable {name} has a zero byte or is too long: shorten it")
