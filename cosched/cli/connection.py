@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cosched.paths import ENVIRONMENT_PREFIX, configuration_file, default_socket
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cosched.client import Client
 
-__all__ = ["ServerOption", "address", "connect"]
+__all__ = ["ServerOption", "connect"]
 
 ServerOption = Annotated[
     str,
@@ -37,17 +33,6 @@ def connect(server: str) -> Client:
         UserError: the address or the configuration is wrong.
     """
     from cosched.client import Client
+    from cosched.client.configured_address import configured_address
 
-    return Client(server or address(os.environ))
-
-
-def address(environment: Mapping[str, str]) -> str:
-    """Return where the configuration says that the daemon listens, as a client's address."""
-    configured = any(name.startswith(ENVIRONMENT_PREFIX) and "__" in name for name in environment)
-    if not configured and configuration_file(environment) is None:
-        return default_socket(environment)  # the same answer without loading what reads configurations
-    from cosched.daemon.config.loading import load_configuration
-
-    server = load_configuration(environment=environment).server
-    unix = next((text for text in server.listen if text.startswith("unix:")), None)
-    return unix or f"{'http' if server.certificate is None else 'https'}://{server.listen[0]}"
+    return Client(server or configured_address(os.environ))

@@ -6,6 +6,8 @@ the extra `cosched[dask]`.
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ def __getattr__(name: str) -> object:
     """Load the cluster when it is first used: workers, which need only their own module, start the sooner."""
     if name != "CoschedCluster":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if find_spec("distributed") is None:
+        raise ImportError(f"{sys.executable} has no Dask: pip install 'cosched[dask]'", name="distributed")
     from cosched.dask.cluster import CoschedCluster
 
     return CoschedCluster

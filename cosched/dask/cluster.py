@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import os
 import time
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ from cosched.api.deadlines import parse_typed_deadline
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.api.runtimes import parse_runtime
 from cosched.client import Client
+from cosched.client.configured_address import configured_address
 from cosched.client.dask_commands import dask_command, dask_worker_command
 from cosched.dask.control import END, WISH
 from cosched.dask.tls_files import ClusterTlsFiles, split_address
@@ -32,7 +35,9 @@ __all__ = ["CoschedCluster"]
 _LOOK_AGAIN = 0.5  # seconds
 _SIGN_OF_LIFE = 20_000  # milliseconds between two
 _MOST_HOSTS = 10_000
+_PATIENCE_AT_EXIT = 10.0  # seconds
 _FINAL = ("completed", "failed", "cancelled")
+_OPEN: weakref.WeakSet[CoschedCluster] = weakref.WeakSet()  # those that this process has to end
 
 
 class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
@@ -44,7 +49,7 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
 
     def __init__(
         self,
-        hosts: str = "",
+        hosts: str | int = "",
         runtime: str = "",
         *,
         lasts: str = "",
@@ -65,7 +70,7 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
             deadline: as on the command line, such as "now+2h".
             name: of the task.
             cores: threads of each worker; 0: one.
-            server: of the daemon; empty: as for every client.
+            server: of the daemon; empty: as for the commands, $COSCHED_SERVER or where the configuration says.
             lease: after this time without a sign of this process the cluster ends.
             asynchronous: whether it is used in an event loop.
             loop: Dask's event loop; None for its usual one.
@@ -74,8 +79,8 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
             UserError: the task is refused, or ends before it runs.
         """
         inside = not hosts and "DASK_SCHEDULER_ADDRESS" in os.environ
-        self._request = None if inside else _request(hosts, runtime, lasts, deadline, name, cores, lease)
-        self._server = server
+        self._request = None if inside else _request(str(hosts), runtime, lasts, deadline, name, cores, lease)
+        self._server = server or os.environ.get("COSCHED_SERVER", "") or configured_address(os.environ)
         self.task = os.environ.get("COSCHED_TASK", "") if inside else ""
         self.security = Security()
         super().__init__(asynchronous=asynchronous, loop=loop, name=name)
@@ -86,6 +91,8 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
             except BaseException:
                 self._loop_runner.stop()
                 raise
+            if self._request is not None:
+                _OPEN.add(self)
 
     def scale(self, n: int = 0, *, hosts: int = 0) -> None:
         """Wish for so many hosts, the lead's own among them; the promised ones stay, whatever is wished."""
@@ -98,6 +105,7 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
 
     def close(self, timeout: float | None = None) -> Any:
         """End the cluster and its task; that of a script goes on."""
+        _OPEN.discard(self)
         closed = super().close(timeout)
         if not self.asynchronous:
             self._loop_runner.stop()
@@ -190,3 +198,11 @@ def _why(client: Client, task: TaskDetail) -> str:
         said = None
     written = "" if said is None else said.data[-1000:].decode(errors="replace").strip()
     return written or task.reason or "it said nothing"
+
+
+@atexit.register
+def _close_all() -> None:
+    """End the clusters that nobody closed: their hosts would be kept for the rest of the lease."""
+    for cluster in list(_OPEN):
+        with contextlib.suppress(Exception):
+            cluster.close(timeout=_PATIENCE_AT_EXIT)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _PATIENCE = 240.0
 
@@ -24,6 +28,7 @@ _PATIENCE = 240.0
         ({"hosts": "2-8", "lasts": "1h", "runtime": "2:60m"}, "not by both"),
         ({"hosts": "many", "lasts": "1h"}, "hosts is 'many'"),
         ({"hosts": "8-2", "lasts": "1h"}, "hosts is '8-2'"),
+        ({"hosts": -2, "lasts": "1h"}, "hosts is '-2'"),
         ({"hosts": "2-8", "lasts": "long"}, "long"),
     ],
 )
@@ -53,6 +58,44 @@ def test_a_notebooks_cluster_grows_by_wishes_and_ends_with_it(monkeypatch: pytes
                 assert dask.gather(dask.map(abs, range(-20, 0))) == list(range(20, 0, -1))
         ended = client.wait([task], _PATIENCE)[0]
         assert (ended.state, ended.exit_code) == ("completed", 0)
+
+
+_UNCLOSED = """\
+from cosched.dask import CoschedCluster
+print(CoschedCluster(hosts=2, lasts="10m").task)
+"""
+
+
+@pytest.mark.daemon
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_script_that_closes_no_cluster_leaves_none_and_finds_its_daemon_by_the_configuration(tmp_path: Path) -> None:
+    with QuickSite("local", scale=1.0, hosts=2) as site, site.client() as client:
+        (tmp_path / "site.toml").write_text(f'[server]\nlisten = ["{site.server}"]\n')
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("COSCHED_")}
+        done = subprocess.run(
+            [sys.executable, "-c", _UNCLOSED],
+            env=environment | {"COSCHED_CONFIG": str(tmp_path / "site.toml")},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PATIENCE,
+        )
+        assert done.returncode == 0, done.stderr
+        ended = client.wait([done.stdout.strip()], _PATIENCE)[0]
+        assert (ended.state, ended.exit_code) == ("completed", 0)
+
+
+def test_without_dask_it_says_what_to_install() -> None:
+    hidden = (
+        "import importlib.util; importlib.util.find_spec = lambda name: None; "
+        "import cosched.dask; cosched.dask.CoschedCluster"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", hidden], capture_output=True, text=True, check=False, timeout=_PATIENCE
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("has no Dask: pip install 'cosched[dask]'")
 
 
 def _until(holds: Callable[[], bool]) -> None:
