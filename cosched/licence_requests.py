@@ -44,6 +44,8 @@ def parse_licences(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, colon, amount = part.partition(":")
+        if "=" in name:
+            raise UserError(f"{part[:80]!r} is no licence with a number: write it as matlab:2")
         if checked_licence(name) in found:
             raise UserError(f"licence {name} is there twice: name each once, as in matlab:2,ansys")
         digits = amount if colon else "1"

@@ -21,6 +21,7 @@ def test_names_have_a_number_where_it_is_not_one() -> None:
     [
         ("matlab:0", "0 of licence matlab is no number of them: give 1 to 1000000"),
         ("matlab:-1", "'matlab:-1' is no licence with a number: write it as matlab:2"),
+        ("matlab=1", "'matlab=1' is no licence with a number: write it as matlab:2"),
         ("matlab:", "'matlab:' is no licence with a number"),
         ("matlab:2.5", "is no licence with a number"),
         ("matlab:٣", "is no licence with a number"),

@@ -155,6 +155,8 @@ class _MergedLayers:
                 return f"{place}: unknown key {key}{_alternatives(fault['loc'])}"
             case "model_type" | "model_attributes_type" | "dict_type":
                 return f"{place}: {key} must be a table: write [{key}]"
+            case "value_error" if not key:  # of several sections, which it names; they may be of several files
+                return str(fault["ctx"]["error"])
             case "value_error":
                 return f"{place}: {key}: {fault['ctx']['error']}"
             case _:
