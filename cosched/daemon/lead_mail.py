@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import threading
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import structlog
 
 from cosched.api.documents import LeadMessage
-from cosched.api.problems import RequestError
 from cosched.coscheduler.task import AttemptState
 from cosched.errors import CoschedError, UserError
 from cosched.portal.request_bodies import RequestBody
@@ -33,6 +33,7 @@ _log = structlog.get_logger("cosched.elastic")
 
 _MESSAGE = RequestBody(LeadMessage, "a lead's message")
 _IDLE = 1.0  # seconds between two looks where no lead lives
+_MOST_REFUSALS = 10  # that are written down, of one lead
 _TOLD = (AttemptState.SUBMITTED, AttemptState.RUNNING, AttemptState.CANCELLING)
 
 
@@ -66,6 +67,7 @@ class LeadMail(threading.Thread):
         self._leads = 0
         self._sent: dict[str, OfferView] = {}  # attempt → the offer in its mailbox
         self._warned = ""
+        self._refused: Counter[str] = Counter()  # attempt → messages of it that could not be read
 
     def stop(self) -> None:
         """End after the look under way."""
@@ -88,15 +90,22 @@ class LeadMail(threading.Thread):
         """Bring every mailbox up to date, then take what is in it.
 
         Raises:
-            CoschedError: core or connector do not answer.
+            CoschedError: core or connector do not answer; leads with whom there is no fault have been looked after.
         """
         leads = self._service.leads()
         self._leads = len(leads)
         self._sent = {attempt: offer for attempt, offer in self._sent.items() if attempt in leads}
+        self._refused = Counter({attempt: count for attempt, count in self._refused.items() if attempt in leads})
+        faults = []
         for lead, offer in leads.values():
             if lead.state in _TOLD:
-                self._put(lead, offer)
-                self._take(lead)
+                try:
+                    self._put(lead, offer)
+                    self._take(lead)
+                except CoschedError as fault:  # what a job has made of its mailbox is not to stop that of others
+                    faults.append(fault)
+        if faults:
+            raise faults[0]
 
     def _put(self, lead: Attempt, offer: OfferView) -> None:
         known = self._sent.get(lead.uuid)
@@ -114,6 +123,16 @@ class LeadMail(threading.Thread):
         for name, text in answers.items():
             try:
                 self._service.take(lead, _MESSAGE.read(text.encode()))
-            except (RequestError, UserError) as fault:
-                _log.warning("a lead's message cannot be read", task=lead.task, file=name, fault=str(fault))
+            except UserError as fault:  # of a request as well
+                self._note_refusal(lead, name, fault)
+            except CoschedError:
+                raise
+            except Exception:  # a mistake of ours with one message: others' mail goes on
+                _log.exception("cosched made a mistake with a lead's message", task=lead.task)
             self._connector.drop_answers(lead.uuid, [name])
+
+    def _note_refusal(self, lead: Attempt, name: str, fault: UserError) -> None:
+        self._refused[lead.uuid] += 1
+        if self._refused[lead.uuid] <= _MOST_REFUSALS:
+            shown = ascii(name)[1:-1]  # the job has chosen it
+            _log.warning("a lead's message cannot be read", task=lead.task, file=shown, fault=str(fault))

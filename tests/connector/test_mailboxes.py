@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 from contextlib import nullcontext
@@ -70,6 +71,29 @@ def test_what_a_job_puts_in_the_place_of_an_answer_harms_nobody(tmp_path: Path) 
     boxes(tmp_path).drop_answers(ATTEMPT, list(found))
     assert secret.read_text() == "secret"
     assert list(boxes(tmp_path).answers(ATTEMPT)) == ["folder.json"]
+
+
+def test_an_answer_that_its_job_has_closed_is_dropped_like_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(file: Path, _most: int) -> str:
+        raise PermissionError(errno.EACCES, "Permission denied", str(file))
+
+    (a_box(tmp_path) / ANSWERS / "a.json").write_text("closed")
+    monkeypatch.setattr("cosched.connector.mailboxes.read_job_file", closed)  # for root there is no such file
+    assert boxes(tmp_path).answers(ATTEMPT) == {"a.json": ""}
+
+
+def test_of_very_many_answers_few_are_read_at_once_and_all_in_the_end(tmp_path: Path) -> None:
+    box = a_box(tmp_path) / ANSWERS
+    for number in range(50):
+        (box / f"{number:02}.json").write_text(str(number))
+    seen: list[str] = []
+    while found := boxes(tmp_path).answers(ATTEMPT):
+        assert len(found) <= 20
+        seen += found.values()
+        boxes(tmp_path).drop_answers(ATTEMPT, list(found))
+    assert seen == [str(number) for number in range(50)]
 
 
 @pytest.mark.parametrize(("mode", "box_mode", "file_mode"), [(0o700, 0o700, 0o600), (0o2770, 0o2750, 0o640)])

@@ -94,3 +94,48 @@ def test_an_offer_that_could_not_be_put_is_put_again() -> None:
     box.fault = None
     mail.look()
     assert [name for name, _ in box.put] == ["token", "server", "offer.json"]
+
+
+def test_one_lead_stops_the_mail_of_no_other_by_its_mailbox() -> None:
+    box = Box()
+    ours = box.answers
+    box.live = {"theirs": (replace(LEAD, uuid="theirs"), OFFER), "u": (LEAD, OFFER)}
+    box.files = {"1.json": '{"address": "here"}'}
+
+    def answers(attempt: str) -> dict[str, str]:
+        if attempt == "theirs":
+            raise ConnectorError("its job has closed it", transient=True)
+        return ours(attempt)
+
+    box.answers = answers  # type: ignore[method-assign]
+    with pytest.raises(ConnectorError, match="closed"):
+        a_mail(box).look()
+    assert box.taken == [LeadMessage(address="here")]
+
+
+def test_a_message_that_cosched_fails_on_is_dropped_and_the_mail_goes_on() -> None:
+    box = Box()
+    ours = box.take
+    box.files = {"1.json": '{"fraction": 0.5}', "2.json": '{"address": "here"}'}
+
+    def take(lead: Attempt, message: LeadMessage) -> None:
+        if message.fraction == 0.5:
+            raise ValueError("Exceeds the limit (4300 digits) for integer string conversion")
+        ours(lead, message)
+
+    box.take = take  # type: ignore[method-assign]
+    with capture_logs() as logs:
+        a_mail(box).look()
+    assert box.taken == [LeadMessage(address="here")]
+    assert [line["log_level"] for line in logs] == ["error"]
+    assert not box.files
+
+
+def test_of_messages_that_cannot_be_read_few_are_logged_and_their_names_forge_no_line() -> None:
+    box = Box()
+    box.files = {f"{number:03}\n\x1b[1m\udcff.json": "{" for number in range(100)}
+    with capture_logs() as logs:
+        a_mail(box).look()
+    assert len(logs) == 10
+    assert all(line["file"].isprintable() and line["file"].isascii() for line in logs)
+    assert not box.files

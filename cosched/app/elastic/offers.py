@@ -21,6 +21,7 @@ __all__ = ["events_of", "offer_of"]
 
 _LONGEST_WORDS = 500
 _MOST_WORKERS = 10_000  # in one message
+_LONGEST_NUMBER = 9  # digits
 
 
 def offer_of(core: Coscheduler, lead: Attempt) -> OfferView:
@@ -56,9 +57,9 @@ def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEven
             events.append(LeadAnnounced(time, lead.uuid, address, drains))
     if len(message.drained) + len(message.refused) > _MOST_WORKERS:
         raise UserError(f"the message names more than {_MOST_WORKERS} workers: send several")
-    events += [WorkerDrained(time, lead.uuid, number) for number in message.drained]
+    events += [WorkerDrained(time, lead.uuid, number) for number in dict.fromkeys(message.drained)]
     for number, reason in message.refused.items():
-        if not number.isdecimal():
+        if not (number.isascii() and number.isdecimal() and len(number) <= _LONGEST_NUMBER):
             raise UserError(f"refused names the worker {number[:40]!r}: give its number")
         events.append(WorkerRefused(time, lead.uuid, int(number), _words(reason, "the reason")))
     if message.most is not None:

@@ -103,7 +103,12 @@ class ElasticService:
         Raises:
             UserError: a value is at fault.
         """
-        for event in events_of(lead, message, self._core.now()):
+        events = events_of(lead, message, self._core.now())
+        if message.drained or message.refused:
+            # Each event is a commit: a list of workers that are not there would cost everybody much for little.
+            leaving = self._core.ask(lambda core, _time: _leaving(core, lead.task))
+            events = [each for each in events if getattr(each, "worker", None) in (None, *leaving)]
+        for event in events:
             self._core.apply(event)
 
     def counts(self) -> WorkerCounts:
@@ -133,6 +138,10 @@ def _worker_counts(core: Coscheduler, _time: float) -> WorkerCounts:
 
 def _leads(core: Coscheduler, _time: float) -> dict[str, tuple[Attempt, OfferView]]:
     return {each.uuid: (each, offer_of(core, each)) for each in core.leads()}
+
+
+def _leaving(core: Coscheduler, task: str) -> list[int]:
+    return [each.worker for each in core.workers_of(task) if each.leave_by is not None]
 
 
 def _lead(core: Coscheduler, principal: Principal, task_id: str) -> Attempt:

@@ -195,3 +195,22 @@ def test_a_worker_that_has_not_begun_says_why(domain: Domain, service: ElasticSe
     domain.keep(domain.core.handle(AttemptDiagnosed(62.0, late.uuid, diagnosis)))
     (view,) = service.workers(ANN, "1").workers
     assert (view.state, view.reason) == ("submitted", "not started for 1 min 1 s: node02 has no disk")
+
+
+def test_a_list_of_workers_that_are_not_there_costs_no_commit_for_each(
+    domain: Domain, service: ElasticService, lead: Attempt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.take(lead, LeadMessage(address="here", drains=True))
+    domain.keep(submit(domain.core, a_task(2, [5.0]), 12.5))
+    (leaving,) = (each for each in service.workers(ANN, "1").workers if each.state == "leaving")
+    applied: list[Event] = []
+    monkeypatch.setattr(domain, "apply", applied.append)
+    others = {str(number): "no" for number in range(100, 200)}
+    service.take(lead, LeadMessage(drained=(*range(4000), *range(4000)), refused=others))
+    assert [getattr(event, "worker", None) for event in applied] == [leaving.worker]
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "-1", "²", "٣", "1" * 10])
+def test_a_worker_that_is_no_number_is_refused(service: ElasticService, lead: Attempt, number: str) -> None:
+    with pytest.raises(UserError, match="give its number"):
+        service.take(lead, LeadMessage(refused={number: "no"}))
