@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -51,12 +50,11 @@ def make_in_spool(attempts: AttemptFolders, attempt: str, owner: tuple[int, int]
     """Make an attempt's mailbox in a spool that all hosts reach.
 
     Raises:
+        ConnectorError: another user has put something in the place of all mailboxes.
         OSError: it cannot be made.
     """
-    box = attempts.mailbox(attempt)
-    box.parent.mkdir(mode=0o700, exist_ok=True)
-    box.parent.chmod(stat.S_IMODE(attempts.root.stat().st_mode) & 0o711)
-    make_mailbox(box, attempts.mode(), owner)
+    attempts.check_mailboxes()
+    make_mailbox(attempts.mailbox(attempt), attempts.mode(), owner)
 
 
 class Mailboxes:

@@ -154,6 +154,7 @@ class AttemptFolders:
         """Make the attempt's folder, durably; return False where there is one already."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._make_fences()
+        self._make_mailboxes()
         folder = self.folder(attempt)
         try:
             folder.mkdir()
@@ -210,6 +211,16 @@ class AttemptFolders:
         """Return the folder of an attempt's mailbox."""
         return self.root / MAILBOXES / attempt
 
+    def check_mailboxes(self) -> None:
+        """Refuse to make a mailbox where another user has put something in the place of their folder.
+
+        Raises:
+            ConnectorError: one has.
+            OSError: the folder cannot be made.
+        """
+        self._make_mailboxes()
+        self._refuse_others(self.root / MAILBOXES)
+
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         """Return part of `out.<rank>` or `err.<rank>`; see `Connector.output`."""
         return read_output(self.folder(attempt) / f"{stream}.{rank}", offset, limit)
@@ -260,9 +271,20 @@ class AttemptFolders:
             with contextlib.suppress(OSError):  # another process has just made it
                 new.rename(fences)
             shutil.rmtree(new, ignore_errors=True)
-        if not self._is_ours(fences):
+        self._refuse_others(fences)
+
+    def _make_mailboxes(self) -> None:
+        """Make the folder of mailboxes, before a job can put something in its place."""
+        boxes = self.root / MAILBOXES
+        if not os.path.lexists(boxes):
+            with contextlib.suppress(FileExistsError):
+                boxes.mkdir(mode=0o700)
+                boxes.chmod(stat.S_IMODE(self.root.stat().st_mode) & 0o711)
+
+    def _refuse_others(self, folder: Path) -> None:
+        if not self._is_ours(folder):
             raise ConnectorError(
-                f"{fences} belongs to another user: remove it, and keep others from writing into the spool",
+                f"{folder} belongs to another user: remove it, and keep others from writing into the spool",
                 transient=True,
             )
 

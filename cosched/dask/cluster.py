@@ -140,6 +140,7 @@ class CoschedCluster(Cluster):  # type: ignore[misc]  # Dask's is not looked at
                     f"the cluster's certificates in {files.folder} cannot be read here: a notebook must run as the "
                     "user of its jobs, where cosched's spool is reached; or submit a script with --dask"
                 )
+            files = files.proven_own()
         except BaseException:
             with contextlib.suppress(CoschedError):
                 await asyncio.to_thread(self._ask, lambda client: client.cancel(self.task))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +64,28 @@ class ClusterTlsFiles:
             **{f"tls_{role}_cert": str(self.certificate) for role in roles},
             **{f"tls_{role}_key": str(self.key) for role in roles},
         }
+
+    def proven_own(self) -> ClusterTlsFiles:
+        """Return the same files by a path without links, of this user's own and closed to others.
+
+        Who joins a scheduler runs its code: an address that somebody else has told in the lead's name, where jobs can
+        write into each other's mailboxes, must lead to no key of theirs.
+
+        Raises:
+            UserError: they are not there, another user's, or open to others.
+        """
+        try:
+            own = ClusterTlsFiles(self.folder.resolve(strict=True))
+            found = [each.lstat() for each in (own.folder, own.key, own.certificate)]
+        except (OSError, RuntimeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "its links lead in a circle"
+            raise UserError(f"the cluster's certificates in {self.folder} cannot be read: {reason}") from error
+        if any(state.st_uid != os.geteuid() or state.st_mode & 0o077 or stat.S_ISLNK(state.st_mode) for state in found):
+            raise UserError(
+                f"the cluster's certificates in {self.folder} are not this user's alone: use those that its lead has "
+                "made, as the user of its jobs"
+            )
+        return own
 
     def remove(self) -> None:
         """Delete the files and their folder."""

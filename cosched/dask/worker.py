@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, NoReturn
 
-from cosched.dask.tls_files import split_address
+from cosched.dask.tls_files import join_address, split_address
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -62,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.stderr.write("usage: python -m cosched.dask.worker ADDRESS NUMBER\n")
         sys.exit(2)
     try:
-        command = worker_command(given[0], given[1], os.environ)
+        address, files = split_address(given[0])
+        command = worker_command(join_address(address, files.proven_own()), given[1], os.environ)
     except UserError as error:
         sys.stderr.write(f"cosched.dask.worker: {error}\n")
         sys.exit(2)

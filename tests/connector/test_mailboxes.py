@@ -117,6 +117,28 @@ def test_mail_for_another_users_job_is_his_alone_and_stays_in_its_place(tmp_path
     assert (token.st_uid, token.st_mode & 0o777) == (65534, 0o600)
 
 
+def test_the_place_of_mailboxes_is_taken_before_a_job_can_take_it(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    spool.chmod(0o3770)  # jobs of a common group write into it
+    AttemptFolders(spool).create(ATTEMPT)
+    assert (spool / "mailboxes").stat().st_mode & 0o7777 == 0o710
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+def test_no_mailbox_is_made_where_a_link_of_another_user_leads(tmp_path: Path) -> None:
+    attempts, elsewhere = AttemptFolders(tmp_path / "spool"), tmp_path / "state"
+    attempts.root.mkdir()
+    attempts.root.chmod(0o3770)
+    elsewhere.mkdir(mode=0o700)
+    (attempts.root / "mailboxes").symlink_to(elsewhere)
+    os.chown(attempts.root / "mailboxes", 65534, 65534, follow_symlinks=False)
+    with pytest.raises(ConnectorError, match="mailboxes belongs to another user: remove it"):
+        make_in_spool(attempts, ATTEMPT)
+    assert elsewhere.stat().st_mode & 0o777 == 0o700
+    assert not list(elsewhere.iterdir())
+
+
 def test_mailboxes_in_a_spool_go_with_their_attempts(tmp_path: Path) -> None:
     attempts = AttemptFolders(tmp_path / "spool")
     attempts.create(ATTEMPT)

@@ -3,8 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import pytest
 from fastapi.testclient import TestClient
+from httpx2 import ASGITransport, AsyncClient
 
 from cosched.access.principals import Principal, ProofOfIdentity, Role
 from cosched.api.documents import LeadMessage, OfferView, WorkerOrder, WorkersView
@@ -22,9 +24,11 @@ class Elastic:
 
     def __init__(self) -> None:
         self.revisions = [4, 4, 5]
+        self.asked = 0
         self.told: list[tuple[str, LeadMessage]] = []
 
     def offer(self, principal: Principal, task_id: str) -> OfferView:
+        self.asked += 1
         if principal is not LEAD:
             raise ConflictError("of another task")
         revision = self.revisions.pop(0) if len(self.revisions) > 1 else self.revisions[0]
@@ -104,3 +108,60 @@ def test_what_the_service_refuses_is_refused(elastic: Elastic) -> None:
     assert client_of(elastic, other).get("/api/v1/tasks/7/offer").status_code == 409
     owner = Principal("ann", Role.USER, how=ProofOfIdentity.TOKEN)
     assert client_of(elastic, owner).get("/api/v1/tasks/7/workers").json()["host"] == "h1"
+
+
+def test_requests_that_wait_for_an_offer_are_counted_and_give_their_places_back(elastic: Elastic) -> None:
+    """Each of them asks the core four times a second."""
+    elastic.revisions = [4]
+    statuses: list[int] = []
+
+    async def ask_at_once(count: int) -> None:
+        client = AsyncClient(transport=transport, base_url="http://localhost")
+
+        async def ask() -> None:
+            statuses.append((await client.get("/api/v1/tasks/7/offer?after=4&wait=20")).status_code)
+            if len(statuses) == 5:  # those that were one too many are answered at once: the others may go now
+                elastic.revisions = [5]
+
+        async with client, anyio.create_task_group() as group:
+            for _ in range(count):
+                group.start_soon(ask)
+
+    transport = ASGITransport(client_of(elastic).app)
+    anyio.run(ask_at_once, 25)
+    assert sorted(statuses) == [200] * 20 + [429] * 5
+    statuses.clear()
+    anyio.run(ask_at_once, 20)
+    assert statuses == [200] * 20
+
+
+def test_a_request_for_an_offer_ends_when_its_client_goes(elastic: Elastic) -> None:
+    elastic.revisions = [4]
+    sent: list[str] = []
+
+    async def run() -> None:
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/api/v1/tasks/7/offer",
+            "raw_path": b"/api/v1/tasks/7/offer",
+            "query_string": b"after=4&wait=30",
+            "headers": [(b"host", b"localhost")],
+            "http_version": "1.1",
+            "scheme": "http",
+            "client": ("127.0.0.1", 1),
+            "server": ("localhost", 80),
+            "root_path": "",
+        }
+        messages = [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
+
+        async def receive() -> dict[str, Any]:
+            return messages.pop(0) if len(messages) > 1 else messages[0]
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message["type"])
+
+        await client_of(elastic).app(scope, receive, send)  # type: ignore[arg-type]
+
+    anyio.run(run)
+    assert 1 <= elastic.asked < 10  # of 120 in 30 s
