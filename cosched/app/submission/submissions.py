@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["SubmissionService", "submission_state"]
 
 _MOST_FORESEEN = 100  # tasks of one dry run; each is predicted and placed by itself
+_MOST_PROMISED = 5  # elastic ones of it that are shown their ends: each takes sixteen decodes of the whole plan
 
 
 def submission_state(domain: CurrentDomain, neighbours: NeighbourAccess, *, carries_mail: bool = True) -> DomainState:
@@ -143,10 +144,15 @@ class SubmissionService:
                 f"a dry run has at most {_MOST_FORESEEN} tasks, not {len(requests)}: send some of them, or submit them"
             )
         state = self._state()
-        forecasts = []
+        forecasts, elastic = [], 0
         for chain in by_chain(self._make(principal, requests, state, check)):
             check()
-            forecasts.append(self._forecast(chain[0], state) if chain[0].stage is None else self._chain_forecast(chain))
+            elastic += chain[0].spec.elastic is not None
+            forecasts.append(
+                self._forecast(chain[0], state, promised=elastic <= _MOST_PROMISED)
+                if chain[0].stage is None
+                else self._chain_forecast(chain)
+            )
         return forecasts
 
     def _accept(
@@ -268,9 +274,9 @@ class SubmissionService:
             ways=tuple([replace(way, chosen=placed is not None and way.way == placed.way) for way in ways]),
         )
 
-    def _forecast(self, task: Task, state: DomainState) -> Forecast:
+    def _forecast(self, task: Task, state: DomainState, *, promised: bool) -> Forecast:
         task, placement, classes = self._core.ask(lambda core, time: _with_placement(core, task, time))
-        promises = self._core.ask(lambda core, time: promise_views(core, task, placement, time))
+        promises = self._core.ask(lambda core, time: promise_views(core, task, placement, time)) if promised else ()
         quickest = corrected_profile(task, state.corrections)
         shape = task if placement is None or not placement.cores else task.shaped(placement.cores, ())
         profile = corrected_profile(shape, state.corrections)

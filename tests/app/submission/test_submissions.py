@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cosched.access import Principal, Role
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.api.problems import ConflictError, QuotaError
 from cosched.connector.hosts import Host
 from cosched.coscheduler.events import HostsObserved
@@ -118,6 +118,14 @@ def test_a_dry_run_of_many_tasks_is_refused(here: Daemon) -> None:
     assert len(here.services.submissions.foresee(ME, [HALVING] * 100)) == 100
     with pytest.raises(UserError, match="at most 100 tasks, not 101"):
         here.services.submissions.foresee(ME, [HALVING] * 101)
+
+
+def test_a_dry_run_of_many_elastic_tasks_shows_both_ends_of_the_first_ones(here: Daemon) -> None:
+    worker = ElasticRequest(worker=("/bin/true",))
+    elastic = TaskRequest(command=("/bin/true",), hosts="1-2", profile=(20.0, 10.0), elastic=worker)
+    found = here.services.submissions.foresee(ME, [HALVING, *[elastic] * 7, HALVING])
+    assert [bool(each.promises) for each in found] == [False, *[True] * 5, False, False, False]
+    assert all(each.planned_end is not None for each in found)
 
 
 def test_a_dry_run_that_nobody_waits_for_ends_between_tasks(here: Daemon) -> None:

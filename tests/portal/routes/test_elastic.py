@@ -153,7 +153,10 @@ def test_a_request_for_an_offer_ends_when_its_client_goes(elastic: Elastic) -> N
             "server": ("localhost", 80),
             "root_path": "",
         }
-        messages = [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
+        messages: list[dict[str, Any]] = [
+            {"type": "http.request", "body": b"", "more_body": False},
+            {"type": "http.disconnect"},
+        ]
 
         async def receive() -> dict[str, Any]:
             return messages.pop(0) if len(messages) > 1 else messages[0]
