@@ -112,7 +112,7 @@ def test_licences_are_names_with_numbers(tmp_path: Path) -> None:
     script.write_text("#!/bin/sh\n#COSCHED --licences=matlab:2\ntrue\n")
     assert requests_of_file(script, SubmitOptions(), NOW)[0][0].licences == {"matlab": 2}
     assert requests_of_file(script, SubmitOptions(licences="ansys"), NOW)[0][0].licences == {"ansys": 1}
-    with pytest.raises(UserError, match="'matlab=2' is no name of a licence"):
+    with pytest.raises(UserError, match="'matlab=2' is no licence with a number: write it as matlab:2"):
         request_of(SubmitOptions(application="x", licences="matlab=2"), (), NOW)
 
 
