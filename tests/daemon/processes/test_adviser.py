@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from cosched.agents.advice import Advice
     from cosched.coscheduler.task import Task
 
 
@@ -91,22 +94,42 @@ def test_with_few_tasks_nothing_is_advised(domain: tuple[Inbox, Agent, Store]) -
     assert "no advice yet" in adviser.fault
 
 
-@pytest.mark.parametrize("mode", ["advise", "adopt"])
-def test_advice_is_shown_or_adopted(domain: tuple[Inbox, Agent, Store], mode: str) -> None:
-    inbox, agent, _ = domain
-    submitted(inbox, 12)
+class Answered:
+    """A process that gives the advice that an earlier one has found."""
+
+    returncode = 0
+
+    def __init__(self, advice: Advice) -> None:
+        self._output = pickle.dumps(advice)
+
+    def communicate(self, _question: bytes) -> tuple[bytes, bytes]:
+        return self._output, b""
+
+
+def test_advice_is_shown_or_adopted(domain: tuple[Inbox, Agent, Store], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process simulates for the adviser that shows; the one that adopts is given the same answer."""
+    submitted(domain[0], 12)
+    advice = latest_advice(*domain, "advise")
+    monkeypatch.setattr(subprocess, "Popen", lambda *_command, **_pipes: Answered(advice))
+    assert latest_advice(*domain, "adopt") == advice
+
+
+def latest_advice(inbox: Inbox, agent: Agent, store: Store, mode: str) -> Advice:
+    """Ask an adviser of a mode, check that it changes the agent only where it adopts, and return what it was told."""
     before = agent.settings.advertising
-    adviser = an_adviser(*domain, mode)
+    adviser = an_adviser(inbox, agent, store, mode)
     adviser.once()
     assert adviser.latest is not None
-    assert adviser.latest.advice.present == before
-    assert adviser.latest.advice.changes
+    advice = adviser.latest.advice
+    assert advice.present == before
+    assert advice.changes
     assert adviser.latest.adopted == (mode == "adopt")
     view = inbox.ask(lambda _core, _time: network_view(agent, adviser)).result(60)
     assert view.advice is not None
-    assert view.advice.best.lifetime == adviser.latest.advice.best.lifetime
+    assert view.advice.best.lifetime == advice.best.lifetime
     assert (agent.settings.advertising != before) == (mode == "adopt")
     assert view.adviser == mode
+    return advice
 
 
 def test_an_adviser_that_is_off_starts_no_thread(domain: tuple[Inbox, Agent, Store]) -> None:
