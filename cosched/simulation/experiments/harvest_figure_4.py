@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT", "PerformanceMatrix"]
 
-_REQUESTS = 100
 _GROUPS = ((2, 10), (11, 20), (21, 40), (41, 100))
 _BODIES = 20_000
 
@@ -85,7 +84,7 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
     errors: dict[tuple[str, tuple[int, int]], list[float]] = {}
     for service in range(int(options["services"])):
         draw = random.Random(f"{seed}/{service}")  # noqa: S311  a repeatable draw, not a secret
-        requests = [_request(draw, options["least_bodies"], options["noise"]) for _ in range(_REQUESTS)]
+        requests = [_request(draw, options["least_bodies"], options["noise"]) for _ in range(int(options["requests"]))]
         matrix = PerformanceMatrix(options["cluster_range"])
         known, runs = LearntRuns(), []
         for number, run in enumerate(requests, start=1):
@@ -144,7 +143,8 @@ EXPERIMENT = Experiment(
     keys=("predictor", "requests"),
     run=_rows,
     options={
-        "services": ExperimentOption(10, "services, each with a hundred requests", 1, 1000),
+        "services": ExperimentOption(10, "services, each with requests of its own", 1, 1000),
+        "requests": ExperimentOption(_GROUPS[-1][1], "of each service", _GROUPS[0][0], _GROUPS[-1][1]),
         "least_bodies": ExperimentOption(2000, f"of a request; the most are {_BODIES}", 1, _BODIES),
         "noise": ExperimentOption(0.03, "standard deviation of ln(actual ÷ expected)", 0, 1),
         "cluster_range": ExperimentOption(0.05, "of the matrix", 0, 1),
