@@ -11,6 +11,8 @@ from tests.daemon.makers import serving
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.xdist_group("replay")  # its tests share one daemon's recording
+
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from cosched.access.authentication import Authenticator
 
+pytestmark = pytest.mark.xdist_group("bad-inputs")  # its tests share one daemon
 TRUE = {"command": ["/bin/true"]}
 
 

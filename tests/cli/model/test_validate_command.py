@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from cosched.modelling.points import TimedRun
 
+pytestmark = pytest.mark.xdist_group("validate-command")  # its tests share one fitted model
+
 
 def write(file: Path, runs: Sequence[TimedRun]) -> None:
     lines = [f"{run.parameters['nx']},{run.parameters['ny']},{run.processors},{run.seconds}" for run in runs]

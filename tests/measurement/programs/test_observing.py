@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 KERNELS = Path(cosched.__file__).parents[1] / "examples" / "kernels" / "real"
 RANKS = ("mpirun", "-np")
+pytestmark = pytest.mark.xdist_group("observed-programs")  # what watches and is watched is compiled once
 
 
 @pytest.fixture(scope="module")

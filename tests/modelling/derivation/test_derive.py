@@ -28,6 +28,7 @@ from tests.modelling.derivation.programs import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+_SHARED = pytest.mark.xdist_group("derived-polynomial")  # derived once
 _MAIN = """#include "part.h"
 #include <stdlib.h>
 int main(int c, char **v) { return part(atoi(v[2])); }
@@ -57,6 +58,7 @@ def polynomial(tmp_path_factory: pytest.TempPathFactory) -> Derivation:
     return derived(path, "nx=10..40 ny=10..40 steps=3..20")
 
 
+@_SHARED
 def test_blocks_of_c_are_solved_even_two_on_a_line(polynomial: Derivation) -> None:
     assert all(each.formula.exact for each in polynomial.blocks)
     found = {text: evaluate(text, {"nx": 1000, "ny": 300, "steps": 10}) for text in formulas(polynomial).values()}
@@ -66,6 +68,7 @@ def test_blocks_of_c_are_solved_even_two_on_a_line(polynomial: Derivation) -> No
     assert polynomial.quoted(body.block) == "for (int j = 1; j < ny - 1; j++) sum += u[i * ny + j];"
 
 
+@_SHARED
 def test_the_model_stands_and_counts(polynomial: Derivation, tmp_path: Path) -> None:
     path = written(tmp_path, "smooth.psl", polynomial.psl())
     assert check_files([path], default_library()) == []

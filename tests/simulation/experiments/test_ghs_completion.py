@@ -9,6 +9,8 @@ from cosched.simulation.experiments.ghs_completion import EXPERIMENT
 if TYPE_CHECKING:
     from cosched.simulation.experiment import ResultRow
 
+pytestmark = pytest.mark.xdist_group("experiment-ghs-completion")  # its tests share one run
+
 
 @pytest.fixture(scope="module")
 def rows() -> list[ResultRow]:

@@ -9,6 +9,8 @@ from cosched.simulation.experiments.satin_figure_2 import EXPERIMENT, iteration_
 if TYPE_CHECKING:
     from cosched.simulation.experiment import ResultRow
 
+pytestmark = pytest.mark.xdist_group("experiment-satin-figure-2")  # its tests share one run
+
 
 @pytest.fixture(scope="module")
 def rows() -> list[ResultRow]:
