@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["SubmissionService", "submission_state"]
 
 _MOST_FORESEEN = 100  # tasks of one dry run; each is predicted and placed by itself
+_MOST_PLACES = 10_000  # stages of all ways of tunable tasks in one request: the core tries all of them at once
 _MOST_PROMISED = 5  # elastic ones of it that are shown their ends: each takes sixteen decodes of the whole plan
 
 
@@ -204,10 +205,17 @@ class SubmissionService:
         check: Callable[[], None] = lambda: None,
     ) -> list[Task]:
         tasks: list[Task] = []
+        places = 0
         for number, request in enumerate(requests, start=1):
             check()
             try:
                 made = self._validator.tasks(request, state, principal.name)
+                places += sum(len(task.stage.ways) for task in made if task.stage is not None)
+                if number > 1 and places > _MOST_PLACES:
+                    raise UserError(
+                        f"the ways through these tunable tasks have more than {_MOST_PLACES} stages together: send the "
+                        "others by themselves"
+                    )
                 tasks += [replace(task, owner=principal.name) for task in made]
             except UserError as error:
                 if len(requests) == 1:

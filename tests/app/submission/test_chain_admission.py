@@ -9,6 +9,7 @@ from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
 from cosched.app.submission.task_requests import request_like_task
 from cosched.errors import UserError
+from cosched.store import TaskSelection
 from tests.app.submission.detection import add_detection
 from tests.daemon.makers import Daemon, StillClock, daemon
 
@@ -50,6 +51,15 @@ def test_stages_are_accepted_together_and_what_is_guaranteed_is_told(here: Daemo
     assert third.spec.environment["COSCHED_CHAIN"] == "1"
     assert third.stage is not None
     assert third.stage.guaranteed
+
+
+def test_many_tunable_tasks_at_once_do_not_keep_the_core_from_others(here: Daemon) -> None:
+    many = [request(parameters={"images": 33}, deadline="now+1h")] * 200
+    with pytest.raises(UserError, match=r"task \d+ of 200: the ways .* more than 10000 stages together.*none was"):
+        here.services.submissions.submit(ME, many, "", "")
+    with pytest.raises(UserError, match="more than 10000 stages together"):
+        here.services.submissions.foresee(ME, many[:100])
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 0
 
 
 def test_a_deadline_that_cannot_be_guaranteed_is_answered_with_those_that_can(here: Daemon) -> None:
