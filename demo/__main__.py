@@ -17,7 +17,7 @@ __all__ = ["main"]
 
 _OUTPUT = Path("demo-output")
 
-# All tasks come in the daemon's first second, in which its search still reads its machine code on a slow machine.
+# All tasks come in the daemon's first second. On a slow machine its search is then still reading its machine code.
 _SETTINGS = {"planning": {"staging": "5s"}}
 
 

@@ -20,7 +20,7 @@ _A = TypeVar("_A")
 
 
 class LoadReader(Protocol):
-    """What has the histories of loads."""
+    """Reads the histories of loads, whichever thread keeps them."""
 
     def read(self, question: Callable[[LoadHistory, LoadHistory], _A]) -> _A:
         """Return the answer of a question to the histories of owners and of foreign jobs."""

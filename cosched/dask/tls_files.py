@@ -7,17 +7,12 @@ by one key, made for this cluster alone and kept in private files; a command lin
 from __future__ import annotations
 
 import contextlib
-import datetime
 import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
+from cosched.certificates import self_signed
 from cosched.errors import UserError
 
 __all__ = ["ClusterTlsFiles", "join_address", "make_tls_files", "split_address"]
@@ -104,7 +99,7 @@ def make_tls_files(folder: Path) -> ClusterTlsFiles:
     try:
         folder.mkdir(mode=0o700)
         files = ClusterTlsFiles(folder)
-        key, certificate = _key_and_certificate()
+        key, certificate = self_signed(_NAME, _DAYS, authority=True)
         _write_private(files.key, key)
         _write_private(files.certificate, certificate)
     except OSError as error:
@@ -132,25 +127,3 @@ def split_address(told: str) -> tuple[str, ClusterTlsFiles]:
 def _write_private(file: Path, data: bytes) -> None:
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as writing:
         writing.write(data)
-
-
-def _key_and_certificate() -> tuple[bytes, bytes]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _NAME)])
-    # Clocks differ: what is made now must be valid on a host whose clock is behind.
-    begin = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(begin)
-        .not_valid_after(begin + datetime.timedelta(days=_DAYS))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return pem, certificate.public_bytes(serialization.Encoding.PEM)

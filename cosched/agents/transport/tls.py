@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import http.client
 import socket
 import ssl
@@ -12,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from cosched.certificates import self_signed
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -47,23 +45,7 @@ class CertificateFiles(NamedTuple):
 
 def make_certificate(name: str) -> tuple[bytes, bytes]:
     """Return a new private key and its certificate for a domain's agent, both as PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    # Clocks differ: what is made now must be valid in a domain whose clock is behind.
-    begin = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(begin)
-        .not_valid_after(begin + datetime.timedelta(days=_DAYS))
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return pem, certificate.public_bytes(serialization.Encoding.PEM)
+    return self_signed(name, _DAYS)
 
 
 def checked_certificate(pem: str) -> str:
