@@ -17,9 +17,6 @@ __all__ = ["main"]
 
 _OUTPUT = Path("demo-output")
 
-# All tasks come in the daemon's first second. On a slow machine its search is then still reading its machine code.
-_SETTINGS = {"planning": {"staging": "5s"}}
-
 
 def main() -> None:
     """Run the demonstration; exits with 1 where a task did not complete."""
@@ -38,9 +35,7 @@ def main() -> None:
         f"Times are scaled: one published second takes {options.scale:g} s."
     )
     with (
-        Site(
-            options.connector, scale=options.scale, noise=options.noise, seed=options.seed, settings=_SETTINGS
-        ) as site,
+        Site(options.connector, scale=options.scale, noise=options.noise, seed=options.seed) as site,
         site.client() as client,
     ):
         site.settle()

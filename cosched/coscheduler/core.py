@@ -45,6 +45,7 @@ from cosched.coscheduler.events import (
     ReservationReleased,
     Restored,
     ScheduleImproved,
+    SearchAwaited,
     SharesChanged,
     StartPermitted,
     SubmitFailed,
@@ -59,6 +60,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.planning.plan_adoption import PlanAdoption
 from cosched.coscheduler.planning.planning_view import PlanningView
+from cosched.coscheduler.planning.staging import Staging
 from cosched.coscheduler.planning.task_queue import TaskQueue
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.sharing.deadline_claims import DeadlineClaims
@@ -106,6 +108,7 @@ class Coscheduler:
     def __init__(self, settings: CoreSettings) -> None:
         self.settings = settings
         self._policy = find_policy(settings.policy)
+        self._staging = Staging(settings.staging, settings.search_start)
         self._begin()
 
     def _begin(self) -> None:
@@ -118,7 +121,7 @@ class Coscheduler:
         self._corrections = self._state.corrections
         submits = SubmitLimits(settings)
         self._limits = StartLimits(self._state, submits)
-        self._queue = TaskQueue(settings.staging, self._limits.waits, by_deadline=self._policy.searched)
+        self._queue = TaskQueue(self._staging, self._limits.waits, by_deadline=self._policy.searched)
         self._lifecycle = AttemptLifecycle(settings, self._state, self._queue, submits)
         self._forwarding = Forwarding(settings, self._state, self._queue, self._lifecycle)
         self.planning_view = PlanningView(settings, self._state, self._queue, self._lifecycle)
@@ -178,6 +181,7 @@ class Coscheduler:
             shares=self._state.shares.snapshot(),
             elastic=self.elastic.snapshot(),
             loads=dict(self.domain.loads),
+            staging=self._staging.snapshot(),
         )
 
     @property
@@ -351,8 +355,8 @@ class Coscheduler:
                 self._observe(event)
             case HostsReserved() | ReservationReleased() | SharesChanged():
                 self._divide(event)
-            case ScheduleImproved():
-                self._adoption.consider(event)
+            case ScheduleImproved() | SearchAwaited():
+                self._hear_search(event)
             case Tick():
                 self._lifecycle.ask_again(event.time)
                 self._lifecycle.unstarted.ask(event.time)
@@ -375,6 +379,14 @@ class Coscheduler:
         else:
             self._lifecycle.handle(event)
 
+    def _hear_search(self, event: ScheduleImproved | SearchAwaited) -> None:
+        if isinstance(event, SearchAwaited):
+            self._staging.await_search(event.time)
+            return
+        self._adoption.consider(event)
+        if event.settled:
+            self._staging.search_answered(event.time)
+
     def _load(self, snapshot: CoreSnapshot) -> None:
         self._state.load(snapshot.tasks, snapshot.attempts)
         self.domain.load(snapshot.hosts, snapshot.claimed, snapshot.loads)
@@ -389,6 +401,7 @@ class Coscheduler:
         self._note_number(snapshot.last_number, *(task.number for task in snapshot.tasks))
         self._state.shares.load(snapshot.shares)
         self.elastic.load(snapshot.elastic)
+        self._staging.load(snapshot.staging)
 
     def _restore(self, event: Restored) -> None:
         """Begin anew with the records, and find out what became of each attempt meanwhile."""
@@ -444,7 +457,7 @@ class Coscheduler:
         for leaves no sooner by a look shortly after the last one. A job that goes on frees nothing.
         """
         if not isinstance(event, TaskSubmitted):
-            return isinstance(event, NeighboursChanged | PredictionPassed | Restored)
+            return isinstance(event, NeighboursChanged | PredictionPassed | Restored | SearchAwaited)
         if not self._policy.searched or event.time >= self._dispatched_at + _ARRIVAL_WINDOW:
             return False
         return event.task.id in self._queue.planned and not self._queue.staged(event.task, event.time)
@@ -454,6 +467,8 @@ class Coscheduler:
         if self.domain.observe(event.hosts, event.time, event.loads):
             self._state.replan()
             self._chains.repair(event.time)
+        if self.domain.up():
+            self._staging.hosts_came(event.time)
         if known and event.loads != loads:  # else a former process has reckoned with them
             self._lifecycle.reckon_with_loads(loads, event.time)
         self._lifecycle.recall(event.time)

@@ -24,7 +24,9 @@ class CoreSettings:
         policy: "genetic", a baseline ("fcfs-arbitrary", "fcfs-maximum", "fcfs-calculated"), or a policy that plans anew
             whenever a host is idle (see `policies.ImmediatePolicy`); for comparison "titan-classic".
         weights: weights of the objective's terms.
-        staging: longest time that a new task waits for the search to have looked at it before it may be dispatched.
+        staging: longest time that a new task waits for the search to have looked at it before it may be dispatched; it
+            counts from the search's first answer where that comes later than the task. 0: no task waits.
+        search_start: longest time that the first answer of a search that starts is waited for.
         margin: share of the time left to a deadline by which plans aim to be early, 0 to below 1.
         quantile: share of runs that stays below the times that plans reckon with, above 0 and below 1; 0.5 for the
             expected ones.
@@ -44,6 +46,7 @@ class CoreSettings:
     policy: str = "genetic"
     weights: Weights = field(default_factory=Weights)
     staging: float = 1.0
+    search_start: float = 10.0
     margin: float = 0.05
     quantile: float = 0.5
     attempts: int = 5

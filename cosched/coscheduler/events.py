@@ -50,6 +50,7 @@ __all__ = [
     "Restored",
     "SavedState",
     "ScheduleImproved",
+    "SearchAwaited",
     "SharesChanged",
     "StartPermitted",
     "SubmitFailed",
@@ -203,6 +204,16 @@ class ScheduleImproved:
     generations: int = 0
     searched: float = 0.0
     settled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAwaited:
+    """The search starts, for the first time or after it ended by itself; its next settled answer ends that.
+
+    Nothing leaves by this.
+    """
+
+    time: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,6 +500,7 @@ Event = (
     | ReservationReleased
     | SharesChanged
     | ScheduleImproved
+    | SearchAwaited
     | ManagerEvent
     | LeadEvent
     | TaskForwarded

@@ -180,6 +180,7 @@ class Daemon:
         # In the order of their start; they are stopped from the last to the first.
         optional: list[_Part | None] = [
             recorder,
+            search,  # reads its machine code meanwhile, and no host is known before the core awaits it
             self._plans,  # writes the rest down when the engine has ended
             self._engine,
             self._loads,  # writes the rest down when nobody looks any more
@@ -189,7 +190,6 @@ class Daemon:
             Notifier(store, notify, configuration.domain.name, partial(client.ask, late_notices), clock.now),
             self._progress,
             self._lead_mail(services, key),
-            search,
             network,
             _WebPart(self._web, models, self._curves),
         ]
@@ -457,6 +457,7 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
             objective.makespan, objective.idle, objective.lateness, objective.deadlines_first, objective.slowdown
         ),
         staging=planning.staging,
+        search_start=planning.search_start,
         margin=planning.margin,
         quantile=planning.quantile,
         attempts=dispatch.attempts,

@@ -38,6 +38,7 @@ from cosched.coscheduler.events import (
     ReleaseRequested,
     ReservationReleased,
     ScheduleImproved,
+    SearchAwaited,
     SharesChanged,
     SubmitFailed,
     TaskSubmitted,
@@ -75,7 +76,7 @@ from tests.exploring import examples
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.task import Attempt, Task
 
 
 def test_a_run_that_completes_is_kept_for_predictions_and_no_other() -> None:
@@ -618,6 +619,7 @@ def replayed(recording: str) -> list[ReplayedEvent]:
     return [each for each in entries if isinstance(each, ReplayedEvent)]
 
 
+_SEARCH_START = 6.0
 ALIVE = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
 
 
@@ -636,6 +638,7 @@ class AnyWeather(RuleBasedStateMachine):
                 starts=1000,
                 start_grace=4.0,
                 staging=staging,
+                search_start=_SEARCH_START,
                 share_hosts=self.shared,
                 elastic=self.elastic,
                 licences=self.licences,
@@ -655,6 +658,8 @@ class AnyWeather(RuleBasedStateMachine):
         self.after: dict[str, tuple[str, ...]] = {}  # task → those that it comes after
         self.kept: dict[str, Reservation] = {}
         self.most: int | None = None  # hosts that ann may have
+        self.awaited: float | None = None  # since when the search starts
+        self.searched: set[str] = set()  # tasks that it has ever looked at
         self.spared: list[str] = []  # attempts that were to be called back and had begun
         self.asked: list[str] = []  # attempts of which the manager was asked why they have not begun
         self.tell(HostsObserved(0.0, self.domain()))
@@ -665,6 +670,7 @@ class AnyWeather(RuleBasedStateMachine):
     def tell(self, event: Event) -> None:
         if len(self.outcomes) % 13 == 6:
             self.a_new_recording_begins()
+        self.note_search(event)
         outcome = None
         try:
             outcome = self.core.handle(event)
@@ -689,6 +695,7 @@ class AnyWeather(RuleBasedStateMachine):
                         assert task.profile.hardware == "+".join(sorted(used)), "judged by other hosts"
                         assert math.isfinite(task.profile.on(attempt.count))
                     self.runs_into_nothing(attempt.hosts, event.time, event.time + (attempt.predicted or 0.0))
+                    self.waits_for_the_search(attempt, task, event.time)
                     self.owner[attempt.uuid] = task.id
                     self.fits(attempt)
                     self.keeps_to_the_share(attempt)
@@ -702,6 +709,20 @@ class AnyWeather(RuleBasedStateMachine):
     def is_alone(self, attempt: Attempt) -> None:
         mine = [uuid for uuid, owner in self.owner.items() if owner == attempt.task]
         assert not any(self.jobs.get(uuid) in ALIVE for uuid in mine), "a second live attempt"
+
+    def note_search(self, event: Event) -> None:
+        match event:
+            case ScheduleImproved(plan=plan):
+                self.awaited = None
+                self.searched |= set(plan.tasks)
+            case SearchAwaited(time) if self.awaited is None:
+                self.awaited = time
+
+    def waits_for_the_search(self, attempt: Attempt, task: Task, time: float) -> None:
+        if self.awaited is None or task.profile is None or attempt.worker or not self.core.settings.staging:
+            return
+        known = task.id in self.searched or task.id in self.owner.values()
+        assert known or time >= self.awaited + _SEARCH_START, "it left before the search that starts has answered"
 
     def is_worker(self, uuid: str) -> bool:
         """A machine of elastic tasks knows workers."""
@@ -887,6 +908,10 @@ class AnyWeather(RuleBasedStateMachine):
     def the_search_says(self, order: list[str], count: int, kind: str) -> None:
         kinds = (kind,) * len(order)
         self.tell(ScheduleImproved(self.later(), TaskPlan(tuple(order), (count,) * len(order), kinds)))
+
+    @rule()
+    def the_search_starts(self) -> None:
+        self.tell(SearchAwaited(self.later()))
 
     @rule(hosts=st.sets(st.integers(1, 3), min_size=1), begin=st.floats(-5, 20), length=st.floats(0.1, 30))
     def hosts_are_reserved(self, hosts: set[int], begin: float, length: float) -> None:

@@ -19,8 +19,8 @@ import pytest
 from cosched.api.documents import TaskRequest
 from cosched.client import Client
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.events import Restored, TaskSubmitted
-from cosched.coscheduler.recording.lines import read_recording
+from cosched.coscheduler.events import HostsObserved, Restored, ScheduleImproved, TaskSubmitted
+from cosched.coscheduler.recording.lines import RecordedEvent, read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.main import Daemon, core_settings
@@ -78,7 +78,7 @@ def alive(pid: int) -> bool:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with Site("local", scale=0.05) as site:
+    with Site("local", scale=0.05, settings={"planning": {"search_start": "2s"}}) as site:
         yield site
 
 
@@ -98,6 +98,41 @@ def test_tasks_leave_while_the_search_keeps_dying_and_it_comes_back(site: Site) 
         assert killed
         until(lambda: search_of(site.pid) not in (None, *killed))
         assert not faults(read(site.journal), [task.id for task in client.tasks(limit=1000).tasks])
+
+
+def test_a_queue_that_waited_over_a_restart_leaves_by_no_plan_of_before_the_searchs_first_answer() -> None:
+    """Regression: it left at once, by a heuristic's plan, while the search was still starting."""
+    with QuickSite("local", scale=0.02, hosts=2, settings={"planning": {"search_start": "1h"}}) as site:
+        with site.client() as client:
+            names = [host.name for host in client.hosts()]
+            for name in names:
+                site.take_host(name)
+            until(lambda: client.status().hosts_up == 0)
+            request = TaskRequest(command=("/bin/true",), profile=(2.0, 1.5))
+            ids = [task.id for task in client.submit_all([request] * 4)]
+        site.kill()
+        for name in names:
+            site.give_host(name)
+        site.start()
+        with site.client() as client:
+            assert {task.state for task in client.wait(ids, timeout=240)} == {"completed"}
+        site.stop()
+        events = recorded(site)
+        answered = next(number for number, each in enumerate(events) if is_settled(each.event))
+        left = [number for number, each in enumerate(events) if any("dispatch" in word for word in each.decided)]
+        assert left[0] >= answered
+        assert any(isinstance(each.event, HostsObserved) for each in events[:answered]), "nothing could leave before"
+
+
+def recorded(site: Site) -> list[RecordedEvent]:
+    """Return what the core of a site's last daemon handled."""
+    last = max((site.folder / "state" / "recording").glob("recording-*.jsonl"))
+    entries = read_recording(last.read_bytes().splitlines(keepends=True), last.name)
+    return [each for each in entries if isinstance(each, RecordedEvent)]
+
+
+def is_settled(event: Event) -> bool:
+    return isinstance(event, ScheduleImproved) and event.settled
 
 
 def test_a_daemon_that_is_killed_leaves_no_search_behind(site: Site) -> None:

@@ -14,6 +14,7 @@ from cosched.scheduling.heuristics.insertion import DeadlineOrder
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from cosched.coscheduler.planning.staging import Staging
     from cosched.coscheduler.task import Task
 
 __all__ = ["TaskQueue"]
@@ -32,7 +33,7 @@ class TaskQueue:
 
     def __init__(
         self,
-        staging: float,
+        staging: Staging,
         waits: Callable[[str, int, int, float], bool] = lambda _task, _hosts, _cores, _time: False,
         *,
         by_deadline: bool = True,
@@ -40,7 +41,7 @@ class TaskQueue:
         """Set up.
 
         Args:
-            staging: seconds that a task waits for the search at most.
+            staging: until when tasks wait for the search.
             waits: whether a task with so many hosts in the plan, and cores of each, may not leave at a time for
                 reasons that others know (see `StartLimits.waits`).
             by_deadline: whether new tasks are inserted by deadline, else at the end.
@@ -229,7 +230,7 @@ class TaskQueue:
 
     def staged(self, task: Task, time: float) -> bool:
         """Return whether the task has waited long enough for the search."""
-        return task.id in self._searched or time >= task.submitted + self._staging
+        return task.id in self._searched or self._staging.over(task.submitted, time)
 
     def _note_begin(self, task: Task) -> None:
         if task.spec.begin is None:

@@ -34,6 +34,7 @@ __all__ = [
     "CoreSnapshot",
     "ElasticSnapshot",
     "QueueSnapshot",
+    "StagingSnapshot",
     "UnstartedAttempt",
     "UnstartedSnapshot",
 ]
@@ -55,6 +56,21 @@ class QueueSnapshot:
     in_transit: tuple[str, ...] = ()
     unmodelled: tuple[str, ...] = ()
     searched: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StagingSnapshot:
+    """What staging counts from, in epoch seconds; see `Staging`.
+
+    Attributes:
+        awaited: since when the search starts; None for one that is at work.
+        answered: when its first answer came after it was awaited.
+        hosts_known: when hosts were up for the first time.
+    """
+
+    awaited: float | None = None
+    answered: float = 0.0
+    hosts_known: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +167,7 @@ class CoreSnapshot:
         shares: the tree in force, and what users have had.
         elastic: what is remembered of elastic tasks.
         loads: what the owners of hosts are expected to take of them.
+        staging: what staging counts from.
     """
 
     tasks: tuple[Task, ...]
@@ -170,3 +187,4 @@ class CoreSnapshot:
     shares: SharesSnapshot = field(default_factory=SharesSnapshot)
     elastic: ElasticSnapshot = field(default_factory=ElasticSnapshot)
     loads: Mapping[str, HostLoad] = field(default_factory=dict)
+    staging: StagingSnapshot = field(default_factory=StagingSnapshot)

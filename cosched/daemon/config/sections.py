@@ -242,6 +242,7 @@ class PlanningSection(_Section):
     policy: Annotated[str, AfterValidator(_policy)] = _DEFAULT_POLICY
     share_hosts: bool = False
     staging: Duration = 1.0
+    search_start: Duration = 10.0
     margin: Annotated[float, Field(ge=0, lt=1)] = 0.05
     quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 0

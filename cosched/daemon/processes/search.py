@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from cosched.coscheduler.events import ScheduleImproved, SearchAwaited
 from cosched.daemon.processes.planner import PlanningSnapshot, SearchAllowance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cosched.coscheduler.events import ScheduleImproved
     from cosched.daemon.clock import Clock
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.plan import Plan
@@ -31,7 +31,8 @@ _START_AGAIN = 2.0  # seconds before a search process that died is started again
 class SearchProcess:
     """Keeps a planner (`cosched.daemon.processes.planner`) at work on the newest snapshot.
 
-    The daemon never waits for it: without a planner, tasks leave in the order and on the hosts of a simple rule.
+    The daemon never waits for it for long: it is told when a planner starts, and without one tasks leave in the end in
+    the order and on the hosts of a simple rule.
 
     Attributes:
         ended: how often a planner has ended by itself.
@@ -39,7 +40,7 @@ class SearchProcess:
 
     def __init__(
         self,
-        post: Callable[[ScheduleImproved], None],
+        post: Callable[[ScheduleImproved | SearchAwaited], None],
         clock: Clock,
         weights: Weights,
         seed: int,
@@ -59,7 +60,8 @@ class SearchProcess:
         self._thread = threading.Thread(target=self._run, name="search", daemon=True)
 
     def start(self) -> None:
-        """Start the planner."""
+        """Start the planner; the core hears of it before this returns."""
+        self._post(SearchAwaited(self._clock.now()))
         self._thread.start()
 
     @property
@@ -94,6 +96,7 @@ class SearchProcess:
             with self._changed:
                 if not self._stopped:
                     self.ended += 1
+                    self._post(SearchAwaited(self._clock.now()))
                     _log.error("the search process ended; starting it again", seconds=_START_AGAIN)
                     self._changed.wait_for(lambda: self._stopped, _START_AGAIN)
 

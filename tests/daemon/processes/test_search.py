@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.coscheduler.events import ScheduleImproved, SearchAwaited
 from cosched.daemon.clock import Clock
 from cosched.daemon.processes.planner import SearchAllowance
 from cosched.daemon.processes.search import SearchProcess
@@ -19,16 +20,28 @@ from tests.daemon.processes.test_planner import snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cosched.coscheduler.events import ScheduleImproved
+
+class Told:
+    """Takes what the core is told of a search."""
+
+    def __init__(self) -> None:
+        self.plans: queue.SimpleQueue[ScheduleImproved] = queue.SimpleQueue()
+        self.starts: queue.SimpleQueue[SearchAwaited] = queue.SimpleQueue()
+
+    def __call__(self, event: ScheduleImproved | SearchAwaited) -> None:
+        if isinstance(event, SearchAwaited):
+            self.starts.put(event)
+        else:
+            self.plans.put(event)
 
 
 @contextmanager
-def search() -> Iterator[tuple[SearchProcess, queue.SimpleQueue[ScheduleImproved]]]:
-    plans: queue.SimpleQueue[ScheduleImproved] = queue.SimpleQueue()
-    running = SearchProcess(plans.put, Clock(), Weights(), 0, SearchAllowance(0, 1.0, 0.2))
+def search() -> Iterator[tuple[SearchProcess, Told]]:
+    told = Told()
+    running = SearchProcess(told, Clock(), Weights(), 0, SearchAllowance(0, 1.0, 0.2))
     running.start()
     try:
-        yield running, plans
+        yield running, told
     finally:
         running.stop()
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("search")]
@@ -58,30 +71,47 @@ def until_true(holds: Callable[[], bool]) -> None:
 
 
 def test_a_search_that_dies_is_started_again_and_goes_on_with_what_it_had() -> None:
-    with search() as (running, plans):
+    with search() as (running, told):
         ask(running)
-        assert plans.get(timeout=60).since == 100.0
+        assert told.plans.get(timeout=60).since == 100.0
         first = pid(running)
-        again: queue.SimpleQueue[ScheduleImproved] = queue.SimpleQueue()
-        running._post = lambda plan: (plans if pid(running) == first else again).put(plan)
+        again = Told()
+        running._post = lambda event: (told if pid(running) == first else again)(event)
         os.kill(first, signal.SIGKILL)
-        assert again.get(timeout=60).since == 100.0  # nobody has asked anew
+        assert again.plans.get(timeout=60).since == 100.0  # nobody has asked anew
+
+
+def test_the_core_hears_that_a_search_starts_before_it_answers_and_when_it_starts_again() -> None:
+    heard: queue.SimpleQueue[ScheduleImproved | SearchAwaited] = queue.SimpleQueue()
+    running = SearchProcess(heard.put, Clock(), Weights(), 0, SearchAllowance(0, 1.0, 0.2))
+    running.start()
+    try:
+        assert isinstance(heard.get(block=False), SearchAwaited)
+        ask(running)
+        assert isinstance(heard.get(timeout=60), ScheduleImproved)
+        os.kill(pid(running), signal.SIGKILL)
+        while isinstance(event := heard.get(timeout=60), ScheduleImproved):
+            pass
+        assert isinstance(event, SearchAwaited)
+        assert running.ended == 1
+    finally:
+        running.stop()
 
 
 def test_a_search_that_dies_while_it_is_written_to_is_started_again() -> None:
     """More than a pipe holds waits to be written as it dies."""
-    with search() as (running, plans):
+    with search() as (running, told):
         first = pid(running)
         os.kill(first, signal.SIGSTOP)
         ask(running, tasks=3000)
         time.sleep(0.2)
         os.kill(first, signal.SIGKILL)
         ask(running, moment=200.0)
-        assert plans.get(timeout=60).since == 200.0
+        assert told.plans.get(timeout=60).since == 200.0
 
 
 def test_a_search_that_hangs_does_not_keep_the_daemon_from_ending() -> None:
-    with search() as (running, _plans):
+    with search() as (running, _told):
         os.kill(pid(running), signal.SIGSTOP)
         ask(running, tasks=3000)
         time.sleep(0.2)
@@ -90,8 +120,9 @@ def test_a_search_that_hangs_does_not_keep_the_daemon_from_ending() -> None:
 def test_a_search_that_cannot_be_started_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("cosched.daemon.processes.search.sys.executable", "/nowhere/python")
-        with search() as (running, plans):
+        with search() as (running, told):
             ask(running)
-            time.sleep(0.2)
+            for _ in range(3):  # the core hears of each try
+                told.starts.get(timeout=60)
             patch.undo()
-            assert plans.get(timeout=60).since == 100.0
+            assert told.plans.get(timeout=60).since == 100.0
