@@ -155,13 +155,13 @@ class PlanningView:
             learnt.dispatch_latency.seconds,
             settings.margin,
             self._held_back(time),
-            self.kinds(by_kind=by_kind),
+            self._kinds(by_kind=by_kind),
             self._domain.memory_per_core,
             self._domain.loads_of_kinds(),
             settings.interruption,
         )
 
-    def kinds(self, *, by_kind: bool = False) -> Mapping[str, Host]:
+    def _kinds(self, *, by_kind: bool = False) -> Mapping[str, Host]:
         """Return a host of each kind; none where no task says what it needs and all hosts are dedicated.
 
         Args:

@@ -14,7 +14,7 @@ import numpy as np
 
 from cosched.coscheduler.places.licences import with_one_more
 from cosched.coscheduler.places.packing import Choice, place_requests, with_shapes
-from cosched.coscheduler.planning.problem_builder import PlanningAssumptions, alternative_times
+from cosched.coscheduler.planning.problem_builder import alternative_times
 from cosched.coscheduler.reservations import with_reservations
 from cosched.scheduling.decoding.decoder import soonest, spans
 from cosched.scheduling.host_counts import best_seconds
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.planning.problem_builder import PlanningAssumptions
     from cosched.coscheduler.task import Task
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
@@ -131,7 +132,8 @@ def extend_queue(
         problem = core.planning_view.packed(problem, time, (task, *booked))
     if any(each.spec.licences for each in (task, *booked)):
         problem = core.planning_view.licensed(problem, time, (task, *booked))
-    rows = _run_times(core, task, problem, by_kind=by_kind)
+    assumptions = replace(core.planning_view.assumptions(time, by_kind=by_kind), handover=0.0)
+    rows = _run_times(core, task, problem, assumptions)
     if rows is None:
         return None
     earliest = _earliest(core, task, problem, plan, time)
@@ -139,7 +141,7 @@ def extend_queue(
         return None
     deadline = math.inf if task.spec.deadline is None else task.spec.deadline - time
     for other in booked:
-        problem, plan = _with_booked(core, other, problem, plan, _run_times(core, other, problem, by_kind=by_kind))
+        problem, plan = _with_booked(core, other, problem, plan, _run_times(core, other, problem, assumptions))
     extended = _with_one_more(core, task, problem, rows, deadline, earliest)
     order = plan.order.tolist()
     later = set(islice(reversed(core.plan.tasks), core.overtaken_by(task))) if jumps else set()
@@ -179,21 +181,12 @@ def _queue_delay(problem: Problem, plan: Plan, extended: Problem, changed: Plan)
     )
 
 
-def _run_times(core: Coscheduler, task: Task, problem: Problem, *, by_kind: bool) -> NDArray[np.float64] | None:
-    """Return run times by alternative, class and host count; None where these hosts cannot run it.
-
-    They are corrected seconds, without a hand-over.
-    """
+def _run_times(
+    core: Coscheduler, task: Task, problem: Problem, assumptions: PlanningAssumptions
+) -> NDArray[np.float64] | None:
+    """Return run times by alternative, class and host count in seconds; None where these hosts cannot run it."""
     if task.profile is None or core.licences.beyond(task.spec):
         return None
-    assumptions = PlanningAssumptions(
-        core.corrections(),
-        core.settings.quantile,
-        kinds=core.planning_view.kinds(by_kind=by_kind),
-        memory_per_core=core.domain.memory_per_core,
-        loads=core.domain.loads_of_kinds(),
-        interruption=core.settings.interruption,
-    )
     rows = alternative_times(task, assumptions, problem.classes, len(problem.hosts))
     quickest = rows.min(axis=0)
     alone = replace(
