@@ -137,17 +137,20 @@ def _unwind(state: Any, terminals: tuple[str, ...] = ("RBRACE", "KIND", "CONFIG"
         Where what was popped began in the text, `_NOWHERE` for nothing; None where there is no such state.
     """
     begun = _NOWHERE
-    while _in_configuration(state) or not any(_shifts(state, terminal) for terminal in terminals):
+    configurations = sum(_opens_configuration(value) for value in state.value_stack)
+    while configurations or not any(_shifts(state, terminal) for terminal in terminals):
         if not state.value_stack:
             return None
         state.state_stack.pop()
-        begun = min(begun, _start(state.value_stack.pop()))
+        popped = state.value_stack.pop()
+        configurations -= _opens_configuration(popped)
+        begun = min(begun, _start(popped))
     return begun
 
 
-def _in_configuration(state: Any) -> bool:
-    """Return whether the next closing brace is that of a configuration of a task, and none of a block."""
-    return any(isinstance(value, Token) and value.type == "_OPEN" for value in state.value_stack)
+def _opens_configuration(value: Any) -> bool:
+    """Return whether its closing brace is that of a configuration of a task, and none of a block."""
+    return isinstance(value, Token) and value.type == "_OPEN"
 
 
 def _start(value: Any) -> int:

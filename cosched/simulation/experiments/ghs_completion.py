@@ -82,7 +82,7 @@ def _row(draw: np.random.Generator, runs: int, way: str, hosts: int, load: float
 
 def _distance(times: NDArray[np.float64], expected: Distribution) -> float:
     """Return the largest difference between the part of the runs that have ended and its prediction."""
-    points = np.unique(np.quantile(times, np.linspace(0.0, 1.0, 201)))
+    points = np.unique(np.quantile(times, np.linspace(0.0, 1.0, min(len(times) // 10, 200) + 1)))
     return max(abs(float((times <= point).mean()) - expected.within(float(point))) for point in points)
 
 
