@@ -1,13 +1,13 @@
 """Which worker of pytest-xdist gets which tests: two thirds begin with what waits, a third with what computes.
 
 Tests beside pools, daemons and browsers wait for most of their time; groups of them share what takes long to start.
-With such tests alone six workers leave two processors idle, and what computes is left for the end. The largest groups
-and slow tests are at both ends, and what is left when all meet is short.
+With such tests alone six workers leave two processors idle, and what computes is left for the end. What takes longest
+stands at both ends, and what is left when all meet is short.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from xdist.scheduler import LoadGroupScheduling
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["from_both_ends", "group_of", "sort_for_workers"]
 
-_WAIT = ("index", "pool", "daemon", "browser")  # marks of tests that do
-_SLOW = 12  # usual tests take as long as one that is marked as slow
+_WAIT = {"browser": 4.0, "pool": 3.0, "daemon": 2.0, "index": 2.0}  # marks of tests that do, and seconds of most
+_SLOW = 20.0  # seconds of a test that is marked as slow, and no more said
+_QUICK = 0.1  # seconds of all others
 
 
 def group_of(item: pytest.Item) -> str:
@@ -28,19 +29,27 @@ def group_of(item: pytest.Item) -> str:
 
 def sort_for_workers(items: list[pytest.Item]) -> None:
     """Put what waits before what computes, and what is long at the ends."""
-    lengths: Counter[str] = Counter()
+    lengths: defaultdict[str, float] = defaultdict(float)
     waiting: set[str] = set()
     for item in items:
         unit = group_of(item) or item.nodeid
-        lengths[unit] += 1 if item.get_closest_marker("slow") is None else _SLOW
+        lengths[unit] += _seconds(item)
         if any(item.get_closest_marker(name) is not None for name in _WAIT):
             waiting.add(unit)
 
-    def place(item: pytest.Item) -> tuple[bool, int]:
+    def place(item: pytest.Item) -> tuple[bool, float]:
         unit = group_of(item) or item.nodeid
         return (False, -lengths[unit]) if unit in waiting else (True, lengths[unit])
 
     items.sort(key=place)
+
+
+def _seconds(item: pytest.Item) -> float:
+    """Return about how long a test takes: what its mark `slow(seconds)` says, else what its kind does."""
+    slow = item.get_closest_marker("slow")
+    if slow is not None:
+        return float(slow.args[0]) if slow.args else _SLOW
+    return next((seconds for name, seconds in _WAIT.items() if item.get_closest_marker(name) is not None), _QUICK)
 
 
 def from_both_ends(config: pytest.Config, log: Any) -> Any:

@@ -37,8 +37,9 @@ def test_what_waits_comes_first_and_what_is_long_stands_at_the_ends() -> None:
     slow = pytest.mark.slow
     sums = [Item(f"sums{number}", pytest.mark.xdist_group("sums")) for number in range(3)]
     pools = [Item(f"pool{number}", GROUP, POOL) for number in range(2)]
-    items = [Item("usual"), *sums, Item("search", slow), *pools, Item("daemon", pytest.mark.daemon, slow)]
-    waits, computes = ["daemon", "pool0", "pool1"], ["usual", "sums0", "sums1", "sums2", "search"]
+    daemons = [Item("daemon", pytest.mark.daemon, slow), Item("grid", pytest.mark.daemon, slow(60))]
+    items = [Item("usual"), *sums, Item("search", slow), *pools, *daemons]
+    waits, computes = ["grid", "daemon", "pool0", "pool1"], ["usual", "sums0", "sums1", "sums2", "search"]
     assert order(*items) == [*waits, *computes]
 
 

@@ -47,6 +47,7 @@ def test_source_and_wheel_are_built_with_all_that_travels(tmp_path: Path) -> Non
     assert modules | connectors | data <= packed
 
 
+@pytest.mark.slow(40)
 def test_a_bare_environment_gets_a_working_cosched(tmp_path: Path) -> None:
     run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "bare")], tmp_path)
     binaries = tmp_path / "bare" / "bin"

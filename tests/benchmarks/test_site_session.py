@@ -17,7 +17,7 @@ _BY_CHANCE = {
 
 
 @pytest.mark.daemon
-@pytest.mark.slow
+@pytest.mark.slow(30)
 @pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_session_of_all_kinds_of_faults_finds_nothing_wrong() -> None:
     kinds = KINDS_OF["simulated"]

@@ -22,6 +22,8 @@ _TASKS = 60
 _SEED = 1  # with it a daemon's first calls find the pool busy and the answer to its first submit is lost
 
 
+@pytest.mark.daemon
+@pytest.mark.slow
 def test_in_bad_weather_every_task_runs_exactly_once() -> None:
     """Beside calls that fail and answers that are lost, a host goes, and the daemon is killed."""
     settings: dict[str, dict[str, Any]] = {

@@ -203,6 +203,7 @@ def test_a_failure_at_the_neighbour_is_one_at_home(pair: Federation) -> None:
     assert guest_of(pair.domains["south"], "north").reason == done.reason
 
 
+@pytest.mark.slow(45)
 def test_daemons_killed_and_cut_off_run_every_task_exactly_once() -> None:
     report = federation_session.run(faults=28, seconds=30.0, seed=1)
     print(report)

@@ -92,6 +92,7 @@ def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Pa
 
 
 @pytest.mark.pool
+@pytest.mark.slow(60)
 @pytest.mark.timeout(900)
 @pytest.mark.xdist_group("pools")
 def test_three_kinds_of_manager_forward_to_one_another() -> None:

@@ -20,6 +20,7 @@ SMALL = replace(HEAT, sizes=(300, 450, 650), steps=(100, 400))
 
 
 @pytest.mark.daemon
+@pytest.mark.slow(30)
 def test_programs_of_which_nobody_wrote_a_model_are_planned_and_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

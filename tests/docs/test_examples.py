@@ -12,7 +12,7 @@ from tests.testbed.quick_command import quick_command
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.daemon, pytest.mark.slow]
+pytestmark = pytest.mark.daemon
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,11 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return quick_command(tmp_path_factory.mktemp("command"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT / "docs")))
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow(10 + 5 * min(len(list(examples(page))), 5))) for page in PAGES],
+    ids=[str(page.relative_to(ROOT / "docs")) for page in PAGES],
+)
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, command: Path) -> None:
     with Workplace(tmp_path, command) as workplace:
         for example in examples(page):

@@ -52,6 +52,7 @@ def test_places_to_measure_exclude_each_other(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.daemon
+@pytest.mark.slow
 def test_hosts_of_local_slots_are_measured_by_tasks_of_administrators(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

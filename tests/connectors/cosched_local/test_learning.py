@@ -40,6 +40,7 @@ def waited(capsys: Capture, *ids: str) -> None:
 
 
 @pytest.mark.daemon
+@pytest.mark.slow(30)
 def test_a_program_that_is_slower_on_two_hosts_goes_to_one_after_three_runs_on_each(
     client: Client, capsys: Capture
 ) -> None:

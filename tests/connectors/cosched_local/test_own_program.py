@@ -29,6 +29,7 @@ def test_a_program_goes_from_its_source_to_a_task_with_a_range(
 
 
 @pytest.mark.daemon
+@pytest.mark.slow
 def test_the_five_commands_of_the_page_lead_to_a_task_with_a_deadline_and_a_range(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
