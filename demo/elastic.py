@@ -25,8 +25,9 @@ from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.client.dask_commands import dask_command, dask_worker_command
 from demo.elastic_picture import DEADLINE, LENT, OTHER, PROMISED, drawn, pieces_of, shown
 from demo.live import wide_console
-from demo.programs import interpreter_obstacle
+from demo.programs import interpreter
 from demo.site import Site
+from tests.testbed.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,8 +98,10 @@ def main() -> None:
     """Run the demonstration; exits with 1 where something did not come about."""
     options = _options()
     console = wide_console()
-    if obstacle := interpreter_obstacle(options.connector):
-        raise SystemExit(f"Dask needs Python in its jobs: {obstacle}")
+    try:
+        interpreter(options.connector)
+    except PackageError as obstacle:
+        raise SystemExit(f"Dask needs Python in its jobs: {obstacle}") from obstacle
     begun = time.monotonic()
     hosts, given, blocks = options.hosts, options.give, options.blocks
     console.print(
@@ -204,9 +207,11 @@ def _computation(site: Site, scale: float, hosts: int, blocks: int) -> TaskReque
     shutil.copy(_SCRIPT, script)
     seconds = _SECONDS * scale
     arguments = (str(_LIMIT), "--blocks", str(blocks), "--seconds", str(seconds), "--journal", str(journal))
+    python, variables = interpreter(site.connector)
     return TaskRequest(
-        command=dask_command(script, arguments),
-        elastic=ElasticRequest(worker=dask_worker_command()),
+        command=dask_command(script, arguments, python),
+        elastic=ElasticRequest(worker=dask_worker_command(python)),
+        environment=variables,
         profile=(None, *(blocks * seconds / count for count in range(2, hosts + 1))),
         name="primes",
     )

@@ -19,7 +19,7 @@ __all__ = ["DEADLINE", "LENT", "OTHER", "PROMISED", "Piece", "drawn", "pieces_of
 
 PROMISED, LENT = "promised to Dask", "lent to Dask"
 OTHER, DEADLINE = "another task", "with a deadline"
-_MARKS = {PROMISED: ("█", "blue"), LENT: ("▒", "cyan"), OTHER: ("█", "bright_black"), DEADLINE: ("█", "red")}
+_MARKS = {PROMISED: ("█", "blue"), LENT: ("▒", "cyan"), OTHER: ("░", "bright_black"), DEADLINE: ("#", "red")}
 _WIDTH = 72
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.errors import SystemFault
 from demo.commands import command, program_output
-from demo.programs import environment
+from demo.programs import environment, environment_line, interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -119,14 +119,14 @@ class Workshop:
 
     def enter(self, program: RealProgram, connector: str) -> None:
         """Write a program's entry in the catalogue."""
-        words = (*program.command(self.programs), *program.words.split())
-        variables = ", ".join(f"{name} = {json.dumps(value)}" for name, value in environment(connector).items())
+        python, variables = interpreter(connector) if program.interpreted else ("", {})
+        words = (*program.command(self.programs, python), *program.words.split())
         lines = [
             f"name = {json.dumps(program.name)}",
             f"model = {json.dumps(program.name)}",
             f"command = {json.dumps(words)}",
             f"hosts = {{ min = 1, max = {self.hosts if program.parallel else 1} }}",
-            f"environment = {{ {variables} }}",
+            environment_line(environment(connector) | variables),
             *(['launch = "openmpi"'] if program.parallel else []),
             *(line for name in ("n", "steps") for line in (f"[parameters.{name}]", 'type = "integer"')),
         ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import stat
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from cosched.errors import SystemFault
 from tests.testbed import mpi_compiler
 from tests.testbed.compiler import compiler, coverage_reader
+from tests.testbed.jobs_python import jobs_python
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping
 
-__all__ = ["PROGRAMS", "RealProgram", "built", "environment", "interpreter_obstacle"]
+__all__ = ["PROGRAMS", "RealProgram", "built", "environment", "environment_line", "interpreter"]
 
 _SOURCES = Path(__file__).resolve().parent.parent / "examples" / "kernels" / "real"
 _BUILD_SECONDS = 120.0
@@ -61,9 +62,9 @@ class RealProgram:
         """Return its arguments for values of its parameters."""
         return tuple(self.words.format(**values).split())
 
-    def command(self, folder: Path) -> tuple[str, ...]:
+    def command(self, folder: Path, python: str = sys.executable) -> tuple[str, ...]:
         """Return what starts it, without arguments, where it was built into a folder."""
-        return (sys.executable, str(folder / self.file)) if self.interpreted else (str(folder / self.name),)
+        return (python, str(folder / self.file)) if self.interpreted else (str(folder / self.name),)
 
     def derivation(self, hosts: int) -> tuple[str, ...]:
         """Return the words of `cosched model derive` for it."""
@@ -138,6 +139,13 @@ def environment(connector: str) -> dict[str, str]:
     return found
 
 
+def environment_line(variables: Mapping[str, str]) -> str:
+    """Return the line of an entry in the catalogue that gives an application's jobs these variables."""
+    return "environment = {{ {} }}".format(
+        ", ".join(f"{name} = {json.dumps(value)}" for name, value in variables.items())
+    )
+
+
 def built(folder: Path) -> tuple[list[RealProgram], list[str]]:
     """Build the programs into a folder; return those that are there, and a line for each thing that is missing.
 
@@ -160,13 +168,12 @@ def built(folder: Path) -> tuple[list[RealProgram], list[str]]:
     return [program for program in PROGRAMS if program.name in there], done.stderr.splitlines()
 
 
-def interpreter_obstacle(connector: str) -> str | None:
-    """Return why jobs cannot run the programs in Python with this interpreter; None where they can.
+def interpreter(connector: str) -> tuple[str, dict[str, str]]:
+    """Return a Python with the packages of this one for the jobs of a connector, and what it needs in its environment.
 
     Root's HTCondor pool runs jobs as a user of its own, who may not be let into the interpreter's folders.
+
+    Raises:
+        PackageError: jobs can run none.
     """
-    if connector != "condor" or os.geteuid() != 0:
-        return None
-    file = Path(sys.executable).resolve()
-    closed = [each for each in (*reversed(file.parents), file) if not each.stat().st_mode & stat.S_IXOTH]
-    return f"{closed[0]} is closed to the pool's user, whose jobs need {file}" if closed else None
+    return jobs_python() if connector == "condor" and os.geteuid() == 0 else (sys.executable, {})

@@ -22,8 +22,9 @@ from cosched.prediction.profile import PredictionSource, Profile
 from demo import report
 from demo.live import run
 from demo.models import CHECKED, Workshop
-from demo.programs import built, interpreter_obstacle
+from demo.programs import built, interpreter
 from demo.site import Site
+from tests.testbed.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,8 +130,9 @@ def _models(workshop: Workshop, connector: str, scale: float) -> list[RealProgra
     console.print(f"built {', '.join(program.name for program in found)}")
     for line in missing:
         console.print(line, markup=False)
-    obstacle = interpreter_obstacle(connector)
-    if obstacle:
+    try:
+        interpreter(connector)
+    except PackageError as obstacle:
         console.print(f"without programs in Python: {obstacle}", markup=False)
         found = [program for program in found if not program.interpreted]
     programs = [program.scaled(scale) for program in found]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,8 +22,9 @@ from rich.table import Table
 
 from cosched.api.documents import TaskRequest
 from cosched.errors import UserError
-from demo.programs import interpreter_obstacle
+from demo.programs import environment_line, interpreter
 from demo.site import Site
+from tests.testbed.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,8 +99,10 @@ def main(connector: str, tasks: int, scale: float, seed: int, console: Console) 
     """
     if connector == "simulated":
         raise SystemExit("nothing runs on a simulated pool: choose local, condor or slurm for --tunable")
-    if obstacle := interpreter_obstacle(connector):
-        raise SystemExit(f"--tunable needs Python in its jobs: {obstacle}")
+    try:
+        interpreter(connector)
+    except PackageError as obstacle:
+        raise SystemExit(f"--tunable needs Python in its jobs: {obstacle}") from obstacle
     wide = _WIDE * scale
     console.print(
         f"{tasks} images on {_HOSTS} hosts, {connector} connector: one each {_BETWEEN * wide:g} s in the mean, due "
@@ -151,9 +153,10 @@ def _catalogue(site: Site, wide: float) -> None:
     model.write_text(
         _MODEL.format(fine=_FINE, coarse=_COARSE, hosts=_HOSTS, half=half, wide=f"{wide:.3f}", narrow=f"{narrow:.3f}")
     )
-    lines = [f'name = "detect"\nmodel = {json.dumps(str(model))}']
+    python, variables = interpreter(site.connector)
+    lines = [f'name = "detect"\nmodel = {json.dumps(str(model))}', environment_line(variables)]
     for stage in ("sample", "examine"):
-        words = [sys.executable, str(programs / "stage.py"), "--granularity", "{granularity}", "--occupy", "{lasts}"]
+        words = [python, str(programs / "stage.py"), "--granularity", "{granularity}", "--occupy", "{lasts}"]
         words += ["--distance", "{distance}"] if stage == "examine" else []
         lines.append(f"[stages.{stage}]\ncommand = {json.dumps(words)}")
     (site.folder / "applications.d" / "detect.toml").write_text("\n".join(lines) + "\n")

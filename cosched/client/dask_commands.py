@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["dask_command", "dask_worker_command"]
 
 
-def dask_command(script: Path | None, arguments: Sequence[str]) -> tuple[str, ...]:
-    """Return the command of the lead, a scheduler with a script; in this Python, as all hosts must have it.
+def dask_command(script: Path | None, arguments: Sequence[str], python: str = sys.executable) -> tuple[str, ...]:
+    """Return the command of the lead, a scheduler with a script; all hosts must have its Python.
 
     Args:
         script: a Python program; None for a cluster that is used from elsewhere.
         arguments: of the script, or the seconds without a sign of its users after which the cluster ends.
+        python: with Dask and cosched; this one, if no other is named.
 
     Raises:
         UserError: this Python has no Dask.
@@ -28,9 +29,9 @@ def dask_command(script: Path | None, arguments: Sequence[str]) -> tuple[str, ..
     if find_spec("distributed") is None:
         raise UserError(f"{sys.executable} has no Dask, here and on the hosts: pip install 'cosched[dask]'")
     what = "--serve" if script is None else str(script.absolute())
-    return (sys.executable, "-m", "cosched.dask.lead", what, *arguments)
+    return (python, "-m", "cosched.dask.lead", what, *arguments)
 
 
-def dask_worker_command() -> tuple[str, ...]:
+def dask_worker_command(python: str = sys.executable) -> tuple[str, ...]:
     """Return the command of each worker."""
-    return (sys.executable, "-m", "cosched.dask.worker", "{lead}", "{worker}")
+    return (python, "-m", "cosched.dask.worker", "{lead}", "{worker}")

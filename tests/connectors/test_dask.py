@@ -10,7 +10,7 @@ import pytest
 
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.client.dask_commands import dask_command, dask_worker_command
-from demo.programs import interpreter_obstacle
+from demo.programs import interpreter
 from tests.testbed.debian import PackageError
 from tests.testbed.nursery import QuickSite
 
@@ -57,13 +57,12 @@ print(count, total)
 def test_a_dask_computation_gives_hosts_back_and_repeats_nothing(connector: str) -> None:
     if connector == "condor":
         pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
-    if obstacle := interpreter_obstacle(connector):
-        pytest.skip(obstacle)
     with ExitStack() as stack:
         try:
+            python, variables = interpreter(connector)
             site = stack.enter_context(QuickSite(connector, scale=1.0, hosts=4, settings=_SETTINGS))
         except PackageError as error:
-            pytest.skip(f"the manager cannot be had here: {error}")
+            pytest.skip(f"the manager, or a Python for its jobs, cannot be had here: {error}")
         client, starts, gate = stack.enter_context(site.client()), site.journal, site.folder / "gate"
         starts.touch()
         script = site.folder / "squares.py"
@@ -71,10 +70,10 @@ def test_a_dask_computation_gives_hosts_back_and_repeats_nothing(connector: str)
         # While two hosts are taken for long, two now are better than more later: so two are promised.
         other = client.submit(TaskRequest(command=("/bin/sleep", "300"), profile=(None, 300.0)))
         _until(lambda: client.task(other.id).state == "running")
-        command = dask_command(script, (str(starts), str(gate)))
-        worker = ElasticRequest(worker=dask_worker_command())
+        command = dask_command(script, (str(starts), str(gate)), python)
+        worker = ElasticRequest(worker=dask_worker_command(python))
         profile = (None, 400.0, 399.0, 398.0)
-        dask = client.submit(TaskRequest(command=command, elastic=worker, profile=profile)).id
+        dask = client.submit(TaskRequest(command=command, elastic=worker, profile=profile, environment=variables)).id
         _until(lambda: _workers(starts) >= {"0", "1"}, lambda: _said(client, dask))
         client.cancel(other.id)
         _until(lambda: _workers(starts) >= {"0", "1", "2", "3"}, lambda: _said(client, dask))

@@ -69,7 +69,7 @@ def test_the_terminal_shows_whose_each_host_was() -> None:
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     row = lines[2].removeprefix("h3 ")
     assert row.startswith(" " * 10 + "▒" * 20)
-    assert row[31:42] == "█" * 11
+    assert row[31:42] == "#" * 11
     assert row[45:61] == "▒" * 16
     assert "lent to Dask" in lines[3]
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from cosched import resources
 from demo import programs, real
 from demo.models import HARDWARE, Workshop
-from demo.programs import PROGRAMS, RealProgram, interpreter_obstacle
+from demo.programs import PROGRAMS, RealProgram
 
 HEAT, KMEANS = PROGRAMS[0], PROGRAMS[-1]
 SMALL = replace(HEAT, sizes=(300, 450, 650), steps=(100, 400))
@@ -63,20 +63,6 @@ def test_fewer_steps_stay_two_numbers() -> None:
 def test_a_simulated_pool_runs_no_programs() -> None:
     with pytest.raises(SystemExit, match="choose local, condor or slurm"):
         real.main("simulated", 3, 1.0, 5, Console(file=io.StringIO()))
-
-
-def test_an_interpreter_closed_to_the_pools_user_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tmp_path.chmod(0o700)
-    file = tmp_path / "python"
-    file.touch(mode=0o755)
-    monkeypatch.setattr(sys, "executable", str(file))
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    obstacle = interpreter_obstacle("condor")
-    assert obstacle is not None
-    assert "is closed to the pool's user" in obstacle
-    assert interpreter_obstacle("slurm") is None
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert interpreter_obstacle("condor") is None
 
 
 def test_a_program_in_python_is_started_by_the_interpreter() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess
 import sys
 import sysconfig
 from importlib.metadata import distribution
@@ -16,12 +15,11 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from tests.testbed.cache import cached
-from tests.testbed.debian import PackageError
+from tests.testbed.jobs_python import is_open, open_python
 
 __all__ = ["python"]
 
 _PACKAGES = ("ipykernel", "jupyter-client", "nbclient")
-_DEBIANS = "/usr/bin/python3"
 
 
 def python() -> tuple[str, dict[str, str]]:
@@ -31,24 +29,14 @@ def python() -> tuple[str, dict[str, str]]:
         PackageError: no Python of this version can be run by everybody.
     """
     packages = Path(sysconfig.get_path("purelib")).resolve()
-    if _open(Path(sys.executable).resolve()) and _open(Path(sys.executable).parent) and _open(packages):
-        return sys.executable, {}
-    version = "{}.{}".format(*sys.version_info)
-    words = [_DEBIANS, "-c", "import sys; print('{}.{}'.format(*sys.version_info))"]
-    try:
-        there = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise PackageError(f"{sys.executable} is closed to others, and {_DEBIANS} cannot be run: {error}") from error
-    if there != version:
-        raise PackageError(f"{sys.executable} is closed to others, and {_DEBIANS} is {there}, not {version}")
+    command = open_python()
+    if command == sys.executable and is_open(packages):
+        return command, {}
     names = _with_dependencies()
     stamp = hashlib.sha256("".join(f"{name} {distribution(name).version}\n" for name in names).encode()).hexdigest()
+    version = "{}.{}".format(*sys.version_info)
     folder = cached(f"jupyter-{version}-{stamp[:12]}", lambda target: _copy(names, packages, target))
-    return _DEBIANS, {"PYTHONPATH": str(folder)}
-
-
-def _open(path: Path) -> bool:
-    return all(each.stat().st_mode & 0o001 for each in (path, *path.parents))
+    return command, {"PYTHONPATH": str(folder)}
 
 
 def _with_dependencies() -> list[str]:
