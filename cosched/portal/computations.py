@@ -1,6 +1,7 @@
-"""Long computations of requests run on threads of their own, one for each user.
+"""What keeps requests under way for long is bounded for each user.
 
-Pages, status and logins never wait for them. Start at `Computations.run`.
+Long computations run on threads of their own, one for each user: pages, status and logins never wait for them. Start at
+`Computations.run`; `UserPlaces` alone bounds requests that only wait.
 """
 
 from __future__ import annotations
@@ -8,25 +9,68 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from contextlib import AsyncExitStack
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakValueDictionary
 
-from anyio import CapacityLimiter, Lock, Semaphore, fail_after, to_thread
+from anyio import CapacityLimiter, Semaphore, WouldBlock, fail_after, to_thread
 
 from cosched.api.problems import BusyError
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from fastapi import Request
 
     from cosched.access.principals import Principal
 
-__all__ = ["Computations"]
+__all__ = ["Computations", "UserPlaces"]
 
 _T = TypeVar("_T")
+
+
+class UserPlaces:
+    """The places of each user, of which a request takes one for as long as it is under way.
+
+    For the event loop's thread.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Give each user so many places."""
+        self._most = most
+        self._places: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()  # while somebody holds or wants one
+
+    @asynccontextmanager
+    async def taken(self, principal: Principal, refusal: str, *, patience: float, pause: float) -> AsyncIterator[None]:
+        """Hold one of the user's places.
+
+        Args:
+            principal: the user.
+            refusal: what is said where none becomes free.
+            patience: seconds to wait for one; 0 for no wait.
+            pause: seconds after which to ask again.
+
+        Raises:
+            BusyError: none becomes free.
+        """
+        places = self._places.setdefault(principal.name, Semaphore(self._most))
+        await _take(places, refusal, patience, pause)
+        try:
+            yield
+        finally:
+            places.release()
+
+
+async def _take(places: Semaphore, refusal: str, patience: float, pause: float) -> None:
+    try:
+        if patience <= 0:
+            places.acquire_nowait()
+            return
+        with fail_after(patience):
+            await places.acquire()
+    except (WouldBlock, TimeoutError) as error:
+        raise BusyError(refusal, pause) from error
 
 
 class Computations:
@@ -45,7 +89,7 @@ class Computations:
         """
         self._ending = ending
         self._threads = Semaphore(threads)
-        self._turns: WeakValueDictionary[str, Lock] = WeakValueDictionary()  # by user, while a thread holds or wants it
+        self._turns = UserPlaces(1)
         self._patience = patience
         self._longest = longest
 
@@ -62,20 +106,14 @@ class Computations:
         Raises:
             BusyError: an earlier computation of the user, or those of others, take long.
         """
-        turn = self._turns.setdefault(principal.name, Lock())
-        async with AsyncExitStack() as held:
-            await self._take(
-                held, turn, "an earlier prediction of yours is under way: wait for it, or end that request"
-            )
-            await self._take(held, self._threads, "others' predictions are under way: try again in a moment")
-            return await self._watched(request, work)
-
-    async def _take(self, held: AsyncExitStack, place: Lock | Semaphore, refusal: str) -> None:
-        try:
-            with fail_after(self._patience):
-                await held.enter_async_context(place)
-        except TimeoutError as error:
-            raise BusyError(refusal, self._patience) from error
+        patience = self._patience
+        own = "an earlier prediction of yours is under way: wait for it, or end that request"
+        async with self._turns.taken(principal, own, patience=patience, pause=patience):
+            await _take(self._threads, "others' predictions are under way: try again in a moment", patience, patience)
+            try:
+                return await self._watched(request, work)
+            finally:
+                self._threads.release()
 
     async def _watched(self, request: Request, work: Callable[[Callable[[], None]], _T]) -> _T:
         gone, until = threading.Event(), time.monotonic() + self._longest

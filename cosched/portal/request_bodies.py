@@ -233,9 +233,9 @@ def read_requests(body: bytes) -> list[TaskRequest]:
     return requests
 
 
-def requests_digest(requests: list[TaskRequest]) -> str:
+def requests_digest(requests: Sequence[TaskRequest]) -> str:
     """Return a digest of a request's content, the same for any spelling of its JSON."""
-    documents = _TASK_LIST.dump_python(requests, mode="json")
+    documents = _TASK_LIST.dump_python(list(requests), mode="json")
     for document in documents:  # a key that was given before there were these fields is known again
         for name, default in _DEFAULTS.items():
             if document[name] == default:

@@ -13,6 +13,7 @@ from anyio import CapacityLimiter
 from prometheus_client import CollectorRegistry
 
 from cosched.app.credential_service import CredentialService
+from cosched.portal.computations import UserPlaces
 from cosched.portal.refusals import FormRefusals
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from cosched.app.services import DomainServices
     from cosched.portal.computations import Computations
 
-__all__ = ["PortalState", "ShownOnce", "portal_of"]
+__all__ = ["MOST_WAITING_OFFERS", "PortalState", "ShownOnce", "portal_of"]
+
+MOST_WAITING_OFFERS = 20
+"""Requests of one lead or user that wait for another offer."""
 
 _SECRET_SECONDS = 60.0
 _READERS = 4  # threads; more of them would only take the interpreter from one another
@@ -73,7 +77,8 @@ class PortalState:
         services: services of the domain.
         access: authenticates requests, and keeps the audit log.
         pages_address: returns the address of the pages; raises `UserError` where there is none.
-        computations: threads for predictions that are not submitted.
+        computations: threads for predictions that take long.
+        offers: places of each lead or user for requests that wait for an offer.
         registry: registry of the metrics.
         new_tokens: those that their makers have not seen yet.
         refusals: refused forms that their pages show.
@@ -86,6 +91,7 @@ class PortalState:
     access: Authenticator
     pages_address: Callable[[], str]
     computations: Computations
+    offers: UserPlaces = field(default_factory=partial(UserPlaces, MOST_WAITING_OFFERS))
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     new_tokens: ShownOnce = field(default_factory=ShownOnce)
     refusals: FormRefusals = field(default_factory=FormRefusals)

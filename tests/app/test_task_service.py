@@ -8,7 +8,7 @@ import pytest
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskChange, TaskRequest
 from cosched.api.problems import ConflictError, NotFoundError
-from cosched.app.submission.resubmission import resubmit
+from cosched.app.submission.resubmission import requests_again
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.store import TaskSelection
@@ -129,8 +129,9 @@ def test_a_waiting_task_gets_other_shapes_and_loses_them(here: Daemon) -> None:
     assert (one.alternatives, one.cores, one.cores_range, one.memory) == ((), 8, "", 3072)
     assert one.profile is not None
     assert one.profile.seconds == (33.0,)
-    again = resubmit(here.services, ME, ["1"], TaskChange(runtime="1x4:60s,1x8:33s"))
-    like = resubmit(here.services, ME, [again[0].id])
+    submit, change = here.services.submissions.submit, TaskChange(runtime="1x4:60s,1x8:33s")
+    again = submit(ME, requests_again(here.services, ME, ["1"], change), "", "")
+    like = submit(ME, requests_again(here.services, ME, [again[0].id]), "", "")
     first, second = (here.services.tasks.task(ME, each.id) for each in (again[0], like[0]))
     assert first.alternatives == second.alternatives
     assert (second.cores_range, second.memory) == ("4-8", 3072)

@@ -152,7 +152,17 @@ class Recorder:
         if self.error is not None:
             raise self.error
 
-    def submit(self, principal: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
+    def takes_long(self, requests: Sequence[TaskRequest]) -> bool:
+        return any(request.application == "tunable" for request in requests)
+
+    def submit(
+        self,
+        principal: Principal,
+        requests: Sequence[TaskRequest],
+        key: str,
+        digest: str,
+        check: Callable[[], None] = lambda: None,
+    ) -> list[TaskView]:
         self._ask("submit", list(requests), key, digest)
         return [TaskView(**VIEW) for _ in requests]
 

@@ -3,19 +3,22 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import httpx2
+import pytest
 
 from cosched.access import Principal, ProofOfIdentity, Role
 from cosched.access.authentication import Identity
 from cosched.addresses import ListenAddress
+from cosched.api.problems import BusyError
 from cosched.daemon.web.server import WebServer
 from cosched.daemon.web.sockets import open_socket
 from cosched.portal.application import build_application
-from cosched.portal.computations import Computations
+from cosched.portal.computations import Computations, UserPlaces
 from tests.access.memory import Trusting
 from tests.portal.test_application import Recorder, services_of
 
@@ -132,6 +135,43 @@ def test_a_second_computation_of_a_user_is_refused_for_a_while(tmp_path: Path) -
         assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
         assert "an earlier prediction of yours is under way" in refused.json()["detail"]
         slow.released.set()
+
+
+def test_submissions_that_take_long_to_predict_pass_the_gate_of_dry_runs(tmp_path: Path) -> None:
+    """Tunable tasks kept threads of submissions, as many as a user sent."""
+    slow = Slow()
+    with serving(slow, tmp_path, patience=0.05) as path, asking(path), client_of(path) as ann:
+        assert slow.began.acquire(timeout=60)
+        tunable = {"application": "tunable"}
+        refused = ann.post("/api/v1/tasks", json=tunable)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+        again = ann.post("/api/v1/tasks/1/resubmit", json={})
+        assert again.status_code == 201  # of an application that has one stage
+        assert ann.post("/api/v1/tasks", json=TASK).status_code == 201
+        with client_of(path, "bob") as bob:
+            assert bob.post("/api/v1/tasks", json=tunable).status_code == 201
+        slow.released.set()
+
+
+def test_the_places_of_a_user_are_nobody_elses_and_come_back() -> None:
+    async def run() -> None:
+        places = UserPlaces(2)
+        ann, bob = (Principal(name, Role.USER, how=ProofOfIdentity.TOKEN) for name in ("ann", "bob"))
+        async with AsyncExitStack() as held:
+
+            async def take(principal: Principal) -> None:
+                await held.enter_async_context(places.taken(principal, "too many", patience=0, pause=2.0))
+
+            await take(ann)
+            await take(ann)
+            with pytest.raises(BusyError, match="too many") as refused:
+                await take(ann)
+            assert refused.value.pause == 2.0
+            await take(bob)
+        async with places.taken(ann, "too many", patience=0, pause=2.0):
+            pass
+
+    anyio.run(run)
 
 
 def test_computations_of_all_users_are_bounded(tmp_path: Path) -> None:

@@ -13,34 +13,29 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cosched.access.principals import Principal
-    from cosched.api.documents import TaskView
+    from cosched.api.documents import TaskRequest
     from cosched.app.services import DomainServices
 
-__all__ = ["resubmit"]
+__all__ = ["requests_again"]
 
 _UNCHANGED = TaskChange()
 _OF_HOSTS = ("hosts", "runtime")  # the prediction depends on these together
 
 
-def resubmit(
-    services: DomainServices,
-    principal: Principal,
-    tasks: Sequence[str],
-    change: TaskChange = _UNCHANGED,
-    key: tuple[str, str] = ("", ""),
-) -> Sequence[TaskView]:
-    """Submit tasks once more, each with as much time as it had; all or none.
+def requests_again(
+    services: DomainServices, principal: Principal, tasks: Sequence[str], change: TaskChange = _UNCHANGED
+) -> list[TaskRequest]:
+    """Return the requests that submit tasks once more, each with as much time as it had.
 
     Args:
         services: services of the domain.
-        principal: the user who asks; the new tasks are theirs.
+        principal: the user who asks; the new tasks will be theirs.
         tasks: identifiers of the earlier ones.
         change: what is to be other than it was.
-        key: idempotency key with the request's digest, as for a submission.
 
     Raises:
         NotFoundError: a task is not there for this user.
-        UserError: it is not accepted any more, or not with the changes.
+        UserError: the run time of the change cannot be read.
     """
     known = {entry.name for entry in services.models.applications()}
     earlier = [services.tasks.task(principal, task) for task in tasks]
@@ -52,10 +47,9 @@ def resubmit(
         values["time_limit"] = None
     if values.get("begin") == "now":
         values["begin"] = None
-    requests = [
+    return [
         replace(
             with_other_hosts(request_like_task(task, now, catalogued=task.application in known), task, change), **values
         )
         for task in earlier
     ]
-    return services.submissions.submit(principal, requests, *key)

@@ -84,7 +84,18 @@ class SubmissionService:
         self._waiting_bytes = waiting_bytes
         self._pending: dict[tuple[str, str], tuple[str, Future[Future[tuple[Task, ...]]]]] = {}
 
-    def submit(self, principal: Principal, requests: Sequence[TaskRequest], key: str, digest: str) -> list[TaskView]:
+    def takes_long(self, requests: Sequence[TaskRequest]) -> bool:
+        """Return whether a prediction of these tasks, which a submission needs, takes long."""
+        return any(map(self._validator.is_tunable, {request.application for request in requests}))
+
+    def submit(
+        self,
+        principal: Principal,
+        requests: Sequence[TaskRequest],
+        key: str,
+        digest: str,
+        check: Callable[[], None] = lambda: None,
+    ) -> list[TaskView]:
         """Accept all tasks or none; on return they survive a crash.
 
         Args:
@@ -92,6 +103,7 @@ class SubmissionService:
             requests: the tasks.
             key: idempotency key of this owner, empty for none: the same key and digest again return the same tasks.
             digest: digest of the requests' content.
+            check: called between tasks, before any is accepted; raises when the answer is not wanted any more.
 
         Raises:
             UserError: a request is at fault.
@@ -100,9 +112,10 @@ class SubmissionService:
             SystemFault: the core does not answer in time.
         """
         if key:
-            answer = self._accept_once(principal, requests, KeyedSubmission(key, digest, (), 0.0, principal.name))
+            wanted = KeyedSubmission(key, digest, (), 0.0, principal.name)
+            answer = self._accept_once(wanted, lambda: self._accept(principal, requests, wanted, check=check))
         else:
-            answer = self._accept(principal, requests, None)
+            answer = self._accept(principal, requests, None, check=check)
         accepted, state = self._core.wait(answer), self._state()
         return [
             replace(task_view(task), notice=_notice(task, replace(state, time=task.submitted))) for task in accepted
@@ -162,21 +175,22 @@ class SubmissionService:
         requests: Sequence[TaskRequest],
         submission: KeyedSubmission | None,
         adopted: str = "",
+        check: Callable[[], None] = lambda: None,
     ) -> Future[tuple[Task, ...]]:
-        tasks = [self._validator.exploring(task) for task in self._make(principal, requests, self._state())]
+        tasks = [self._validator.exploring(task) for task in self._make(principal, requests, self._state(), check)]
         if adopted:  # the manager has the job already: no description of it is handed over
             tasks = [replace(task, spec=replace(task.spec, adopted=adopted, native=None)) for task in tasks]
         if submission is not None:
             submission = replace(submission, created=tasks[0].submitted)
         quota = None if principal.is_operator else self._quota(principal, tasks)
 
-        def check(core: Coscheduler) -> None:
+        def allowed(core: Coscheduler) -> None:
             if quota is not None:
                 quota(core)
             check_share_limits(core, tasks)
             check_chains(core, tasks, self._core.now())
 
-        return self._core.accept(tasks, submission, check)
+        return self._core.accept(tasks, submission, allowed)
 
     def _quota(self, principal: Principal, tasks: Sequence[Task]) -> Callable[[Coscheduler], None]:
         """Return the check that a user's live tasks leave room for these; operators need none."""
@@ -230,7 +244,7 @@ class SubmissionService:
         return tuple(dict.fromkeys(map(self._store.identifier, names)))
 
     def _accept_once(
-        self, principal: Principal, requests: Sequence[TaskRequest], wanted: KeyedSubmission
+        self, wanted: KeyedSubmission, accept: Callable[[], Future[tuple[Task, ...]]]
     ) -> Future[tuple[Task, ...]]:
         """Return the answer to the first submission under this key.
 
@@ -244,7 +258,7 @@ class SubmissionService:
             _check_same(wanted, digest)
             return self._core.wait(first)
         try:
-            answer = self._earlier(wanted) or self._accept(principal, requests, wanted)
+            answer = self._earlier(wanted) or accept()
         except BaseException as error:
             del self._pending[name]
             begun.set_exception(error)

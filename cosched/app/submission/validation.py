@@ -116,6 +116,10 @@ class TaskValidator:
         """Return whether the catalogue has an application."""
         return any(entry.name == application for entry in self._catalogue.applications())
 
+    def is_tunable(self, application: str) -> bool:
+        """Return whether an application has several ways through its stages, which take long to predict."""
+        return self.knows(application) and bool(self._catalogue.get(application).stages)
+
     def tasks(self, request: TaskRequest, domain: DomainState, owner: str = "") -> tuple[Task, ...]:
         """Return the task of a request, or those of all stages of a tunable application; see `task`."""
         entry = self._tunable(request)
@@ -174,10 +178,7 @@ class TaskValidator:
 
     def _tunable(self, request: TaskRequest) -> CatalogueEntry | None:
         """Return the entry of a request for a tunable application; None for others."""
-        if not request.application or not self.knows(request.application):
-            return None
-        entry = self._catalogue.get(request.application)
-        return entry if entry.stages else None
+        return self._catalogue.get(request.application) if self.is_tunable(request.application) else None
 
     def _stage_tasks(self, entry: CatalogueEntry, request: TaskRequest, domain: DomainState) -> tuple[Task, ...]:
         if self._chains is None:

@@ -16,7 +16,6 @@ from cosched.access.principals import Principal
 from cosched.api.documents import TaskChange
 from cosched.api.problems import ConflictError
 from cosched.app.services import DomainServices
-from cosched.app.submission.resubmission import resubmit
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.portal.dependencies import Portal, Services, Submitter, sender
@@ -28,6 +27,7 @@ from cosched.portal.pages.rendering import zone_of
 from cosched.portal.pages.tasks import Filters
 from cosched.portal.routes.tasks import edit_task
 from cosched.portal.state import PortalState
+from cosched.portal.submitting import submitted_again
 
 __all__ = ["router"]
 
@@ -94,7 +94,6 @@ def _edit(
 
 _ACTIONS: dict[str, Callable[[DomainServices, Principal, Sequence[str]], object]] = {
     "cancel": _cancel,
-    "again": resubmit,
     "hold": _hold,
     "release": _release,
 }
@@ -112,12 +111,15 @@ async def chosen(
         tasks = await run_in_threadpool(_matching, services, principal, filters)
     edit = partial(_edit, portal, read_change(fields, zone_of(request)), sender(request))
     action = edit if wanted == "edit" else _ACTIONS.get(wanted)
-    if action is None or not 0 < len(tasks) <= MOST_SELECTED:
+    if (action is None and wanted != "again") or not 0 < len(tasks) <= MOST_SELECTED:
         raise UserError("choose tasks and an action")
     asks = wanted == "cancel" and not confirmed
     if asks and (matching or len(await run_in_threadpool(underway, services, principal, tasks))):
         return RedirectResponse(f"/cancel?{urlencode({'task': tasks}, doseq=True)}", HTTPStatus.SEE_OTHER)
-    await run_in_threadpool(action, services, principal, tasks)
+    if action is None:
+        await submitted_again(request, principal, tasks)
+    else:
+        await run_in_threadpool(action, services, principal, tasks)
     return RedirectResponse(f"/tasks?{request.url.query}".rstrip("?"), HTTPStatus.SEE_OTHER)
 
 

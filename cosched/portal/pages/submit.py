@@ -36,6 +36,7 @@ from cosched.portal.pages.forms import (
 from cosched.portal.pages.preview import SubmissionPreview, preview_submission
 from cosched.portal.pages.rendering import refusal_of, render_page, zone_of
 from cosched.portal.request_bodies import requests_digest
+from cosched.portal.submitting import run_submission
 from cosched.store.saved_forms import SavedForm
 
 __all__ = ["router"]
@@ -102,16 +103,18 @@ def delete_template(services: Services, principal: Submitter, template: Annotate
 
 @router.post("/submit")
 async def submit(request: Request, services: Services, principal: Submitter) -> Response:
-    return await run_in_threadpool(_submit, request, services, principal, await _fields(request))
-
-
-def _submit(request: Request, services: DomainServices, principal: Principal, fields: Mapping[str, str]) -> Response:
     """Submit, and lead to the task, or to the form again where it is refused."""
+    fields = await _fields(request)
+    key = fields.get("key", "")
     try:
-        wanted = _requests(services, principal, fields, zone_of(request))
-        submitted = services.submissions.submit(principal, wanted, fields.get("key", ""), requests_digest(wanted))
+        submitted = await run_submission(
+            request,
+            principal,
+            lambda: _requests(services, principal, fields, zone_of(request)),
+            lambda wanted, check: services.submissions.submit(principal, wanted, key, requests_digest(wanted), check),
+        )
     except CoschedError as error:
-        return _back_to_form(request, services, principal, fields, error)
+        return await run_in_threadpool(_back_to_form, request, services, principal, fields, error)
     next_url = f"/tasks/{submitted[0].id}" if len(submitted) == 1 else "/tasks"
     return RedirectResponse(next_url, HTTPStatus.SEE_OTHER)
 

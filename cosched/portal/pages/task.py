@@ -17,7 +17,6 @@ from markupsafe import Markup
 from cosched.access.principals import Principal, Scope
 from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskDetail
 from cosched.app.services import DomainServices
-from cosched.app.submission.resubmission import resubmit
 from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
@@ -29,6 +28,7 @@ from cosched.portal.pages.forms import local_minute, read_change
 from cosched.portal.pages.rendering import render_page, zone_of
 from cosched.portal.pages.wording import as_terminal
 from cosched.portal.routes.tasks import edit_task
+from cosched.portal.submitting import submitted_again
 
 __all__ = ["TaskTimeline", "TimelinePhase", "router", "timeline"]
 
@@ -197,8 +197,8 @@ async def edit(request: Request, portal: Portal, principal: AnyPrincipal, task_i
 
 
 @router.post("/tasks/{task_id}/again", dependencies=[needs(Scope.SUBMIT)])
-def again(services: Services, principal: AnyPrincipal, task_id: str) -> Response:
-    accepted = resubmit(services, principal, [task_id])
+async def again(request: Request, principal: AnyPrincipal, task_id: str) -> Response:
+    accepted = await submitted_again(request, principal, [task_id])
     return RedirectResponse(f"/tasks/{accepted[0].id}", HTTPStatus.SEE_OTHER)
 
 

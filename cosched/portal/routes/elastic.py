@@ -7,9 +7,6 @@ A lead proves who it is with the token in its mailbox; the task's owner may spea
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Annotated
 
@@ -17,36 +14,20 @@ from anyio import to_thread
 from fastapi import Query, Request, Response
 
 from cosched.api.documents import LeadMessage, OfferView, WorkersView
-from cosched.api.problems import BusyError
-from cosched.portal.dependencies import AnyPrincipal, Reader, Services
+from cosched.portal.dependencies import AnyPrincipal, Portal, Reader, Services
 from cosched.portal.request_bodies import RequestBody
 from cosched.portal.routes import api_router
+from cosched.portal.state import MOST_WAITING_OFFERS
 
 __all__ = ["router"]
 
 _LONGEST_WAIT = 30
 _BUSY_PAUSE = 2.0  # seconds
+_TOO_MANY = f"{MOST_WAITING_OFFERS} requests of yours wait for offers: end one of them"
 _LOOK_AGAIN = 0.25  # seconds between looks for a later revision
 _MESSAGE = RequestBody(LeadMessage, "a lead's message")
 
-_MOST_WAITING = 20  # requests of one lead or user
-_waits: Counter[str] = Counter()  # names of principals → their requests that wait; for the event loop's thread
-
 router = api_router("elastic tasks")
-
-
-@contextmanager
-def _waiting(name: str) -> Iterator[None]:
-    """Count a request that waits: each asks the core again and again."""
-    if _waits[name] >= _MOST_WAITING:
-        raise BusyError(f"{_MOST_WAITING} requests of yours wait for offers: end one of them", _BUSY_PAUSE)
-    _waits[name] += 1
-    try:
-        yield
-    finally:
-        _waits[name] -= 1
-        if not _waits[name]:
-            del _waits[name]
 
 
 @router.get("/tasks/{task_id}/workers")
@@ -58,7 +39,7 @@ def workers(services: Services, principal: Reader, task_id: str) -> WorkersView:
 @router.get("/tasks/{task_id}/offer")
 async def offer(
     request: Request,
-    services: Services,
+    portal: Portal,
     principal: AnyPrincipal,
     task_id: str,
     after: Annotated[int, Query(ge=-1, le=2**62, description="A revision: wait for a later one.")] = -1,
@@ -66,9 +47,10 @@ async def offer(
 ) -> OfferView:
     """Say what each worker of a running elastic task is to do; for its lead."""
     until = time.monotonic() + wait
-    with _waiting(principal.name):
+    # Each that waits asks the core again and again.
+    async with portal.offers.taken(principal, _TOO_MANY, patience=0, pause=_BUSY_PAUSE):
         while True:
-            found = await to_thread.run_sync(services.elastic.offer, principal, task_id)
+            found = await to_thread.run_sync(portal.services.elastic.offer, principal, task_id)
             if found.revision > after or time.monotonic() >= until or await request.is_disconnected():
                 return found
             await asyncio.sleep(_LOOK_AGAIN)

@@ -8,7 +8,7 @@ slow pages do not delay them, and take the daemon's values without a dependency,
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from http import HTTPStatus
@@ -24,20 +24,22 @@ from cosched.api.documents import (
     TaskChange,
     TaskDetail,
     TaskPage,
+    TaskRequest,
     TaskView,
 )
 from cosched.api.problems import RequestError
 from cosched.app.services import DomainServices
-from cosched.app.submission.resubmission import resubmit
+from cosched.app.submission.resubmission import requests_again
 from cosched.coscheduler.task import TaskState
 from cosched.portal.dependencies import Portal, Reader, Services, Submitter, needs, sender
 from cosched.portal.request_bodies import RequestBody, read_requests, request_schema, requests_digest
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
 from cosched.portal.state import PortalState, portal_of
+from cosched.portal.submitting import run_submission
 from cosched.store.selection import TaskColumn, TaskOrder, TaskSelection
 
-__all__ = ["MOST_OUTPUT_BYTES", "edit_task", "foresee_body", "router", "submit_body"]
+__all__ = ["MOST_OUTPUT_BYTES", "edit_task", "foresee_body", "router", "submit_requests"]
 
 MOST_OUTPUT_BYTES = 1 << 20
 """Of output in one answer."""
@@ -156,9 +158,13 @@ async def submit(
         return await portal.computations.run(
             request, principal, lambda check: foresee_body(portal.services, principal, body, check)
         )
-    return await to_thread.run_sync(
-        lambda: submit_body(portal.services, principal, body, idempotency_key),
-        limiter=portal.submitters,
+    return await run_submission(
+        request,
+        principal,
+        lambda: read_requests(body),
+        lambda wanted, check: submit_requests(
+            portal.services, principal, wanted, idempotency_key, check, alone=_alone(body)
+        ),
     )
 
 
@@ -235,9 +241,12 @@ async def resubmit_task(
     change = _CHANGE.read(body)
     _check_key(idempotency_key)
     digest = hashlib.sha256(f"resubmit {task_id} ".encode() + body).hexdigest() if idempotency_key else ""
-    accepted = await to_thread.run_sync(
-        lambda: resubmit(portal.services, principal, [task_id], change, (idempotency_key, digest)),
-        limiter=portal.submitters,
+    services = portal.services
+    accepted = await run_submission(
+        request,
+        principal,
+        lambda: requests_again(services, principal, [task_id], change),
+        lambda wanted, check: services.submissions.submit(principal, wanted, idempotency_key, digest, check),
     )
     return _TASK(accepted[0], HTTPStatus.CREATED)
 
@@ -266,17 +275,19 @@ def edit_task(portal: PortalState, principal: Principal, task_id: str, change: T
     return changed
 
 
-def submit_body(services: DomainServices, principal: Principal, body: bytes, key: str) -> Response:
-    """Submit the tasks of a request's body.
-
-    A single task is answered by itself, a list by a list.
-
-    Raises:
-        RequestError: the body is no task and no list of tasks.
-    """
-    requests = read_requests(body)
-    accepted = list(services.submissions.submit(principal, requests, key, requests_digest(requests) if key else ""))
-    return _TASK(accepted[0], HTTPStatus.CREATED) if _alone(body) else _TASKS(accepted, HTTPStatus.CREATED)
+def submit_requests(
+    services: DomainServices,
+    principal: Principal,
+    requests: Sequence[TaskRequest],
+    key: str,
+    check: Callable[[], None] = lambda: None,
+    *,
+    alone: bool,
+) -> Response:
+    """Submit tasks; a single one is answered by itself (`alone`), a list by a list."""
+    digest = requests_digest(requests) if key else ""
+    accepted = list(services.submissions.submit(principal, requests, key, digest, check))
+    return _TASK(accepted[0], HTTPStatus.CREATED) if alone else _TASKS(accepted, HTTPStatus.CREATED)
 
 
 def foresee_body(

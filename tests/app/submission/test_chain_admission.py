@@ -62,6 +62,22 @@ def test_many_tunable_tasks_at_once_do_not_keep_the_core_from_others(here: Daemo
     assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 0
 
 
+def test_tunable_tasks_are_known_to_take_long_to_predict(here: Daemon) -> None:
+    takes_long = here.services.submissions.takes_long
+    assert takes_long([TaskRequest(command=("/bin/true",)), request()])
+    assert not takes_long([TaskRequest(command=("/bin/true",)), TaskRequest(application="halving")])
+
+
+def test_a_submission_that_nobody_waits_for_is_accepted_by_nobody(here: Daemon) -> None:
+    def gone() -> None:
+        raise UserError("nobody waits")
+
+    with pytest.raises(UserError, match="nobody waits"):
+        here.services.submissions.submit(ME, [request()], "key", "digest", gone)
+    assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 0
+    assert len(here.services.submissions.submit(ME, [request()], "key", "digest")) == 3
+
+
 def test_a_deadline_that_cannot_be_guaranteed_is_answered_with_those_that_can(here: Daemon) -> None:
     here.services.submissions.submit(ME, [request(deadline="now+17s")], "", "")
     with pytest.raises(UserError, match="cannot be guaranteed beside what is planned: the earliest that can be") as no:

@@ -7,7 +7,7 @@ import pytest
 from cosched.access.principals import Principal, Role
 from cosched.api.documents import TaskChange, TaskRequest
 from cosched.api.problems import NotFoundError
-from cosched.app.submission.resubmission import resubmit
+from cosched.app.submission.resubmission import requests_again
 from cosched.app.submission.task_requests import request_like_task
 from cosched.connector.values import NativeDescription
 from tests.daemon.makers import daemon
@@ -47,14 +47,16 @@ def test_a_task_is_submitted_once_more_with_other_values_once_under_a_key(tmp_pa
     with daemon(tmp_path) as here:
         request = TaskRequest(application="halving", parameters={"work": 40.0}, deadline="now+1h", name="night")
         (first,) = here.services.submissions.submit(ANN, [request], "", "")
-        (same,) = resubmit(here.services, ANN, [first.id])
+        submit = here.services.submissions.submit
+        (same,) = submit(ANN, requests_again(here.services, ANN, [first.id]), "", "")
         assert (same.name, same.application) == ("night", "halving")
         assert same.deadline is not None
         assert first.deadline is not None
         assert same.deadline - same.submitted == pytest.approx(first.deadline - first.submitted, abs=5.0)
         change = TaskChange(deadline="none", name="day", best_effort=True)
-        (other,) = resubmit(here.services, ANN, [first.id], change, ("key", "digest"))
+        (other,) = submit(ANN, requests_again(here.services, ANN, [first.id], change), "key", "digest")
         assert (other.name, other.deadline, other.best_effort) == ("day", None, True)
-        assert [task.id for task in resubmit(here.services, ANN, [first.id], change, ("key", "digest"))] == [other.id]
+        (under_key,) = submit(ANN, requests_again(here.services, ANN, [first.id], change), "key", "digest")
+        assert under_key.id == other.id
         with pytest.raises(NotFoundError, match="there is no task"):
-            resubmit(here.services, BOB, [first.id])
+            requests_again(here.services, BOB, [first.id])

@@ -135,6 +135,31 @@ def test_requests_that_wait_for_an_offer_are_counted_and_give_their_places_back(
     assert statuses == [200] * 20
 
 
+def test_requests_that_wait_for_an_offer_of_one_daemon_do_not_count_in_another(elastic: Elastic) -> None:
+    """They were counted in the module, which all daemons of a process share."""
+    elastic.revisions = [4]
+    other = ASGITransport(client_of(Elastic()).app)
+
+    async def run() -> None:
+        waiting = AsyncClient(transport=ASGITransport(client_of(elastic).app), base_url="http://localhost")
+
+        async def ask() -> None:
+            await waiting.get("/api/v1/tasks/7/offer?after=4&wait=20")
+
+        client = AsyncClient(transport=other, base_url="http://localhost")
+        async with waiting, client, anyio.create_task_group() as group:
+            for _ in range(20):
+                group.start_soon(ask)
+            while elastic.asked < 20:
+                await anyio.sleep(0.01)
+            statuses.append((await client.get("/api/v1/tasks/7/offer")).status_code)
+            elastic.revisions = [5]
+
+    statuses: list[int] = []
+    anyio.run(run)
+    assert statuses == [200]
+
+
 def test_a_request_for_an_offer_ends_when_its_client_goes(elastic: Elastic) -> None:
     elastic.revisions = [4]
     sent: list[str] = []
