@@ -15,6 +15,7 @@ __all__ = ["router"]
 _KINDS = {
     "portal.css": "text/css; charset=utf-8",
     "portal.js": "text/javascript; charset=utf-8",
+    "typed.js": "text/javascript; charset=utf-8",
     "editor.js": "text/javascript; charset=utf-8",
     "chart.js": "text/javascript; charset=utf-8",
     "idiomorph.js": "text/javascript; charset=utf-8",

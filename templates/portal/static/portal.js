@@ -21,15 +21,18 @@
     element, name: element.dataset.live, every: Number(element.dataset.every || 1000), due: 0, busy: false, stale: false,
   }));
 
-  // A second reload would begin the first anew: where the answer is slow, none would ever come to its end.
+  // A second reload would begin the first anew: where the answer is slow, none would ever come to its end. Where
+  // something was typed, typed.js has the reader log in on the page.
   let leaving = false;
   function toTheLogin() {
-    if (!leaving) {
-      keepTyped();
-      location.reload();
-    }
+    if (leaving) return;
     leaving = true;
+    if (document.dispatchEvent(new Event("loggedout", { cancelable: true }))) location.reload();
   }
+  document.addEventListener("loggedin", () => {
+    leaving = false;
+    changed();
+  });
 
   async function renew(part) {
     part.busy = true;
@@ -134,13 +137,13 @@
       light(false);
     };
     follow();
+    document.addEventListener("loggedin", () => { leave(); follow(); });
     addEventListener("pagehide", leave);
     // A browser has six connections to a server: tabs that nobody looks at give theirs back.
     document.addEventListener("visibilitychange", () => {
       leave();
       if (!document.hidden) follow();
     });
-    addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
     setInterval(turn, 200);
     setInterval(changed, 10000); // time goes by, also where nothing happens
   }
@@ -213,63 +216,8 @@
     });
     const again = () => { if (!document.hidden) ask(); };
     setInterval(again, 15000); // the schedule moves on
-    form.addEventListener("submit", keepTyped);
-    restoreTyped();
+    document.addEventListener("loggedin", () => soon(0));
     soon(0);
-  } else if (document.querySelector(".state .domain")) {
-    sessionStorage.removeItem("typed"); // it has arrived
-  }
-
-  // What is typed into a form, and back into it: neither what its page sets, nor files, nor secrets.
-  function typedInto(each) {
-    const typed = [...each.elements].filter((field) => field.name && !["hidden", "file", "password"].includes(field.type));
-    return typed.map((field) => [field.name, field.type === "checkbox" ? field.checked : field.value]);
-  }
-
-  function typeInto(each, fields) {
-    for (const [name, value] of fields) {
-      const field = each.elements[name];
-      if (field && field.type === "checkbox") field.checked = value;
-      else if (field && "value" in field) field.value = value;
-    }
-  }
-
-  function taken(key) {
-    const kept = sessionStorage.getItem(key);
-    sessionStorage.removeItem(key);
-    return JSON.parse(kept || "null");
-  }
-
-  // A login that ends takes nothing of what was typed: the form has it again after the next one.
-  function keepTyped() {
-    if (form) sessionStorage.setItem("typed", JSON.stringify({ page: location.pathname + location.search, fields: typedInto(form) }));
-  }
-
-  function restoreTyped() {
-    const kept = taken("typed");
-    const before = document.referrer && new URL(document.referrer).pathname;
-    if (!kept || kept.page !== location.pathname + location.search || !before.startsWith("/login")) return;
-    typeInto(form, kept.fields);
-    const note = document.createElement("p");
-    note.className = "banner";
-    note.setAttribute("role", "status");
-    note.textContent = "What you had typed before you logged in again is back; files are to be chosen anew.";
-    form.prepend(note);
-  }
-
-  // A form that is refused comes back with what was typed, on the page that says why; the submit form by the server.
-  document.addEventListener("submit", (event) => {
-    const sent = event.target;
-    if (sent.method !== "post" || event.defaultPrevented) return;
-    sessionStorage.setItem("sent", JSON.stringify({ action: sent.getAttribute("action"), fields: typedInto(sent) }));
-  });
-  const sent = taken("sent");
-  if (sent && new URLSearchParams(location.search).has("refused")) {
-    const again = [...document.forms].find((each) => each.method === "post" && each.getAttribute("action") === sent.action);
-    if (again && again !== form) {
-      typeInto(again, sent.fields);
-      if (again.closest("details")) again.closest("details").open = true;
-    }
   }
 
   function inSeconds(ahead) {
