@@ -24,11 +24,20 @@ from cosched.app.submission.field_checks import (
     checked_time_limit,
 )
 from cosched.app.submission.task_requests import request_like_task, with_other_hosts
-from cosched.app.views import ended_explanation, explanation_view, listed_view, task_detail, task_view
+from cosched.app.views import (
+    ended_explanation,
+    explanation_view,
+    listed_view,
+    rescue_view,
+    task_detail,
+    task_view,
+)
 from cosched.coscheduler.edits import HostChoice, ShapeChoice, TaskEdit, edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
 from cosched.coscheduler.places.hosts import expected_end
-from cosched.errors import UserError
+from cosched.coscheduler.rescue import other_hosts
+from cosched.coscheduler.sharing.shares import share_user
+from cosched.errors import SystemFault, UserError
 from cosched.licence_requests import checked_amounts
 from cosched.sizes import parse_memory
 from cosched.store.selection import LateTasks
@@ -37,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cosched.access.principals import Principal
-    from cosched.api.documents import ExplanationView, TaskDetail, TaskView
+    from cosched.api.documents import ExplanationView, RescueView, TaskDetail, TaskView
     from cosched.app.core_access import CoreClient
     from cosched.app.neighbours.neighbour_access import NeighbourAccess
     from cosched.app.outputs import TaskOutputs
@@ -163,7 +172,25 @@ class TaskService:
                 return None
             return replace(explanation_view(found, core), chain=chain_view(core, core.tasks[task.id], time))
 
-        return self._core.ask(question) or ended_explanation(self._find(principal, task.id))
+        explained = self._core.ask(question) or ended_explanation(self._find(principal, task.id))
+        return self._with_other_hosts(explained, task) if explained.rescues else explained
+
+    def _with_other_hosts(self, explained: ExplanationView, task: Task) -> ExplanationView:
+        """Add the number of hosts that would save a late task, or help it; predicted where it has a fixed one."""
+        wider = self._edits.on_any_hosts(task)
+
+        def question(core: Coscheduler, time: float) -> RescueView | None:
+            found = other_hosts(core, wider, time)
+            if found is None or found.hosts > core.host_room().most(share_user(task)):
+                return None
+            return rescue_view(found, task, core)
+
+        found = self._core.ask(question)
+        if found is None:
+            return explained
+        *others, later = explained.rescues
+        others.insert(sum(not _comes_before(found, each) for each in others), found)
+        return replace(explained, rescues=(*others, later))
 
     def cancel(self, principal: Principal, task_id: str) -> TaskView:
         """Cancel a task; one that has ended stays as it is."""
@@ -285,6 +312,23 @@ class EditChecks:
         )
         return edit, state
 
+    def on_any_hosts(self, task: Task) -> Task:
+        """Return a task with a prediction for all numbers of hosts that its application may have.
+
+        One of which the catalogue does not know keeps the prediction that it has, as one that cannot be predicted anew.
+        """
+        spec = task.spec
+        if spec.native is not None or task.alternatives or spec.elastic is not None:
+            return task
+        if not self._validator.knows(spec.application):
+            return task
+        like = request_like_task(task_detail(task, (), ()), task.submitted, catalogued=True)
+        try:
+            made = self._validator.task(replace(like, hosts=None, deadline=None, notify=()), self._state(), task.owner)
+        except (UserError, SystemFault):
+            return task
+        return task if made.profile is None else replace(task, profile=made.profile, correction=made.correction)
+
     def _licences(self, change: TaskChange, task: Task, state: DomainState) -> dict[str, int] | None:
         if change.licences is None:
             return None
@@ -350,6 +394,11 @@ def _checked_begin(begin: float | str | None, now: float) -> float | None:
     if begin is None:
         return None
     return 0.0 if begin == "now" else parse_begin(begin, now)
+
+
+def _comes_before(one: RescueView, other: RescueView) -> bool:
+    """Return whether the first is better advice: what one does to one's own task, before what is done to others'."""
+    return (not one.saves, one.made_late) <= (not other.saves, other.made_late)
 
 
 def _waiting(core: Coscheduler, task_id: str) -> Task:

@@ -394,11 +394,12 @@ def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> Expla
         slack=found.slack,
         would_change=found.would_change,
         profile=None if profile is None else profile_view(profile),
-        rescues=tuple(_rescue_view(each, task, core) for each in found.rescues),
+        rescues=tuple(rescue_view(each, task, core) for each in found.rescues),
     )
 
 
-def _rescue_view(rescue: Rescue, asked: Task, core: Coscheduler) -> RescueView:
+def rescue_view(rescue: Rescue, asked: Task, core: Coscheduler) -> RescueView:
+    """Return what would help a late task; on the core's thread."""
     other = core.tasks.get(rescue.task)
     return RescueView(
         kind=str(rescue.kind),
@@ -407,6 +408,7 @@ def _rescue_view(rescue: Rescue, asked: Task, core: Coscheduler) -> RescueView:
         end=rescue.end,
         saves=rescue.saves,
         made_late=rescue.made_late,
+        hosts=rescue.hosts,
     )
 
 

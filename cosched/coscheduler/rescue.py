@@ -1,18 +1,19 @@
-"""What would save a task that is planned to end after its deadline: others held, its place in the queue, a deadline.
+"""What would save a task that is planned to end after its deadline: others held, its place, other hosts, a deadline.
 
-Start at `rescues`.
+Start at `rescues`; `other_hosts` needs a prediction that the core has not.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.decoding.decoder import decode
+from cosched.coscheduler.planning.problem_builder import run_times
+from cosched.scheduling.decoding.decoder import decode, soonest
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Schedule
 
-__all__ = ["Rescue", "RescueKind", "rescues"]
+__all__ = ["Rescue", "RescueKind", "other_hosts", "rescues"]
 
 _MOST_TRIED = 8  # tasks in its way; a plan is made without each
 _MOST_TOLD = 3
@@ -39,6 +41,8 @@ class RescueKind(StrEnum):
     """Hold another task that is planned before it on its hosts."""
     FIRST = "first"
     """Let it come before all others that wait."""
+    HOSTS = "hosts"
+    """Give it another number of hosts."""
     DEADLINE = "deadline"
     """Give it a deadline that can be met."""
 
@@ -53,6 +57,7 @@ class Rescue:
         saves: whether that is in time.
         task: of `HOLD`: the task to hold.
         made_late: how many other tasks would miss deadlines that they meet now; the one that is held is not counted.
+        hosts: of `HOSTS`: how many.
     """
 
     kind: RescueKind
@@ -60,6 +65,7 @@ class Rescue:
     saves: bool
     task: str = ""
     made_late: int = 0
+    hosts: int = 0
 
 
 def rescues(core: Coscheduler, name: str, problem: Problem, schedule: Schedule, time: float) -> tuple[Rescue, ...]:
@@ -80,17 +86,47 @@ def rescues(core: Coscheduler, name: str, problem: Problem, schedule: Schedule, 
     found = [
         Rescue(kind, time + ends[name], ends[name] <= trial.deadline, moved, trial.made_late(ends, moved))
         for kind, moved, ends in trial.orders()
-        if ends[name] <= max(trial.deadline, end - _LEAST_HELP * (end - trial.deadline))
+        if trial.helps(ends)
     ]
     found.sort(key=lambda each: (not each.saves, each.made_late, each.kind is RescueKind.FIRST, each.end))
     meets = time + end + max(_LEAST_MARGIN, _MARGIN * end)
     return (*found[:_MOST_TOLD], Rescue(RescueKind.DEADLINE, meets, saves=True))
 
 
+def other_hosts(core: Coscheduler, task: Task, time: float) -> Rescue | None:
+    """Return the number of hosts on which a late task would end first in its place; None where none is of help.
+
+    Where tasks share hosts there is no answer: there it is a question of cores, too.
+
+    Args:
+        core: on its thread.
+        task: the waiting task with a profile of all host counts that it could be given.
+        time: now, epoch seconds.
+    """
+    forecast = core.planning_view.forecast(time)
+    if forecast is None or task.id not in forecast[0].tasks or task.spec.deadline is None:
+        return None
+    problem, schedule = forecast
+    planned = next(each for each in schedule.assignments if each.task == task.id)
+    waits_for_others = problem.depends_on and problem.depends_on[problem.tasks.index(task.id)]
+    if problem.packing is not None or waits_for_others or time + planned.end <= task.spec.deadline:
+        return None
+    trial = _Trial(core, task.id, problem, schedule, time)
+    rows = run_times(task, core.planning_view.assumptions(time), problem.classes, len(problem.hosts))
+    count, ends = trial.on_best_count(rows)
+    if count in (0, len(planned.hosts)) or not trial.helps(ends):
+        return None
+    end = ends[task.id]
+    return Rescue(
+        RescueKind.HOSTS, time + end, end <= trial.deadline, made_late=trial.made_late(ends, task.id), hosts=count
+    )
+
+
 class _Trial:
-    """Other orders of the waiting tasks, each decoded."""
+    """Other orders of the waiting tasks, or other hosts of one, each decoded."""
 
     def __init__(self, core: Coscheduler, name: str, problem: Problem, schedule: Schedule, time: float) -> None:
+        self._name = name
         self._problem = problem
         self._plan = core.plan.for_problem(problem)
         self._place = problem.tasks.index(name)
@@ -119,6 +155,32 @@ class _Trial:
         if self._in_its_way:
             yield RescueKind.FIRST, "", self._decoded(np.insert(order[order != self._place], 0, self._place))
 
+    def on_best_count(self, rows: NDArray[np.float64]) -> tuple[int, dict[str, float]]:
+        """Return the number of hosts with which the task ends first in its place, and the ends of all tasks then.
+
+        Args:
+            rows: (classes, hosts) its run times; with 0 hosts none can be used.
+        """
+        plan, place = self._plan, self._place
+        seconds = self._problem.seconds.copy()
+        seconds[:, place] = rows
+        problem = replace(self._problem, seconds=seconds)
+        classes = None if plan.classes is None else plan.classes.copy()
+        if classes is not None:
+            classes[place] = -1  # any of them
+        order = plan.order.tolist()
+        best = soonest(problem, plan, order[: order.index(place)], place)
+        if best is None:
+            return 0, {}
+        counts = plan.counts.copy()
+        counts[place] = len(best.hosts)
+        return len(best.hosts), _ends(problem, Plan(plan.order, counts, classes))
+
+    def helps(self, ends: dict[str, float]) -> bool:
+        """Return whether the task would be in time, or much less late."""
+        end = self._ends[self._name]
+        return ends[self._name] <= max(self.deadline, end - _LEAST_HELP * (end - self.deadline))
+
     def made_late(self, ends: dict[str, float], moved: str) -> int:
         """Count the tasks that would become late; the one that was moved is not planned then."""
         return sum(
@@ -126,5 +188,8 @@ class _Trial:
         )
 
     def _decoded(self, order: NDArray[np.int64]) -> dict[str, float]:
-        plan = Plan(order, self._plan.counts, self._plan.classes)
-        return {each.task: each.end for each in decode(self._problem, plan).assignments}
+        return _ends(self._problem, Plan(order, self._plan.counts, self._plan.classes))
+
+
+def _ends(problem: Problem, plan: Plan) -> dict[str, float]:
+    return {each.task: each.end for each in decode(problem, plan).assignments}

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.planning.task_plan import TaskPlan
-from cosched.coscheduler.rescue import Rescue, RescueKind
+from cosched.coscheduler.rescue import Rescue, RescueKind, other_hosts
 from tests.coscheduler.makers import a_core, a_task, dispatched, start, submit, under_plan
 
 if TYPE_CHECKING:
@@ -80,6 +83,52 @@ def test_what_a_task_comes_after_is_not_held() -> None:
     submit(core, a_task(3, [5.0], deadline=16.0, after=("2",), best_effort=True))
     core = under_plan(core, TaskPlan(("2", "3"), (1, 1)))
     assert [each.kind for each in _rescues(core, "3")] == [RescueKind.DEADLINE]
+
+
+def _narrow(deadline: float, *others: tuple[float, float | None]) -> Coscheduler:
+    """Return a core in which a task of 30 s on one host, the second, waits first for two hosts, free from 10 on."""
+    core = a_core(2)
+    (running,) = dispatched(submit(core, a_task(1, [math.inf, 10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(2, [30.0], deadline=deadline, best_effort=True))
+    for number, (seconds, due) in enumerate(others, start=3):
+        submit(core, a_task(number, [seconds], deadline=due, best_effort=True))
+    names = tuple(str(number + 2) for number in range(1 + len(others)))
+    return under_plan(core, TaskPlan(names, (1,) * len(names)))
+
+
+def _on_other_hosts(core: Coscheduler, seconds: list[float]) -> Rescue | None:
+    """Return the advice for the second task where it would take so long on 1, 2, … hosts."""
+    return other_hosts(core, replace(core.tasks["2"], profile=a_task(2, seconds).profile), 0.0)
+
+
+def test_a_late_task_is_told_the_number_of_hosts_on_which_it_would_be_in_time() -> None:
+    core = _narrow(35.0)
+    assert _on_other_hosts(core, [30.0, 16.0]) == Rescue(RescueKind.HOSTS, 26.0, saves=True, hosts=2)
+    helped = _on_other_hosts(core, [30.0, 28.0])
+    assert helped == Rescue(RescueKind.HOSTS, 38.0, saves=False, hosts=2)
+
+
+def test_who_would_be_late_for_its_other_hosts_is_counted() -> None:
+    found = _on_other_hosts(_narrow(35.0, (5.0, 16.0)), [30.0, 16.0])
+    assert found is not None
+    assert found.made_late == 1
+
+
+@pytest.mark.parametrize("seconds", [[30.0], [30.0, 29.5], [30.0, 60.0]])
+def test_hosts_that_hardly_help_are_not_named(seconds: list[float]) -> None:
+    assert _on_other_hosts(_narrow(35.0), seconds) is None
+
+
+def test_a_task_in_time_or_behind_another_is_told_no_other_hosts() -> None:
+    assert _on_other_hosts(_narrow(60.0), [30.0, 16.0]) is None
+    core = a_core(2)
+    (running,) = dispatched(submit(core, a_task(1, [math.inf, 10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(3, [4.0]))
+    submit(core, a_task(2, [30.0], deadline=16.0, after=("3",), best_effort=True))
+    core = under_plan(core, TaskPlan(("3", "2"), (1, 1)))
+    assert _on_other_hosts(core, [30.0, 2.0]) is None
 
 
 @given(st.lists(st.tuples(st.floats(1, 9), st.none() | st.floats(11, 40)), min_size=1, max_size=7))

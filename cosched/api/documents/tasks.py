@@ -581,12 +581,13 @@ class RescueView:
     """One thing that would have a task that is planned to be late end sooner, or in time.
 
     Attributes:
-        kind: hold (another task), first (in the queue) or deadline (a later one).
+        kind: hold (another task), first (in the queue), hosts (another number of them) or deadline (a later one).
         task: the task to hold; empty for the others.
         name: its name, where both tasks are of one user.
         end: when it would end then; the deadline that would be met.
         saves: whether that is in time.
         made_late: how many other tasks would miss deadlines that they meet now.
+        hosts: of hosts: how many; 0 for the others.
     """
 
     kind: str
@@ -595,6 +596,7 @@ class RescueView:
     end: float
     saves: bool
     made_late: int
+    hosts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -256,6 +256,7 @@ def _rescue_line(task: str, rescue: RescueView) -> str:
     called = f" ({clean(rescue.name)})" if rescue.name else ""
     what = {
         "hold": f"`cosched task hold {rescue.task}`{called}: it would end {format_optional_time(rescue.end)}",
+        "hosts": f"`cosched task edit {task} --hosts {rescue.hosts}`: it would end {format_optional_time(rescue.end)}",
         "first": f"first in the queue it would end {format_optional_time(rescue.end)}",
         "deadline": f"`cosched task edit {task} --deadline '{format_optional_time(rescue.end)}'`",
     }[rescue.kind]

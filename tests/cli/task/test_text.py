@@ -147,6 +147,7 @@ def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -
 def test_what_would_save_a_late_task_is_a_command() -> None:
     rescues = (
         RescueView(kind="hold", task="3", name="night", end=1e9, saves=True, made_late=0),
+        RescueView(kind="hosts", task="", name="", end=1e9, saves=True, made_late=0, hosts=4),
         RescueView(kind="first", task="", name="", end=1e9, saves=False, made_late=2),
         RescueView(kind="deadline", task="", name="", end=1e9, saves=True, made_late=0),
     )
@@ -162,8 +163,9 @@ def test_what_would_save_a_late_task_is_a_command() -> None:
         rescues=rescues,
     )
     then = format_time(1e9)
-    assert explanation_lines(found)[-3:] == [
+    assert explanation_lines(found)[-4:] == [
         f"would save it: `cosched task hold 3` (night): it would end {then}",
+        f"would save it: `cosched task edit 7 --hosts 4`: it would end {then}",
         f"would help:    first in the queue it would end {then}; 2 other tasks would then be late",
         f"would save it: `cosched task edit 7 --deadline '{then}'`",
     ]

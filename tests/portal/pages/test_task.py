@@ -268,6 +268,22 @@ def test_a_late_task_says_what_would_save_it_and_does_so(tmp_path: Path) -> None
         assert "What would save it" not in ann.see("/tasks/2")
 
 
+def test_a_late_task_on_a_fixed_number_of_hosts_is_offered_another(tmp_path: Path) -> None:
+    with portal(tmp_path, hosts=2) as here:
+        ann = here.person("ann")
+        ann.submit(own="command", command="/bin/sleep 9", runtime="9000", hosts="2", deadline=_soon(here, 10e3))
+        given = {"application": "halving", "p.work": "20000", "hosts": "1", "deadline": _soon(here, 24e3)}
+        ann.submit(**given)
+        assert "On 2 hosts it would end" in ann.see("/tasks/2")
+        assert '<input type="hidden" name="hosts" value="2"><button>Give it 2 hosts</button>' in ann.see("/tasks/2")
+        ann.send("/tasks/2/edit", hosts="2")
+        assert "What would save it" not in ann.see("/tasks/2")
+        ann.submit(own="command", command="/bin/sleep 9", runtime="9000", hosts="1", deadline=_soon(here, 27e3))
+        late = ann.see("/tasks/3")  # its own figures say nothing of other hosts
+        assert "What would save it" in late
+        assert "hosts it would end" not in late
+
+
 def test_others_tasks_are_held_by_nobody_for_whom_they_are_in_the_way(tmp_path: Path) -> None:
     with portal(tmp_path, hosts=1) as here:
         ann, bob = here.person("ann"), here.person("bob")
