@@ -12,11 +12,11 @@ from fastapi import Query, Request, Response
 from cosched.api.documents import ExchangeView, HostLoadView, HostView, PlanView, RunView
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
+from cosched.portal.pages.figures.neighbourhood import Flow, neighbourhood
 from cosched.portal.pages.rendering import render_page
 
 __all__ = [
     "BusySpan",
-    "Flow",
     "HostClass",
     "busy_over_time",
     "busy_shares",
@@ -106,15 +106,6 @@ def host_classes(hosts: Sequence[HostView], busy: Mapping[str, float]) -> list[H
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
-    """How many tasks went to a neighbour, and how many of them came back without a run; how many came from it."""
-
-    sent: int = 0
-    back: int = 0
-    received: int = 0
-
-
 _IN_VAIN = ("refused", "returned", "reclaimed")
 
 
@@ -164,7 +155,8 @@ def domain(
         owners_course=owners_course(loads, len(hosts)),
         peers=(peers := services.neighbours.peers()),
         exchanges=(exchanges := services.history.exchanges(principal, now - _DAY) if peers else []),
-        flows=flows(exchanges),
+        flows=(flowed := flows(exchanges)),
+        map=neighbourhood(peers, flowed) if peers else None,
         network=services.neighbours.network(),
         log=services.history.log(principal, _LINES, (page - 1) * _LINES),
         page=page,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,6 @@ from cosched.access.principals import Principal, Role
 from cosched.api.documents import ExchangeView, HostLoadView, HostView, PeerView, PlacementView, PlanView, RunView
 from cosched.portal.pages.domain import (
     BusySpan,
-    Flow,
     HostClass,
     busy_over_time,
     busy_shares,
@@ -18,6 +18,7 @@ from cosched.portal.pages.domain import (
     owners_course,
     spans_of,
 )
+from cosched.portal.pages.figures.neighbourhood import Flow
 from tests.cli.test_peer import ADVICE, NETWORK
 from tests.portal.pages.makers import NOW, host, portal
 
@@ -176,6 +177,9 @@ def test_tasks_that_went_and_came_are_told_on_the_page(tmp_path: Path, monkeypat
         monkeypatch.setattr(services.history, "exchanges", exchanges)
         text = here.person("ann").see("/domain?part=peers")
         assert "(1 came back)" in text
+        (drawn,) = re.findall(r'<svg class="domains".*?</svg>', text, re.DOTALL)
+        assert "far not heard of, 1 sent, 1 received" in drawn
+        assert drawn.count("<polygon") == 2
         assert "tasks of the last day, yours" in text
         assert 'href="/tasks/8"' in text
         assert "&lt;x&gt;" in text
