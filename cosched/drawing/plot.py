@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cosched.drawing.axes import Axis, AxisKind
+from cosched.drawing.labels import place_labels
 from cosched.drawing.svg import template
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Line:
     """One line.
 
     Attributes:
-        name: for the legend.
+        name: shown beside the line's end where there is room, else in the legend.
         x: ascending.
         y: as many; what is not finite leaves a gap, as does what a logarithmic axis has no place for.
         low: lower edge of the band around the line; None for no band.
@@ -90,12 +91,18 @@ def line_plot(
         heights.append(0.0)
     x_axis = Axis([point.x for point in known], _WIDTH, across, zone)
     y_axis = Axis(heights, _HEIGHT, upwards, zone)
-    legend = [line.name for line in lines]
-    widest = max(map(len, legend), default=0) * _LEGEND + 40
+    drawn = [
+        _drawn(line, points, number, x_axis, y_axis)
+        for number, (line, points) in enumerate(zip(lines, every, strict=True))
+    ]
+    names = [line.name for line in lines]
+    labels = place_labels(names, [each["paths"] for each in drawn], _WIDTH, _HEIGHT)
+    legend = [each for each, label in zip(drawn, labels, strict=True) if label is None]
+    widest = max([len(each["name"]) for each in legend], default=0) * _LEGEND + 40
     return template("plot.svg.j2").render(
         title=title,
         styled=styled,
-        description=f"{y_label} by {x_label}: {', '.join(legend)}",
+        description=f"{y_label} by {x_label}: {', '.join(names)}",
         margin=34 + max((len(text) for _, text in y_axis.ticks), default=1) * _LETTER,
         width=_WIDTH,
         height=_HEIGHT,
@@ -103,10 +110,9 @@ def line_plot(
         y_ticks=[(_HEIGHT - y_axis.at(value), text) for value, text in y_axis.ticks],
         x_label=x_label,
         y_label=y_label,
-        lines=[
-            _drawn(line, points, number, x_axis, y_axis)
-            for number, (line, points) in enumerate(zip(lines, every, strict=True))
-        ],
+        lines=drawn,
+        labels=[(each, label) for each, label in zip(drawn, labels, strict=True) if label is not None],
+        legend=legend,
         columns=max(1, int(_WIDTH // widest)),
         column=widest,
     )
@@ -132,7 +138,7 @@ def _points(line: Line, across: AxisKind, upwards: AxisKind) -> list[_Point | No
     return found
 
 
-def _drawn(line: Line, points: Sequence[_Point | None], number: int, x_axis: Axis, y_axis: Axis) -> dict[str, object]:
+def _drawn(line: Line, points: Sequence[_Point | None], number: int, x_axis: Axis, y_axis: Axis) -> dict[str, Any]:
     runs = [list(run) for there, run in groupby(points, key=bool) if there] if line.joined else []
 
     def path(run: Sequence[_Point | None], height: Callable[[_Point], float]) -> list[tuple[float, float]]:

@@ -76,6 +76,15 @@ def test_many_lines_are_told_apart() -> None:
     assert len(set(legend)) == 12
 
 
+def test_lines_are_named_at_their_ends_and_points_in_the_legend() -> None:
+    lines = [Line("fft", [1, 2], [2.0, 1.0]), Line("runs", [1, 2], [2.0, 1.0], joined=False)]
+    svg = line_plot(lines, "", "hosts", "seconds")
+    (label,) = elements(svg, "text", "label")
+    assert (label.text, label.attrib["class"]) == ("fft", "label fill-1")
+    assert texts(svg).count("runs") == 1
+    assert texts(svg).count("fft") == 1
+
+
 def test_a_page_may_bring_its_own_style() -> None:
     line = Line("a", [1], [1.0])
     assert "<style>" not in line_plot([line], "", "", "", styled=False)

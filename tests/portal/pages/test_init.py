@@ -7,6 +7,7 @@ import re
 import signal
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,7 +130,7 @@ def test_a_new_user_submits_with_a_deadline_and_sees_it_end(browser: Browser, em
         page.click("text=+10 min")
         page.wait_for_selector(".verdict.good")
         assert "before its deadline" in page.inner_text(".verdict")
-        assert page.locator("[data-foreseen] svg.plot").count() == 1
+        assert page.locator("[data-foreseen] svg.plot .label").first.text_content() == "predicted"
         page.click("button:text-is('Submit')")
         page.wait_for_url(re.compile(r".*/tasks/\d+"))
         page.wait_for_selector("h1 .pill.completed", timeout=120_000)
@@ -573,6 +574,17 @@ def test_a_late_task_is_saved_by_a_button(visitor: Visitor, busy: Site) -> None:
         page.wait_for_selector("text=to spare")
         assert page.locator("text=What would save it").count() == 0
         client.cancel(task)
+        alone = client.submit(replace(hurried, hosts=1)).id  # all hosts but one are taken for long
+        page = visitor.go(f"/tasks/{alone}")
+        given = page.locator("button:has-text('Give it')")
+        hosts = int(re.findall(r"\d+", given.inner_text())[0])
+        assert hosts > 1
+        with page.expect_navigation():
+            given.click()
+        profile = client.task(alone).profile
+        assert profile is not None
+        assert [count for count, seconds in enumerate(profile.seconds, 1) if seconds is not None] == [hosts]
+        client.cancel(alone)
 
 
 def test_a_refused_change_says_why_and_keeps_what_was_typed(visitor: Visitor, busy: Site) -> None:
