@@ -15,7 +15,9 @@ from cosched.api.documents import (
     RunView,
     UsageView,
 )
+from cosched.coscheduler.places.contention import contention_key
 from cosched.prediction.calibration import Correction
+from cosched.prediction.contention import Contention
 from cosched.store.handovers import HandoverTable
 from cosched.store.runs import RunTable
 
@@ -90,12 +92,14 @@ class DomainHistory:
 
     def accuracy(self) -> list[Accuracy]:
         """Return how well run times were predicted, by application and hardware."""
-        learned = self._core.ask(lambda core, _time: core.corrections())
+        learned, contentions = self._core.ask(lambda core, _time: (core.corrections(), core.contentions()))
         ratios: dict[tuple[str, str, str], list[float]] = {}
+        beside: dict[tuple[str, str, str], Contention] = {}  # of several users' programs the one that ran last
         for task in self._store.completed(_COMPLETED):
             if task.profile is not None and task.status.predicted and task.status.actual:
                 key = (task.spec.application, task.profile.hardware or "own figures", task.correction)
                 ratios.setdefault(key, []).append(task.status.actual / task.status.predicted)
+                beside[key] = contentions.get(contention_key(task, task.profile.hardware), Contention())
         return [
             Accuracy(
                 application=application,
@@ -103,6 +107,8 @@ class DomainHistory:
                 ratios=tuple(values[-_RATIOS:]),
                 factor=learned.get(key, Correction()).factor,
                 runs=learned.get(key, Correction()).runs,
+                contention=beside[application, hardware, key].slowdown,
+                contention_runs=len(beside[application, hardware, key].runs),
             )
             for (application, hardware, key), values in sorted(ratios.items())
         ]

@@ -228,11 +228,13 @@ def accuracy(
             f"{min(entry.ratios):.3f}",
             f"{max(entry.ratios):.3f}",
             f"{entry.factor:.3f}",
+            "" if entry.contention is None else f"+{entry.contention:.0%} ({entry.contention_runs} runs)",
         )
         for entry in found
         if entry.ratios
     ]
-    print_table(("APPLICATION", "PREDICTED ON", "RUNS", "MEDIAN", "LEAST", "MOST", "CORRECTION"), rows)
+    headings = ("APPLICATION", "PREDICTED ON", "RUNS", "MEDIAN", "LEAST", "MOST", "CORRECTION", "BESIDE OTHERS")
+    print_table(headings, rows)
 
 
 def _source_errors(application: str, runs: Sequence[LearntRunView]) -> list[dict[str, Any]]:

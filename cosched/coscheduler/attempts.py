@@ -21,6 +21,7 @@ from cosched.coscheduler.events import (
     PredictionPassed,
     SubmitFailed,
 )
+from cosched.coscheduler.places.contention import contention_on
 from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.coscheduler.recording.snapshot import AttemptsSnapshot
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
@@ -133,15 +134,19 @@ class AttemptLifecycle:
             attempt = replace(attempt, **asdict(share), part=self._state.hosts.part(share))
         predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts) or 1)
         longer = self._times_longer(hosts, self._state.hosts.loads)
+        contention = contention_on(self._state.hosts, self._corrections.contention, task, hosts)
+        together = longer * contention
         task = task.with_status(
             state=TaskState.DISPATCHING,
             reason="",
             attempts=number,
             hosts=hosts,
             dispatched=time,
-            predicted=predicted if predicted is None or longer == 1 else predicted * longer,
+            predicted=predicted if predicted is None or together == 1 else predicted * together,
             started=None,
             load_factor=longer,
+            beside=None,
+            contention=contention,
         )
         self._queue.remove(task.id)
         self._state.put(task)

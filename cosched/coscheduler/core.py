@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.dispatching.submit_limits import OwnerLimit
     from cosched.coscheduler.events import LeadEvent, ManagerEvent
+    from cosched.coscheduler.places.contention import ExpectedContention
     from cosched.coscheduler.places.licences import LicenceUse
     from cosched.coscheduler.planning.task_plan import TaskPlan
     from cosched.coscheduler.sharing.fair_shares import FairShares
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.coscheduler.unstarted import UnstartedAttempts
     from cosched.prediction.calibration import Correction
+    from cosched.prediction.contention import Contention
 
 __all__ = ["Coscheduler"]
 
@@ -116,7 +118,9 @@ class Coscheduler:
         settings = self.settings
         self._dispatched_at = -math.inf
         self._last_number = 0
-        self._state = CoreState(share_hosts=settings.share_hosts, licences=settings.licences)
+        self._state = CoreState(
+            share_hosts=settings.share_hosts, licences=settings.licences, contention=settings.contention
+        )
         self.domain, self.reservations = self._state.hosts, self._state.reservations
         self._corrections = self._state.corrections
         submits = SubmitLimits(settings)
@@ -182,6 +186,8 @@ class Coscheduler:
             elastic=self.elastic.snapshot(),
             loads=dict(self.domain.loads),
             staging=self._staging.snapshot(),
+            contentions=self.contentions(),
+            occupancy=self._state.occupancy.snapshot(),
         )
 
     @property
@@ -335,6 +341,15 @@ class Coscheduler:
         """Return what runs have taught of the models, by key."""
         return dict(self._corrections.corrections)
 
+    def contentions(self) -> dict[str, Contention]:
+        """Return what runs have taught of others beside them on shared hosts, by `contention_key`."""
+        return dict(self._corrections.contentions)
+
+    @property
+    def contention(self) -> ExpectedContention:
+        """What plans expect of others beside tasks on shared hosts."""
+        return self._corrections.contention
+
     def _take(self, event: Event) -> None:
         """Change the state as an event says; nothing leaves yet."""
         match event:
@@ -394,7 +409,8 @@ class Coscheduler:
             self.reservations.put(reservation)
         self._queue.load(snapshot.queue, self.tasks)
         self._lifecycle.load(snapshot.manager)
-        self._corrections.load(snapshot.corrections, snapshot.latency)
+        self._corrections.load(snapshot.corrections, snapshot.latency, snapshot.contentions)
+        self._state.occupancy.load(snapshot.occupancy)
         self._forwarding.load(snapshot.neighbours)
         self._dispatched_at = snapshot.dispatched_at
         self._adoption.load(snapshot.last_search, snapshot.last_improvement)
@@ -465,6 +481,7 @@ class Coscheduler:
     def _observe(self, event: HostsObserved) -> None:
         known, loads = bool(self.domain.hosts), self.domain.loads
         if self.domain.observe(event.hosts, event.time, event.loads):
+            self._state.occupancy.observe(event.time)
             self._state.replan()
             self._chains.repair(event.time)
         if self.domain.up():

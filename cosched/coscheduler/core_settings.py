@@ -40,6 +40,8 @@ class CoreSettings:
         elastic: how hosts are lent to elastic tasks.
         licences: how many the domain has of each, by name.
         interruption: what the owners of hosts do to tasks there when they come back.
+        contention: how much longer a program is said to run on a host of a class that others fill, 0.08 for 8 %; counts
+            where runs have not taught it. `default` stands for the classes that are not named.
     """
 
     instance: str
@@ -59,3 +61,4 @@ class CoreSettings:
     elastic: ElasticSettings = field(default_factory=ElasticSettings)
     licences: Mapping[str, int] = field(default_factory=dict)
     interruption: Interruption = Interruption.SUSPEND
+    contention: Mapping[str, float] = field(default_factory=dict)

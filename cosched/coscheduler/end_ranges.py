@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.places.contention import contention_on
 from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.prediction.calibration import Correction
 from cosched.prediction.loaded_profile import loaded_profile
@@ -25,6 +26,7 @@ class EndRanges:
         self._interruption = core.settings.interruption
         self._classes = core.domain.classes()
         self._corrections = core.corrections()
+        self._domain, self._contention = core.domain, core.contention
 
     def of(self, task: Task, hosts: Sequence[str], start: float) -> tuple[float, float] | None:
         """Return between which times nine runs in ten end that start then on these hosts; None for no range.
@@ -44,4 +46,7 @@ class EndRanges:
             found = Correction().ends(loaded, len(hosts))
         else:
             found = known.ends(there.profile, len(hosts))
-        return None if found is None else (start + found[0], start + found[1])
+        if found is None:
+            return None
+        longer = contention_on(self._domain, self._contention, there, hosts)
+        return start + found[0] * longer, start + found[1] * longer

@@ -14,6 +14,7 @@ import numpy as np
 from cosched.connector.hosts import HostShare
 from cosched.coscheduler.elastic.explaining import lent_sentences, worker_sentences
 from cosched.coscheduler.end_ranges import EndRanges
+from cosched.coscheduler.places.contention_text import contention_sentences
 from cosched.coscheduler.places.hosts import expected_end, needs_on_host
 from cosched.coscheduler.places.owner_loads import owner_sentences
 from cosched.coscheduler.places.shortage import share_text, shortage
@@ -132,6 +133,7 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
         return TaskExplanation(task.id, task.status.state, tuple(sentences))  # nothing is known of its end
     sentences += worker_sentences(core, task, attempt, time)
     sentences += owner_sentences(core, task, attempt.hosts)
+    sentences += contention_sentences(core, task, attempt.hosts)
     if (past := overrun_of(core, attempt, time)) is not None:
         sentences += _overrun_sentences(core, task, past, time)
     start = attempt.created if attempt.started is None else attempt.started
@@ -177,6 +179,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     low, high = EndRanges(core).of(shape, mine.hosts, begins) or (None, None)
     earlier = _earlier_unreserved(core, mine, time)
     changes = [*_changes(core, problem, mine), *owner_sentences(core, shape, mine.hosts)]
+    changes += contention_sentences(core, shape, mine.hosts)
     if earlier:
         changes.append(f"without reservations it would end {format_duration(earlier)} earlier")
     waits_for = [

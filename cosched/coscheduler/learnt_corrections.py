@@ -1,15 +1,18 @@
 """Learnt corrections collect what completed runs taught about predictions.
 
-`cosched.prediction.calibration` has the mathematics. Start at `LearntCorrections`.
+`cosched.prediction.calibration` and `contention` have the mathematics. Start at `LearntCorrections`.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.places.contention import ExpectedContention, contention_key
 from cosched.coscheduler.task import TaskState
 from cosched.prediction.calibration import Correction, DispatchLatency
+from cosched.prediction.contention import Contention, times_longer
 from cosched.prediction.profile import slowest_profile
 
 if TYPE_CHECKING:
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from cosched.prediction.profile import Profile
 
 __all__ = ["LearntCorrections", "corrected_profile"]
+
+_NOTHING_STATED: Mapping[str, float] = {}
+_LONG = 1000.0  # seconds; no such run is too short to count in full
 
 
 def corrected_profile(task: Task, corrections: Mapping[str, Correction]) -> Profile | None:
@@ -37,34 +43,78 @@ def corrected_profile(task: Task, corrections: Mapping[str, Correction]) -> Prof
 
 
 class LearntCorrections:
-    """Corrections by `Task.correction`, and the hand-over.
+    """Corrections by `Task.correction`, the hand-over, and what others beside a task cost it.
 
     Attributes:
         corrections: the correction of each application on each class of hosts.
-        handover: time from a decision to the start of its job.
+        dispatch_latency: time from a decision to the start of its job.
+        contentions: what runs have taught of others beside them, by `contention_key`.
+        contention: what plans expect of that; another object whenever they are to expect something else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, contention: Mapping[str, float] = _NOTHING_STATED) -> None:
         self.corrections: dict[str, Correction] = {}
         self.dispatch_latency = DispatchLatency()
+        self.contentions: dict[str, Contention] = {}
+        self.contention = ExpectedContention(stated=contention)
 
-    def load(self, corrections: Mapping[str, Correction], latency: DispatchLatency) -> None:
+    def load(
+        self,
+        corrections: Mapping[str, Correction],
+        latency: DispatchLatency,
+        contentions: Mapping[str, Contention],
+    ) -> None:
         """Restore the corrections of an earlier process."""
         self.corrections, self.dispatch_latency = dict(corrections), latency
+        self.contentions = dict(contentions)
+        known = {key: each.exponent for key, each in contentions.items() if each.exponent is not None}
+        self.contention = replace(self.contention, learnt=known)
 
     def learn_run_time(self, task: Task) -> None:
         """Learn from a task that has completed here; others teach nothing.
 
-        Nor does an elastic one, whose hosts changed while it ran. Of a run on hosts with owners, the time that it would
-        have taken on dedicated ones counts, as far as that is known.
+        Nor does an elastic one, whose hosts changed while it ran. Of a run on hosts with owners, or beside others, the
+        time that it would have taken alone on dedicated ones counts, as far as that is known.
         """
         if task.spec.elastic is not None:
             return
-        completed = task.status.state is TaskState.COMPLETED and task.status.actual is not None and not task.status.peer
-        if completed and task.status.actual is not None and task.profile is not None and task.correction:
+        status = task.status
+        if status.state is not TaskState.COMPLETED or status.actual is None or status.peer or task.profile is None:
+            return
+        actual, longer = status.actual / status.load_factor, status.contention
+        if status.beside is not None:
+            learnt = self.contention.learnt.get(contention_key(task, task.profile.hardware))
+            longer = longer if learnt is None else times_longer(learnt, status.beside)
+        if task.correction:
             known = self.corrections.get(task.correction, Correction())
-            actual = task.status.actual / task.status.load_factor
-            self.corrections[task.correction] = known.learn(task.profile.on(len(task.status.hosts)), actual)
+            predicted = task.profile.on(len(status.hosts))
+            self.corrections[task.correction] = known.learn(predicted, actual / longer)
+        if status.beside is not None:
+            self._learn_contention(task, status.beside, actual)
+
+    def _learn_contention(self, task: Task, beside: float, actual: float) -> None:
+        """Learn from a run on shared hosts, whatever is known of contention by now."""
+        assert task.profile is not None
+        predicted = task.profile.on(len(task.status.hosts))
+        if predicted < math.inf:
+            key, learnt = contention_key(task, task.profile.hardware), dict(self.contention.learnt)
+            found = self.contentions[key] = self.contentions.get(key, Contention()).learn(beside, predicted, actual)
+            before = learnt.pop(key, None)
+            if found.exponent != before:
+                known = {} if found.exponent is None else {key: found.exponent}
+                self.contention = replace(self.contention, learnt=learnt | known)
+            if before is None and found.exponent is not None and task.correction:
+                self._begin_anew(task.correction, found, found.exponent)
+
+    def _begin_anew(self, key: str, known: Contention, exponent: float) -> None:
+        """Correct predictions by what runs would have taken alone, once that is known.
+
+        What others cost was taken for the model's error before, and would count twice.
+        """
+        found = Correction()
+        for run in known.runs:
+            found = found.learn(_LONG, _LONG * run.ratio / times_longer(exponent, run.part))
+        self.corrections[key] = replace(found, runs=max(found.runs, self.corrections[key].runs))
 
     def learn_latency(self, attempt: Attempt) -> None:
         """Learn from an attempt that has just begun on the hosts chosen for it."""

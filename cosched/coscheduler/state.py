@@ -13,6 +13,7 @@ from cosched.coscheduler.changes import Changes, Outcome, Replan, RunRecord
 from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.places.hosts import DomainHosts
 from cosched.coscheduler.places.licences import LicenceUse
+from cosched.coscheduler.places.occupancy import HostOccupancy
 from cosched.coscheduler.reservations import Reservations
 from cosched.coscheduler.sharing.claims import given_back
 from cosched.coscheduler.sharing.fair_shares import FairShares
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["CoreState"]
 
 _NO_LICENCES: Mapping[str, int] = {}
+_NO_CONTENTION: Mapping[str, float] = {}
 
 
 class CoreState:
@@ -40,6 +42,7 @@ class CoreState:
 
     Attributes:
         hosts: the domain's hosts.
+        occupancy: what jobs have had of shared hosts.
         licences: those of the domain, with what attempts hold of them.
         reservations: hosts that are kept for others.
         corrections: learnt corrections.
@@ -55,11 +58,18 @@ class CoreState:
         guaranteed: live stages of chains whose deadlines are guaranteed.
     """
 
-    def __init__(self, *, share_hosts: bool = False, licences: Mapping[str, int] = _NO_LICENCES) -> None:
+    def __init__(
+        self,
+        *,
+        share_hosts: bool = False,
+        licences: Mapping[str, int] = _NO_LICENCES,
+        contention: Mapping[str, float] = _NO_CONTENTION,
+    ) -> None:
         self.hosts = DomainHosts(shared=share_hosts)
+        self.occupancy = HostOccupancy(self.hosts)
         self.licences = LicenceUse(licences)
         self.reservations = Reservations()
-        self.corrections = LearntCorrections()
+        self.corrections = LearntCorrections(contention if share_hosts else _NO_CONTENTION)
         self.shares = FairShares()
         self.tasks: dict[str, Task] = {}
         self.attempts: dict[str, Attempt] = {}
@@ -120,6 +130,7 @@ class CoreState:
             self._link(task)
         for attempt in attempts:
             self._keep_attempt(attempt)
+            self.occupancy.follow(attempt, self._time, seen=False)
         self._live |= {attempt.task: attempt.uuid for attempt in self.attempts.values() if not attempt.worker}
 
     def attempt_of(self, task: str) -> Attempt | None:
@@ -218,6 +229,7 @@ class CoreState:
         """Keep an attempt as it is now."""
         if self.attempts.get(attempt.uuid) != attempt:
             self._keep_attempt(attempt)
+            self.occupancy.follow(attempt, self._time)
             if not attempt.worker:
                 self._live[attempt.task] = attempt.uuid
             self._changed_attempts[attempt.uuid] = attempt
@@ -232,8 +244,9 @@ class CoreState:
         self._changed_attempts[attempt.uuid] = attempt
         del self.attempts[attempt.uuid]
         self.put_usage(self.shares.charge(attempt, share_user(self.tasks[attempt.task]), self._time))
+        beside = self.occupancy.end(attempt, self._time)
         if not attempt.worker and attempt.lead is None:  # an elastic task's hosts change
-            self._note_run(attempt, ends)
+            self._note_run(attempt, ends, self._note_beside(attempt, beside))
         self.unmodelled_submitting.discard(attempt.uuid)
         task = self.tasks[attempt.task]
         self.live_by_owner[task.owner] -= 1
@@ -248,10 +261,30 @@ class CoreState:
             del self._live[attempt.task]
         self.replan()
 
-    def _note_run(self, attempt: Attempt, ends: tuple[float, float] | None) -> None:
+    def _note_beside(self, attempt: Attempt, beside: float | None) -> float:
+        """Write down in a task that has completed what was beside it; return what had been expected of that.
+
+        Args:
+            attempt: with its end.
+            beside: see `TaskStatus.beside`.
+        """
+        task = self.tasks[attempt.task]
+        expected = task.status.contention
+        if beside is not None and attempt.state is AttemptState.COMPLETED and task.profile is not None:
+            hardware, host_class = task.profile.hardware, self.hosts.hosts[attempt.hosts[0]].host_class
+            longer = self.corrections.contention.times_longer(task, hardware, host_class, beside)
+            self.put(task.with_status(beside=beside, contention=longer))
+        return expected
+
+    def _note_run(self, attempt: Attempt, ends: tuple[float, float] | None, contention: float) -> None:
         """Write down what an attempt that completed tells of the next ones.
 
         What failed or was cut off tells nothing, nor a run on hosts of several classes: the slowest of them decided.
+
+        Args:
+            attempt: with its end.
+            ends: see `close_attempt`.
+            contention: how many times longer than alone it had been expected to run.
         """
         if attempt.state is not AttemptState.COMPLETED or attempt.started is None or attempt.finished is None:
             return
@@ -259,7 +292,7 @@ class CoreState:
         found = {classes.get(host, "") for host in attempt.hosts} or {""}
         if attempt.finished > attempt.started and len(found) == 1:
             features, hardware = task.spec.features(task.owner), found.pop()
-            longer = task.status.load_factor  # its time on dedicated hosts tells of any
+            longer = task.status.load_factor  # its time alone on dedicated hosts tells of any
             self._new_runs.append(
                 RunRecord(
                     task.id,
@@ -269,8 +302,8 @@ class CoreState:
                     task.spec.application,
                     len(attempt.hosts) or attempt.count,
                     hardware,
-                    None if attempt.predicted is None else attempt.predicted / longer,
-                    (attempt.finished - attempt.started) / longer,
+                    None if attempt.predicted is None else attempt.predicted / (longer * contention),
+                    (attempt.finished - attempt.started) / (longer * task.status.contention),
                     attempt.finished,
                     task.spec.program_digest,
                     _stated_seconds(task, attempt, hardware),

@@ -237,6 +237,10 @@ class TaskStatus:
         unstarted: attempts in a row that the manager did not start on free hosts.
         load_factor: how many times longer than on dedicated hosts its last attempt is expected to run, for the owners
             of its hosts come back; `predicted` includes it.
+        beside: part of the cores of its shared hosts that others had while its last attempt ran, on average over the
+            run and of the fullest host; None where that is not known.
+        contention: how many times longer than alone its last attempt is expected to run on shared hosts that others
+            fill (`predicted` includes it); once it has completed, beside what was there.
     """
 
     state: TaskState = TaskState.QUEUED
@@ -256,6 +260,8 @@ class TaskStatus:
     failures: int = 0
     unstarted: int = 0
     load_factor: float = 1.0
+    beside: float | None = None
+    contention: float = 1.0
 
 
 class StatusChanges(TypedDict, total=False):
@@ -278,6 +284,8 @@ class StatusChanges(TypedDict, total=False):
     failures: int
     unstarted: int
     load_factor: float
+    beside: float | None
+    contention: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -469,6 +469,7 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
         elastic=_elastic_settings(configuration.elastic),
         licences=configuration.licences,
         interruption=Interruption(configuration.load.interruption),
+        contention=planning.contention,
     )
 
 

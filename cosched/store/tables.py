@@ -145,6 +145,8 @@ tasks = Table(
     Column("failures", Integer, nullable=False, server_default=text("0")),
     Column("unstarted", Integer, nullable=False, server_default=text("0")),
     Column("load_factor", Double, nullable=False, server_default=text("1")),
+    Column("beside", Double, info=_DETAIL),
+    Column("contention", Double, nullable=False, server_default=text("1"), info=_DETAIL),
     Index("tasks_by_state", "state", "number"),
     Index("tasks_by_owner", "owner", "number"),
     Index("tasks_by_end", "finished"),

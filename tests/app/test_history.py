@@ -11,6 +11,7 @@ from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.task import Attempt, AttemptState, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.changes import changed
+from tests.coscheduler.makers import restore
 from tests.daemon.makers import Daemon, daemon
 from tests.tasks import make_task
 
@@ -75,6 +76,21 @@ def test_accuracy_is_by_application_and_hardware(running: Daemon, history: Domai
     (found,) = history.accuracy()
     assert (found.application, found.hardware, found.ratios) == ("halving", "fast", (1.2, 1.0, 0.8))
     assert (found.factor, found.runs) == (1.0, 0)  # this core has seen none of them
+
+
+def test_accuracy_tells_what_others_beside_an_application_cost_it(running: Daemon, history: DomainHistory) -> None:
+    for number, beside in enumerate((0.0,) * 5 + (1.0,) * 5, 1):
+        ran(running, number, "ann", 10.0, 12.5 if beside else 10.0)
+        task = running.store.task(str(number))
+        assert task is not None
+        running.store.commit(changed([task.with_status(beside=beside)]))
+    completed = running.store.completed()
+    assert [task.status.beside for task in completed] == [0.0] * 5 + [1.0] * 5
+    running.inbox.ask(lambda core, time: restore(core, time, completed=completed)).result(60)
+    (found,) = history.accuracy()
+    assert found.contention == pytest.approx(0.25)
+    assert found.contention_runs == 10
+    assert found.factor == pytest.approx(1.0)
 
 
 def test_plans_and_log_follow_a_new_task(running: Daemon, history: DomainHistory) -> None:

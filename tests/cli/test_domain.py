@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from getpass import getuser
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,20 @@ def test_what_was_said_alone_is_beside_what_runs_made_of_it(
     assert alone.split() == ["heat", "model", "or", "user", "alone", "3", "50.0%", "50.0%"]
     assert predicted.split() == ["heat", "as", "predicted", "2", "7.5%", "7.5%", "50%"]
     assert len(json.loads(said(capsys, "accuracy", "--sources", "--json"))) == 2
+
+
+@pytest.mark.usefixtures("server")
+def test_what_others_cost_an_application_is_beside_its_accuracy(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = Accuracy(application="heat", hardware="fast", ratios=(1.0,), factor=1.0, runs=1)
+    monkeypatch.setattr(Client, "accuracy", lambda _: [plain])
+    assert "BESIDE OTHERS" not in said(capsys, "accuracy")
+    monkeypatch.setattr(Client, "accuracy", lambda _: [plain, replace(plain, contention=0.08, contention_runs=14)])
+    head, first, second = said(capsys, "accuracy").splitlines()
+    assert head.endswith("BESIDE OTHERS")
+    assert first.split()[-1] == "1.000"
+    assert second.endswith("+8% (14 runs)")
 
 
 @pytest.mark.usefixtures("server")

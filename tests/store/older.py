@@ -55,6 +55,8 @@ _ADDED = (
     ("0038", "attempts", "lead"),
     ("0039", "tasks", "licences"),
     ("0040", "tasks", "load_factor"),
+    ("0041", "tasks", "beside"),
+    ("0041", "tasks", "contention"),
 )
 # Tables that they have made.
 _MADE = (

@@ -189,6 +189,9 @@ class Accuracy:
         ratios: measured / predicted as it was at dispatch, the newest run last.
         factor: present multiplier of the model's own figures.
         runs: how many runs that was learned from.
+        contention: how much longer it runs on a host that others fill than alone, 0.08 for 8 %; null where runs have
+            not taught it.
+        contention_runs: how many runs on shared hosts teach that, of the newest ones.
     """
 
     application: str
@@ -196,6 +199,8 @@ class Accuracy:
     ratios: tuple[float, ...]
     factor: float
     runs: int
+    contention: float | None = None
+    contention_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

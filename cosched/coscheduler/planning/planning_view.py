@@ -159,6 +159,7 @@ class PlanningView:
             self._domain.memory_per_core,
             self._domain.loads_of_kinds(),
             settings.interruption,
+            learnt.contention,
         )
 
     def _kinds(self, *, by_kind: bool = False) -> Mapping[str, Host]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cosched.coscheduler.places.contention import ExpectedContention, left_beside
 from cosched.coscheduler.places.hosts import needs_of_alternative, needs_on_host, share_of
 from cosched.prediction.calibration import AS_EXPECTED, Correction
+from cosched.prediction.contention import times_longer
 from cosched.prediction.host_load import Interruption
 from cosched.prediction.loaded_profile import loaded_profile
 from cosched.scheduling.host_counts import best_times
@@ -30,11 +32,14 @@ if TYPE_CHECKING:
     from cosched.prediction.host_load import HostLoad
     from cosched.prediction.profile import Profile
 
-    _Reckoned = tuple[Mapping[str, Correction], float, Mapping[str, Host], int | None, Mapping[str, HostLoad]]
+    _Reckoned = tuple[
+        Mapping[str, Correction], float, Mapping[str, Host], int | None, Mapping[str, HostLoad], ExpectedContention
+    ]
 
 __all__ = ["PlanningAssumptions", "ProblemBuilder", "ProfileMatrix", "alternative_times", "run_times", "widened"]
 
 _NO_CORRECTION = Correction()
+_NO_CONTENTION = ExpectedContention()
 _ROWS_PER_TASK = 4  # rows for each task that waits, at most: those of tasks that have left are given up together
 
 
@@ -44,7 +49,7 @@ class ProfileMatrix:
 
     Attributes:
         hosts: class of each host.
-        assumptions: corrections, quantile, kinds, memory of a core and loads that `times` reckons with.
+        assumptions: corrections, quantile, kinds, memory of a core, loads and contention that `times` reckons with.
         classes: names of the hosts' classes, each once.
         host_class: (hosts,) indices of classes.
         row: row of each waiting task, and perhaps of others.
@@ -112,6 +117,7 @@ class PlanningAssumptions:
         memory_per_core: MiB that come with each core of a shared host; None where hosts are not shared.
         loads: what the owners of hosts take of these, by kind; empty where all hosts are dedicated.
         interruption: what owners do to tasks when they come back.
+        contention: what others beside a task on shared hosts cost it.
     """
 
     corrections: Mapping[str, Correction] = field(default_factory=dict)
@@ -123,6 +129,7 @@ class PlanningAssumptions:
     memory_per_core: int | None = None
     loads: Mapping[str, HostLoad] = field(default_factory=dict)
     interruption: Interruption = Interruption.SUSPEND
+    contention: ExpectedContention = _NO_CONTENTION
 
     def planned(self, correction: Correction, there: Profile, kind: str) -> list[float]:
         """Return seconds to plan with on 1, 2, … hosts of a kind, without a hand-over.
@@ -137,6 +144,18 @@ class PlanningAssumptions:
             return correction.planned(there, self.quantile)
         loaded = loaded_profile(correction.corrected(there), load, self.interruption)
         return list(loaded.seconds if self.quantile == AS_EXPECTED else loaded.at_quantile(self.quantile).seconds)
+
+    def times_longer(self, task: Task, hardware: str, kind: Host | None, needs: tuple[int, int, int]) -> float:
+        """Return how many times longer than alone a task is to run that shares hosts of a kind with others.
+
+        Args:
+            task: with a profile.
+            hardware: of the profile on hosts of the kind.
+            kind: a host of it; None where kinds do not matter.
+            needs: memory, cores and GPUs that the task takes of each host.
+        """
+        part = _left_beside(needs, kind)
+        return 1.0 if kind is None else self.contention.times_longer(task, hardware, kind.host_class, part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +175,35 @@ class _Frame:
     deadline: NDArray[np.float64]
 
 
+class _Uncorrected(NamedTuple):
+    """What corrections are applied to, of a task with alternatives.
+
+    Attributes:
+        depends: what it was made of.
+        classes: classes of the hosts, as the manager names them.
+        hardware: of the task's profile on hosts of each.
+        times: (alternatives, classes, hosts) seconds, neither corrected nor beside others.
+        beside: (alternatives, classes) part of a host that others can have beside it.
+    """
+
+    depends: tuple[object, ...]
+    classes: tuple[str, ...]
+    hardware: tuple[str, ...]
+    times: NDArray[np.float64]
+    beside: list[list[float]]
+
+
 def _offered(kind: Host | None, needs: tuple[int, int, int], assumptions: PlanningAssumptions, *, whole: bool) -> bool:
     """Return whether a task can run on hosts of a kind; one that has hosts for itself takes none that are parts."""
     if kind is None:
         return True
     is_part = kind.unparted and whole and not all(each.unparted for each in assumptions.kinds.values())
     return kind.offers(*needs) and not is_part
+
+
+def _left_beside(needs: tuple[int, int, int], kind: Host | None) -> float:
+    """Return which part of a host others can have beside a task; nothing of one that is a part itself."""
+    return 0.0 if kind is None or kind.unparted else left_beside(needs[1], needs[0], kind.cores, kind.memory)
 
 
 def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[str], hosts: int) -> NDArray[np.float64]:
@@ -184,14 +226,17 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
     shared = assumptions.memory_per_core
     needs = needs_on_host(task.spec, shared)
     whole = shared is not None and share_of(task.spec, shared) is None
+    contends = bool(assumptions.contention) and not whole
     for row, name in zip(times, classes, strict=True):
         kind = assumptions.kinds.get(name)
         if not _offered(kind, needs, assumptions, whole=whole):
             continue
         there = task.profile.among((name if kind is None else kind.host_class,))
         correction = assumptions.corrections.get(task.correction_on(there.hardware), _NO_CORRECTION)
-        values = assumptions.planned(correction, there, name)[:hosts]
-        row[: len(values)] = np.asarray(values) + assumptions.handover
+        values = np.asarray(assumptions.planned(correction, there, name)[:hosts])
+        if contends:
+            values = values * assumptions.times_longer(task, there.hardware, kind, needs)
+        row[: len(values)] = values + assumptions.handover
     return times
 
 
@@ -204,6 +249,7 @@ def alternative_times(
     times = np.full((len(task.alternatives), len(classes), hosts), math.inf)
     kinds = [assumptions.kinds.get(name) for name in classes]
     corrections: dict[str, Correction] = {}  # by hardware: a dozen alternatives have few
+    contends = bool(assumptions.contention) and not task.spec.exclusive
     for row, each in enumerate(task.alternatives):
         needs = needs_of_alternative(task.spec, each, assumptions.memory_per_core)
         for column, (name, kind) in enumerate(zip(classes, kinds, strict=True)):
@@ -214,7 +260,9 @@ def alternative_times(
             if correction is None:
                 key = task.correction_on(there.hardware)
                 correction = corrections[there.hardware] = assumptions.corrections.get(key, _NO_CORRECTION)
-            values = assumptions.planned(correction, there, name)[:hosts]
+            values = np.asarray(assumptions.planned(correction, there, name)[:hosts])
+            if contends:
+                values = values * assumptions.times_longer(task, there.hardware, kind, needs)
             times[row, column, : len(values)] = values
     return times + assumptions.handover
 
@@ -225,7 +273,7 @@ class ProblemBuilder:
     def __init__(self) -> None:
         self._times: dict[str, tuple[tuple[object, ...], NDArray[np.float64]]] = {}
         self._alternatives: dict[str, NDArray[np.float64]] = {}
-        self._uncorrected: dict[str, tuple[tuple[object, ...], tuple[str, ...], NDArray[np.float64]]] = {}
+        self._uncorrected: dict[str, _Uncorrected] = {}
         self._rows: ProfileMatrix | None = None
         self._frame: _Frame | None = None
 
@@ -300,6 +348,7 @@ class ProblemBuilder:
             assumptions.kinds,
             assumptions.memory_per_core,
             assumptions.loads,
+            assumptions.contention,
         )
         rows = self._rows
         if (
@@ -342,6 +391,7 @@ class ProblemBuilder:
             assumptions.kinds,
             assumptions.memory_per_core,
             assumptions.loads,
+            assumptions.contention,
         )
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
@@ -366,15 +416,26 @@ class ProblemBuilder:
         assert task.profile is not None
         depends = (task.alternatives, classes, hosts, assumptions.kinds, assumptions.memory_per_core)
         known = self._uncorrected.get(task.id)
-        if known is None or known[0] != depends:
+        if known is None or known.depends != depends:
             plain = PlanningAssumptions(kinds=assumptions.kinds, memory_per_core=assumptions.memory_per_core)
             kinds = [assumptions.kinds.get(name) for name in classes]
-            there = [name if kind is None else kind.host_class for name, kind in zip(classes, kinds, strict=True)]
-            keys = tuple([task.correction_on(task.profile.among((name,)).hardware) for name in there])
-            known = (depends, keys, alternative_times(task, plain, classes, hosts))
+            there = tuple(
+                [name if kind is None else kind.host_class for name, kind in zip(classes, kinds, strict=True)]
+            )
+            hardware = tuple([task.profile.among((name,)).hardware for name in there])
+            needs = [needs_of_alternative(task.spec, each, assumptions.memory_per_core) for each in task.alternatives]
+            beside = [[_left_beside(each, kind) for kind in kinds] for each in needs]
+            known = _Uncorrected(depends, there, hardware, alternative_times(task, plain, classes, hosts), beside)
             self._uncorrected[task.id] = known
-        factors = [assumptions.corrections.get(key, _NO_CORRECTION).factor for key in known[1]]
-        corrected: NDArray[np.float64] = known[2] * np.array(factors)[:, np.newaxis]
+        keys = [task.correction_on(name) for name in known.hardware]
+        factors = [assumptions.corrections.get(key, _NO_CORRECTION).factor for key in keys]
+        corrected: NDArray[np.float64] = known.times * np.array(factors)[:, np.newaxis]
+        if not assumptions.contention or task.spec.exclusive:
+            return corrected
+        classes_there = zip(known.hardware, known.classes, strict=True)
+        exponents = [assumptions.contention.exponent(task, *each) for each in classes_there]
+        longer = [[times_longer(*each) for each in zip(exponents, parts, strict=True)] for parts in known.beside]
+        corrected *= np.array(longer)[:, :, np.newaxis]
         return corrected
 
 

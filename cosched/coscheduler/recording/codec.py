@@ -25,13 +25,13 @@ from cosched.coscheduler import (
 )
 from cosched.coscheduler.dispatching import submit_limits
 from cosched.coscheduler.elastic import values as elastic_values
-from cosched.coscheduler.places import alternatives
+from cosched.coscheduler.places import alternatives, occupancy
 from cosched.coscheduler.planning import task_plan
 from cosched.coscheduler.recording import snapshot
 from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
 from cosched.coscheduler.sharing import fair_shares, shares
 from cosched.coscheduler.stages import stage
-from cosched.prediction import calibration, host_load, profile
+from cosched.prediction import calibration, contention, host_load, profile
 from cosched.scheduling.objective import weights
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ _MODULES = (
     jobs,
     values,
     calibration,
+    contention,
     host_load,
     profile,
     weights,
@@ -54,6 +55,7 @@ _MODULES = (
     reservations,
     submit_limits,
     alternatives,
+    occupancy,
     elastic_values,
     stage,
     task,

@@ -90,6 +90,14 @@ def redaction() -> Rules:
         model, at, peer = first.partition("@")
         return f"{application(model)}{at}{peer}{slash}{hardware}"
 
+    def contention(key: str) -> str:
+        """Rename user and application in a key such as "ann sim/hardware", or as `correction` does."""
+        user, space, rest = key.partition(" ")
+        if not space:
+            return correction(key)
+        program, slash, hardware = rest.rpartition("/")
+        return f"{owner(user)} {application(program)}{slash}{hardware}"
+
     return {
         **SECRETS,
         **dict.fromkeys(_LINES, _hidden),
@@ -112,6 +120,7 @@ def redaction() -> Rules:
         ("Task", "correction"): correction,
         ("HostChoice", "correction"): correction,
         ("CoreSnapshot", "corrections"): _renamed_keys(correction),
+        ("CoreSnapshot", "contentions"): _renamed_keys(contention),
         ("StageInChain", "title"): name,
         ("StageWork", "name"): name,
         ("StageWork", "title"): name,  # as its task is called in `TaskSpec`

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.places.occupancy import OccupancySnapshot
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction, DispatchLatency
+    from cosched.prediction.contention import Contention
     from cosched.prediction.host_load import HostLoad
 
 __all__ = [
@@ -168,6 +170,8 @@ class CoreSnapshot:
         elastic: what is remembered of elastic tasks.
         loads: what the owners of hosts are expected to take of them.
         staging: what staging counts from.
+        contentions: what runs have taught of others beside them, by application and class of hosts.
+        occupancy: what jobs have had of shared hosts.
     """
 
     tasks: tuple[Task, ...]
@@ -188,3 +192,5 @@ class CoreSnapshot:
     elastic: ElasticSnapshot = field(default_factory=ElasticSnapshot)
     loads: Mapping[str, HostLoad] = field(default_factory=dict)
     staging: StagingSnapshot = field(default_factory=StagingSnapshot)
+    contentions: Mapping[str, Contention] = field(default_factory=dict)
+    occupancy: OccupancySnapshot = field(default_factory=OccupancySnapshot)

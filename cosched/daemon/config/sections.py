@@ -241,6 +241,7 @@ class PlanningSection(_Section):
 
     policy: Annotated[str, AfterValidator(_policy)] = _DEFAULT_POLICY
     share_hosts: bool = False
+    contention: dict[str, Annotated[float, Field(ge=0, le=3, allow_inf_nan=False)]] = Field(default_factory=dict)
     staging: Duration = 1.0
     search_start: Duration = 10.0
     margin: Annotated[float, Field(ge=0, lt=1)] = 0.05

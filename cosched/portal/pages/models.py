@@ -12,7 +12,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 
 from cosched.access.principals import Principal, Scope
-from cosched.api.documents import CurvesView
+from cosched.api.documents import Accuracy, CurvesView
 from cosched.app.services import DomainServices
 from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
@@ -81,7 +81,17 @@ def _model_page(
         hosts=hosts,
         users=users,
         lines=source.count("\n"),
+        contentions=_contentions(services, users),
     )
+
+
+def _contentions(services: DomainServices, applications: Sequence[str]) -> list[Accuracy]:
+    """Return the accuracy of applications of which it is known how much slower they are beside others."""
+    if not applications:
+        return []
+    return [
+        each for each in services.history.accuracy() if each.application in applications and each.contention is not None
+    ]
 
 
 def _values(request: Request) -> dict[str, float]:

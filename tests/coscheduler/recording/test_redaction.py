@@ -5,8 +5,10 @@ from typing import get_args
 
 import pytest
 
+from cosched.connector.hosts import Host
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.values import NativeDescription
+from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import (
@@ -16,6 +18,7 @@ from cosched.coscheduler.events import (
     EditRequested,
     Event,
     HoldRequested,
+    HostsObserved,
     HostsReserved,
     SharesChanged,
     SubmitFailed,
@@ -28,8 +31,8 @@ from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
-from cosched.coscheduler.task import Attempt
-from tests.coscheduler.makers import a_core, a_task
+from cosched.coscheduler.task import Attempt, TaskState
+from tests.coscheduler.makers import a_core, a_task, restore, settings
 from tests.tasks import change_task
 
 SECRET = change_task(
@@ -105,6 +108,32 @@ def test_a_redacted_recording_takes_a_reason_that_comes_again_for_the_same() -> 
     assert [each.same for each in again if isinstance(each, ReplayedEvent)] == [True]
 
 
+@pytest.mark.parametrize("correction", ["merger/test", ""])
+def test_a_redacted_recording_knows_again_who_costs_whom_what(correction: str) -> None:
+    """Runs without a model are known by their user's and their program's names, which a redaction changes."""
+    core = Coscheduler(settings(share_hosts=True))
+    core.handle(HostsObserved(0.0, (Host("node01", memory=16000, cores=8),)))
+    ran = a_task(1, [100.0], owner="ann", correction=correction)
+    ran = change_task(ran, name="merger", application="merger", cores=2)
+    ended = [
+        ran.with_status(state=TaskState.COMPLETED, hosts=("node01",), actual=100.0 * (1 + beside), beside=beside)
+        for beside in (0.0,) * 4 + (0.5,) * 4
+    ]
+    restore(core, 0.0, completed=ended)
+    core.handle(HostsObserved(0.0, (Host("node01", memory=16000, cores=8),)))
+    writer, said = RecordingWriter(), TaskSubmitted(1.0, replace(ran, id="2", number=2))
+    lines = [writer.start(core.settings, 0.0, core.snapshot())]
+    lines.append(writer.handled(said, core.handle(said)))
+    (attempt,) = core.attempts.values()
+    assert attempt.predicted == pytest.approx(100.0 * 1.5 ** (0.75 / 0.5))
+    entries = read_recording("".join(lines).encode().splitlines(keepends=True), "file")
+    hidden = "".join(map(RecordingWriter(redacted=True).again, entries))
+    assert "ann" not in hidden
+    assert "merger" not in hidden
+    again = replay(read_recording(hidden.encode().splitlines(keepends=True), "file"))
+    assert [each.same for each in again if isinstance(each, ReplayedEvent)] == [True]
+
+
 def test_an_owner_and_an_application_have_one_pseudonym_throughout() -> None:
     text = saved()
     assert "owner-1" in text
@@ -133,7 +162,8 @@ PLAIN = {
     *((kind, "task") for kind in ("CancelRequested", "OfferEnded", "PeerReported", "StartPermitted")),
     *((kind, "task") for kind in ("TaskForwarded", "TaskReturned", "AdoptedJobGone", "AdoptedJobStarted")),
     *((kind, "task") for kind in ("EditRequested", "HoldRequested", "ReleaseRequested")),
-    *(("CoreSettings", name) for name in ("instance", "interruption", "policy")),
+    *(("CoreSettings", name) for name in ("contention", "instance", "interruption", "policy")),
+    *(("OccupancySnapshot", "hosts"), ("OccupancySnapshot", "runs"), ("BegunRun", "hosts")),
     *(("CoreSnapshot", name) for name in ("claimed", "last_improvement", "loads")),
     *(("Host", name) for name in ("name", "host_class")),
     ("HostsObserved", "loads"),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access import Principal, Role
-from cosched.api.documents import LearntApplication, LearntRunView
+from cosched.api.documents import Accuracy, LearntApplication, LearntRunView
+from cosched.app.history import DomainHistory
 from cosched.coscheduler.changes import Changes, RunRecord
 from cosched.portal.pages.figures.accuracy import summary
 from tests.portal.pages.makers import NOW, portal
@@ -69,6 +70,21 @@ def test_the_page_shows_ones_own_runs_and_forgets_them(tmp_path: Path) -> None:
         assert "(3 runs)" in ann.see("/accuracy")
         assert ann.send("/accuracy/forget", application="<i>fft</i>").headers["Location"] == "/accuracy"
         assert "No run has completed yet" in ann.see("/accuracy")
+
+
+def test_pages_of_accuracy_and_model_tell_what_others_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Accuracy(application="jacobi", hardware="slow", ratios=(1.0,), factor=1.0, runs=1)
+    taught = replace(plain, hardware="fast", contention=0.08, contention_runs=14)
+    monkeypatch.setattr(DomainHistory, "accuracy", lambda _: [plain, taught])
+    (tmp_path / "applications.d").mkdir()
+    entry = 'model = "jacobi_measured"\ncommand = ["/bin/true"]\n'
+    (tmp_path / "applications.d" / "jacobi.toml").write_text(entry)
+    with portal(tmp_path) as here:
+        ann = here.person("ann")
+        for page in ("/accuracy", "/models/applications/jacobi_measured"):
+            text = ann.see(page)
+            assert text.count("8 % slower on a host that others fill, from 14 runs") == 1
+            assert text.count("slower on a host") == 1
 
 
 def test_applications_are_told_the_newest_first(tmp_path: Path) -> None:

@@ -1,0 +1,105 @@
+"""What others beside a task on its shared hosts cost it, as plans and predictions reckon with it.
+
+A plan does not know who will run beside whom at each moment. So a task that leaves room on its hosts is expected to run
+as long as beside others that fill them; one that has its hosts for itself, or takes all their cores or memory, as long
+as alone. Start at `ExpectedContention`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cosched.prediction.contention import exponent_of, times_longer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cosched.coscheduler.places.hosts import DomainHosts
+    from cosched.coscheduler.task import Task
+
+__all__ = ["ExpectedContention", "contention_key", "contention_on", "left_beside"]
+
+_DEFAULT = "default"
+
+
+def contention_key(task: Task, hardware: str) -> str:
+    """Return the key of runs that contend alike: of an application, or of a user's program, on a class of hosts.
+
+    Args:
+        task: with a profile.
+        hardware: of the profile on hosts of the class.
+    """
+    return task.correction_on(hardware) if task.correction else f"{task.owner} {task.spec.application}/{hardware}"
+
+
+def left_beside(cores: int, memory: int, host_cores: int | None, host_memory: int | None) -> float:
+    """Return which part of a host's cores others can have beside a task.
+
+    Args:
+        cores: that the task takes.
+        memory: that the task takes, MiB.
+        host_cores: that the host has; None where nobody says, then it counts as one core.
+        host_memory: MiB that the host has; None where nobody says.
+    """
+    if host_memory is not None and 0 < host_memory <= memory:
+        return 0.0
+    return max(1 - cores / (host_cores or 1), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedContention:
+    """How much longer than alone tasks are expected to run beside others.
+
+    Attributes:
+        learnt: exponents that runs have taught, by `contention_key`.
+        stated: slowdown on a full host as the administrator says, by class of hosts (`CoreSettings.contention`).
+    """
+
+    learnt: Mapping[str, float] = field(default_factory=dict)
+    stated: Mapping[str, float] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Return whether anything is known."""
+        return bool(self.learnt or self.stated)
+
+    def exponent(self, task: Task, hardware: str, host_class: str) -> float:
+        """Return the exponent of a task on a class of hosts; see `prediction.contention`. Of an elastic task it is 0.
+
+        Args:
+            task: with a profile.
+            hardware: of the profile on hosts of the class.
+            host_class: as the manager names it.
+        """
+        if task.spec.elastic is not None:
+            return 0.0
+        learnt = self.learnt.get(contention_key(task, hardware)) if self.learnt else None
+        if learnt is not None:
+            return learnt
+        return exponent_of(self.stated.get(host_class, self.stated.get(_DEFAULT, 0.0)))
+
+    def times_longer(self, task: Task, hardware: str, host_class: str, part: float) -> float:
+        """Return how many times longer than alone a task is expected to run where others have a part of its host."""
+        return times_longer(self.exponent(task, hardware, host_class), part) if part else 1.0
+
+
+def contention_on(domain: DomainHosts, expected: ExpectedContention, task: Task, hosts: Sequence[str]) -> float:
+    """Return how many times longer than alone a task is expected to run on these hosts; the slowest decides.
+
+    Args:
+        domain: the hosts.
+        expected: what is known of contention.
+        task: in the shape that it has or will have.
+        hosts: those it has or will have.
+    """
+    share = domain.share_of(task.spec)
+    if share is None or task.profile is None or not expected:
+        return 1.0
+    longest = 1.0
+    for name in hosts:
+        if name in domain.hosts and domain.parted(name):
+            size, host_class = domain.size(name), domain.hosts[name].host_class
+            there = task.profile.among((host_class,)).hardware
+            part = left_beside(share.cores, share.memory, size.cores, size.memory)
+            longest = max(longest, expected.times_longer(task, there, host_class, part))
+    return longest

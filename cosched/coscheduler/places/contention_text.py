@@ -1,0 +1,44 @@
+"""What others beside a task on its shared hosts cost it, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.places.contention import contention_key, contention_on
+from cosched.counts import plural
+from cosched.durations import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.task import Task
+
+__all__ = ["contention_sentences"]
+
+_TOLD = 1.005  # times longer; less is 0 %
+
+
+def contention_sentences(core: Coscheduler, task: Task, hosts: Sequence[str]) -> list[str]:
+    """Say how much longer a task is predicted to run beside others; nothing where that is not known, or nothing.
+
+    Args:
+        core: the domain.
+        task: a live task, in the shape that it has or will have.
+        hosts: those it has or will have.
+    """
+    longer = contention_on(core.domain, core.contention, task, hosts)
+    there = task.on(core.domain.classes_of(hosts))
+    profile = corrected_profile(there, core.corrections())
+    if longer < _TOLD or profile is None:
+        return []
+    known = core.contentions().get(contention_key(there, profile.hardware))
+    why = "as the configuration says"
+    if known is not None and known.exponent is not None:
+        why = f"learnt from {plural(len(known.runs), 'run')}"
+    which, alone = "its host" if len(hosts) == 1 else "its hosts", profile.on(len(hosts))
+    return [
+        f"beside others on {which} it is predicted to run {longer - 1:.0%} longer than alone: "
+        f"{format_duration(alone * longer)} in place of {format_duration(alone)} ({why})"
+    ]

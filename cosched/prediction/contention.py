@@ -1,0 +1,97 @@
+"""Programs side by side on a host contend for its memory and caches, and run longer than alone. Start at `Contention`.
+
+The run time grows by the factor e^(exponent · part), where `part` is the part of the host's cores that others have. The
+exponent is the median slope between all pairs of runs (Theil, "A rank-invariant method of linear and polynomial
+regression analysis", 1950; Sen, 1968): so neither runs alone nor runs on full hosts are needed, only different ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Contention", "RunBeside", "exponent_of", "times_longer"]
+
+_KEPT = 30  # newest runs; there are 435 pairs of them
+_APART = 0.2  # part of a host by which two runs must differ, else the slope between them is noise
+_LARGEST = math.log(4.0)  # what shares a memory of n channels is seldom slower by more
+_SHORTEST = 5.0  # seconds; reports of begin and end come late by up to one, and shorter runs are mostly start-up
+_FEWEST_PAIRS = 16  # as four runs with few beside them and four with many have
+
+
+@dataclass(frozen=True, slots=True)
+class RunBeside:
+    """What one run tells.
+
+    Attributes:
+        part: part of its host's cores that others had, on average over the run; of several hosts the fullest one's.
+        ratio: measured seconds / predicted ones, these without any correction.
+    """
+
+    part: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contention:
+    """What runs of an application on one class of hosts have taught of others beside them.
+
+    Attributes:
+        runs: the newest, the last one last.
+        exponent: 0 or more; None as long as too few runs have differed in what was beside them. It stays where the
+            newest do not.
+    """
+
+    runs: tuple[RunBeside, ...] = ()
+    exponent: float | None = None
+
+    @property
+    def slowdown(self) -> float | None:
+        """Return how much longer than alone it runs on a host that others fill, 0.08 for 8 %; None where unknown."""
+        return None if self.exponent is None else math.expm1(self.exponent)
+
+    def learn(self, part: float, predicted: float, actual: float) -> Contention:
+        """Return what is known after one more run.
+
+        Args:
+            part: part of its host that others had, 0 to 1.
+            predicted: uncorrected seconds, > 0.
+            actual: measured seconds; too short ones teach nothing.
+        """
+        if not _SHORTEST <= actual < math.inf:
+            return self
+        runs = (*self.runs, RunBeside(part, actual / predicted))[-_KEPT:]
+        found = _exponent(runs)
+        return Contention(runs, self.exponent if found is None else found)
+
+
+def _exponent(runs: tuple[RunBeside, ...]) -> float | None:
+    """Return the median slope of the ratios' logarithms over the parts; None where too little is known.
+
+    No run may be in more than a third of the pairs, and two thirds of the slopes must say that runs are slower beside
+    others: so no stray run makes an exponent, or undoes one.
+    """
+    parts = np.array([run.part for run in runs])
+    logarithms = np.log([run.ratio for run in runs])
+    one, other = np.triu_indices(len(parts), k=1)
+    apart = np.abs(parts[one] - parts[other]) >= _APART
+    one, other = one[apart], other[apart]
+    pairs = len(one)
+    if pairs < _FEWEST_PAIRS or 3 * np.bincount(np.concatenate((one, other))).max() > pairs:
+        return None
+    slopes = (logarithms[one] - logarithms[other]) / (parts[one] - parts[other])
+    if 3 * int((slopes > 0).sum()) < 2 * pairs:
+        return 0.0
+    return min(float(np.median(slopes)), _LARGEST)
+
+
+def times_longer(exponent: float, part: float) -> float:
+    """Return how many times longer than alone a run lasts on a host of which others have a part."""
+    return math.exp(exponent * part) if exponent else 1.0
+
+
+def exponent_of(slowdown: float) -> float:
+    """Return the exponent of a stated slowdown on a host that others fill: 0.08 for 8 %, 0 or more."""
+    return min(math.log1p(slowdown), _LARGEST)
