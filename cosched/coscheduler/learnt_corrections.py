@@ -42,6 +42,15 @@ def corrected_profile(task: Task, corrections: Mapping[str, Correction]) -> Prof
     return whole.among(hardware.split("+"))
 
 
+def _stated_seconds(profile: Profile, count: int) -> float:
+    """Return what a model or a user says of a number of hosts; where neither does, what earlier runs say.
+
+    What runs make of the former changes with each of them, and runs are to be compared over months.
+    """
+    seconds = profile.stated or profile.seconds
+    return seconds[count - 1] if 0 < count <= len(seconds) else math.inf
+
+
 class LearntCorrections:
     """Corrections by `Task.correction`, the hand-over, and what others beside a task cost it.
 
@@ -95,7 +104,7 @@ class LearntCorrections:
     def _learn_contention(self, task: Task, beside: float, actual: float) -> None:
         """Learn from a run on shared hosts, whatever is known of contention by now."""
         assert task.profile is not None
-        predicted = task.profile.on(len(task.status.hosts))
+        predicted = _stated_seconds(task.profile, len(task.status.hosts))
         if predicted < math.inf:
             key, learnt = contention_key(task, task.profile.hardware), dict(self.contention.learnt)
             found = self.contentions[key] = self.contentions.get(key, Contention()).learn(beside, predicted, actual)
@@ -103,11 +112,11 @@ class LearntCorrections:
             if found.exponent != before:
                 known = {} if found.exponent is None else {key: found.exponent}
                 self.contention = replace(self.contention, learnt=learnt | known)
-            if before is None and found.exponent is not None and task.correction:
-                self._begin_anew(task.correction, found, found.exponent)
+            if before is None and found.exponent is not None and key in self.corrections:
+                self._begin_anew(key, found, found.exponent)
 
     def _begin_anew(self, key: str, known: Contention, exponent: float) -> None:
-        """Correct predictions by what runs would have taken alone, once that is known.
+        """Correct a model by what runs would have taken alone, once that is known.
 
         What others cost was taken for the model's error before, and would count twice.
         """

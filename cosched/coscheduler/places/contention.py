@@ -30,7 +30,9 @@ def contention_key(task: Task, hardware: str) -> str:
         task: with a profile.
         hardware: of the profile on hosts of the class.
     """
-    return task.correction_on(hardware) if task.correction else f"{task.owner} {task.spec.application}/{hardware}"
+    if not task.correction:
+        return f"{task.owner} {task.spec.application}/{hardware}"
+    return task.correction_on(hardware).replace("+runs/", "/")  # its runs contend whatever corrects their predictions
 
 
 def left_beside(cores: int, memory: int, host_cores: int | None, host_memory: int | None) -> float:

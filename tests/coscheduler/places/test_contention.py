@@ -173,6 +173,26 @@ def test_a_program_without_a_model_is_told_apart_by_its_user() -> None:
     assert known.corrections == {}
 
 
+def test_runs_are_compared_by_what_the_model_says_whatever_runs_have_made_of_that() -> None:
+    known = LearntCorrections()
+    for number, beside in enumerate((0.0, 0.5) * 5):
+        task = a_part(number, 4, (100.0 + 10 * number,), correction="app+runs/test" if number else "app/test")
+        assert task.profile is not None
+        task = replace(task, profile=replace(task.profile, stated=(50.0,)))
+        seconds = 100.0 * 1.44**beside
+        known.learn_run_time(
+            task.with_status(hosts=("node01",), state=TaskState.COMPLETED, actual=seconds, beside=beside)
+        )
+    (found,) = known.contentions.values()
+    assert found.slowdown == pytest.approx(0.44)
+    assert [run.ratio for run in found.runs] == pytest.approx([2.0, 2.4] * 5)
+    waiting = a_part(99, 4, correction="app+runs/test")
+    assert known.contention.times_longer(waiting, "test", "", 0.5) == pytest.approx(1.2)
+    # What is left of the error of histories is not what the model is off by.
+    assert known.corrections["app/test"].factor == pytest.approx(2.0)
+    assert known.corrections["app+runs/test"].factor < 1.0
+
+
 def test_the_administrator_may_state_it_until_runs_have_taught_it() -> None:
     stated = {"default": 0.21, "sun": 0.0}
     core = a_sharing_core(contention=stated)

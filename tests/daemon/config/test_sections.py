@@ -31,9 +31,20 @@ def test_terms_of_loans_may_differ_for_an_application_or_a_user() -> None:
             Configuration.model_validate({"elastic": wrong})
 
 
+def test_contention_is_stated_by_class_of_hosts() -> None:
+    values = {"planning": {"contention": {"default": 0.05, "node_a": 1}}}
+    planning = Configuration.model_validate(values).planning
+    assert planning.contention == {"default": 0.05, "node_a": 1.0}
+    assert Configuration.model_validate({}).planning.contention == {}
+
+
 @pytest.mark.parametrize(
     ("section", "key", "value"),
     [
+        ("planning", "contention", {"default": -0.1}),
+        ("planning", "contention", {"default": 3.5}),
+        ("planning", "contention", {"default": "8 %"}),
+        ("planning", "contention", 0.1),
         ("domain", "name", ""),
         ("domain", "name", "x" * 65),
         ("domain", "name", "x\n"),
