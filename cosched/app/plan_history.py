@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.api.documents import PlanPoint, SearchPoint
+from cosched.app.periodic_writer import PeriodicWriter
 from cosched.coscheduler.events import Restored, ScheduleImproved
 from cosched.errors import SystemFault
 
@@ -27,18 +28,17 @@ _POINTS = 60  # of one task
 _TASKS = 2000
 _SEARCH = 900
 _TELLABLE = 1.0  # seconds by which a planned end must move
-_WRITE = 60.0  # seconds between two times that it is written down: what a crash may lose
 
 _Point = tuple[float, float, float, int]  # time, start, end, hosts
 _Progress = tuple[float, float, float | None, int]  # time, end, gap, evaluations
 
 
-class PlanHistory(threading.Thread):
+class PlanHistory(PeriodicWriter):
     """Keep the plan's history: `on_change` runs on the engine's thread, readers on any other."""
 
     def __init__(self, core: Coscheduler, plans: PlanPoints) -> None:
         """Set up; reads what a former process kept of the search."""
-        super().__init__(name="plans", daemon=True)
+        super().__init__("plans")
         self._core = core
         self._plans = plans
         self._guard = threading.Lock()
@@ -48,19 +48,6 @@ class PlanHistory(threading.Thread):
         self._unwritten = False
         self._stale = False
         self._looked = float("-inf")
-        self._stopped = threading.Event()
-
-    def run(self) -> None:
-        """Write down now and then until `stop`."""
-        while not self._stopped.wait(_WRITE):
-            self.write()
-
-    def stop(self) -> None:
-        """Write the rest down and end."""
-        self._stopped.set()
-        if self.ident is not None:
-            self.join()
-        self.write()
 
     def write(self) -> None:
         """Write the changes; after a failure, try again the next time."""

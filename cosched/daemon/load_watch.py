@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from cosched.app.periodic_writer import PeriodicWriter
 from cosched.errors import SystemFault
 from cosched.prediction.load_history import LoadCause, LoadHistory
 
@@ -25,10 +26,8 @@ __all__ = ["LoadWatch"]
 
 _log = structlog.get_logger("cosched.loads")
 
-_WRITE = 60.0  # seconds between two times that it is written down: what a crash may lose
 
-
-class LoadWatch(threading.Thread):
+class LoadWatch(PeriodicWriter):
     """Takes in each look at the hosts, on the thread that looks; readers may be on any other."""
 
     def __init__(self, table: HostLoadTable, now: Callable[[], float], *, planned: bool) -> None:
@@ -39,7 +38,7 @@ class LoadWatch(threading.Thread):
             now: returns seconds since the epoch.
             planned: whether plans are to reckon with the loads.
         """
-        super().__init__(name="loads", daemon=True)
+        super().__init__("loads")
         self._table = table
         self._now = now
         self._planned = planned
@@ -50,19 +49,6 @@ class LoadWatch(threading.Thread):
         for history in (self._owners, self._jobs):
             history.load(row for row in kept if row.cause is history.cause)
         self._unwritten: list[HourlyLoad] = []
-        self._stopped = threading.Event()
-
-    def run(self) -> None:
-        """Write down now and then until `stop`."""
-        while not self._stopped.wait(_WRITE):
-            self.write()
-
-    def stop(self) -> None:
-        """Write the rest down and end."""
-        self._stopped.set()
-        if self.ident is not None:
-            self.join()
-        self.write()
 
     def write(self) -> None:
         """Write the changes, and forget what is old; after a failure, try again the next time."""
