@@ -64,29 +64,33 @@ class BackfillCandidate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunTimeTable:
-    """Run times and hosts of tasks, as dispatch needs them.
+    """Run times of tasks on hosts, both by name.
 
     Attributes:
-        kinds: class of each host, by name; hosts that are alike have one.
-        places: index of each task.
+        class_of: index of each host's class; where tasks are as quick on all hosts they have the same.
+        row: index of each task.
         seconds: (K, m, N) run times by class, task and host count.
     """
 
-    kinds: Mapping[str, int]
-    places: Mapping[str, int]
+    class_of: Mapping[str, int]
+    row: Mapping[str, int]
     seconds: NDArray[np.float64]
 
     @classmethod
     def of(cls, problem: Problem) -> RunTimeTable:
-        """Return the speeds of a problem."""
+        """Return the run times of a problem."""
         only = single_class(problem)
         classes = problem.host_class.tolist() if only is None else [only] * len(problem.hosts)
-        places = {task: place for place, task in enumerate(problem.tasks)}
-        return cls(dict(zip(problem.hosts, classes, strict=True)), places, problem.seconds)
+        row = {task: place for place, task in enumerate(problem.tasks)}
+        return cls(dict(zip(problem.hosts, classes, strict=True)), row, problem.seconds)
 
-    def on(self, task: str, count: int, kinds: Iterable[int]) -> float:
+    def on(self, task: str, count: int, classes: Iterable[int]) -> float:
         """Return the run time on `count` hosts of these classes; the slowest decides."""
-        return max(float(self.seconds[kind, self.places[task], count - 1]) for kind in kinds)
+        return max(float(self.seconds[each, self.row[task], count - 1]) for each in classes)
+
+    def on_hosts(self, task: str, hosts: Sequence[str]) -> float:
+        """Return the run time on these hosts; the slowest decides."""
+        return self.on(task, len(hosts), {self.class_of[host] for host in hosts})
 
 
 def first_on_idle_hosts(
@@ -94,10 +98,10 @@ def first_on_idle_hosts(
 ) -> tuple[Sequence[Assignment], list[BackfillCandidate]]:
     """Decode only the beginning of a plan: the first task on each idle host.
 
-    Only these tasks can start now, and when they start is when the plan needs the hosts. It ends sooner where whoever
-    could start now does: what idle hosts are needed for later delays nobody then. Where hosts differ, or come and go,
-    all is decoded: where a task is planned to run says how quick it is. So it is where licences are scarce: any task
-    may hold these later.
+    Only these tasks can start now, and the plan needs the hosts when they start. Decoding ends sooner where all tasks
+    that could start now do: none is left to fill a gap on the idle hosts. The whole plan is decoded where hosts differ,
+    or come and go, as a task's run time depends on its place, and where licences are scarce, as any task may hold these
+    later.
 
     Returns:
         The first tasks as they are planned, and those behind them that the idle hosts suffice for, in planned order.
@@ -120,7 +124,7 @@ def first_on_idle_hosts(
     counts = plan.counts[behind]
     seconds = problem.seconds[only, behind, counts - 1].tolist()
     names = [problem.tasks[task] for task in behind.tolist()]
-    return first, [BackfillCandidate(*filler) for filler in zip(names, counts.tolist(), seconds, strict=True)]
+    return first, [BackfillCandidate(*each) for each in zip(names, counts.tolist(), seconds, strict=True)]
 
 
 def may_start(problem: Problem) -> NDArray[np.bool_]:
@@ -135,7 +139,7 @@ def starts_now(
     assignments: Sequence[Assignment],
     idle: Sequence[str],
     ready: Callable[[str], bool],
-    speeds: RunTimeTable,
+    run_times: RunTimeTable,
     kept: Mapping[str, float] | None = None,
     behind: Iterable[BackfillCandidate] = (),
     licences: LicenceTimeline = NO_LICENCES,
@@ -150,7 +154,7 @@ def starts_now(
         assignments: the decoded plan, in planned order; times in seconds from now.
         idle: hosts that are up and free.
         ready: whether a task may leave yet.
-        speeds: how long tasks take which hosts.
+        run_times: of the tasks.
         kept: when hosts are kept for others next, seconds from now; the plan heeds that.
         behind: the rest of the plan, where no other task is the first on an idle host, and hosts are alike; none of
             them asks for scarce licences.
@@ -175,13 +179,13 @@ def starts_now(
         if not left:
             break
         if ready(assignment.task):
-            leaving.extend(_backfill(assignment, left, needed, speeds, licences))
-    for filler in behind:
+            leaving.extend(_backfill(assignment, left, needed, run_times, licences))
+    for candidate in behind:
         if not left:
             break
-        chosen = _tightest_fit(left, needed, filler.hosts, filler.seconds)
-        if chosen and ready(filler.task):
-            leaving.append(ImmediateStart(filler.task, chosen, filler.seconds))
+        chosen = _tightest_fit(left, needed, candidate.hosts, candidate.seconds)
+        if chosen and ready(candidate.task):
+            leaving.append(ImmediateStart(candidate.task, chosen, candidate.seconds))
             left.difference_update(chosen)
     return leaving
 
@@ -190,24 +194,29 @@ def _backfill(
     assignment: Assignment,
     left: set[str],
     needed: dict[str, float],
-    speeds: RunTimeTable,
+    run_times: RunTimeTable,
     licences: LicenceTimeline,
 ) -> list[ImmediateStart]:
-    planned = {speeds.kinds[host] for host in assignment.hosts}
-    others = sorted({speeds.kinds[host] for host in left} - planned)
+    """Return a planned task's start on hosts that are left, in a list; an empty one where it fits into no gap.
+
+    Hosts of the planned classes are tried first, then those of each other class. What it takes is noted in `left` and
+    `licences`.
+    """
+    planned = {run_times.class_of[host] for host in assignment.hosts}
+    others = sorted({run_times.class_of[host] for host in left} - planned)
     count = len(assignment.hosts)
-    for kinds in (planned, *({kind} for kind in others)):
+    for classes in (planned, *({each} for each in others)):
         seconds = assignment.end - assignment.start
-        if kinds != planned:
-            seconds = speeds.on(assignment.task, count, kinds)
+        if classes != planned:
+            seconds = run_times.on(assignment.task, count, classes)
             if seconds > assignment.end:
                 continue
-        chosen = _tightest_fit([host for host in left if speeds.kinds[host] in kinds], needed, count, seconds)
+        chosen = _tightest_fit([host for host in left if run_times.class_of[host] in classes], needed, count, seconds)
         if not chosen or not licences.free(assignment.task, seconds):
             continue
         left.difference_update(chosen)
         if len(planned) > 1:
-            seconds = speeds.on(assignment.task, count, {speeds.kinds[host] for host in chosen})
+            seconds = run_times.on_hosts(assignment.task, chosen)
         licences.place(assignment.task, 0.0, seconds)
         return [ImmediateStart(assignment.task, chosen, seconds)]
     return []
@@ -227,7 +236,7 @@ def starts_in_order(
     queue: Sequence[tuple[str, int]],
     idle: Sequence[str],
     ready: Callable[[str], bool],
-    speeds: RunTimeTable,
+    run_times: RunTimeTable,
     kept: Mapping[str, float] | None = None,
 ) -> list[ImmediateStart]:
     """Choose the tasks that leave now under strict first-come-first-served: the head or none.
@@ -236,7 +245,7 @@ def starts_in_order(
         queue: (task, host count) in order of arrival.
         idle: hosts that are up and free; a task takes those of its fastest class first, then by name.
         ready: whether a task may leave yet.
-        speeds: how long tasks take which hosts.
+        run_times: of the tasks.
         kept: when hosts are kept for others next, seconds from now.
     """
     left = set(idle)
@@ -244,19 +253,19 @@ def starts_in_order(
     for task, count in queue:
         if count > len(left) or not ready(task):
             break
-        chosen = _fastest_hosts(task, count, left, speeds, kept or {})
+        chosen = _fastest_hosts(task, count, left, run_times, kept or {})
         if not chosen:
             break
-        leaving.append(ImmediateStart(task, chosen, speeds.on(task, count, {speeds.kinds[host] for host in chosen})))
+        leaving.append(ImmediateStart(task, chosen, run_times.on_hosts(task, chosen)))
         left.difference_update(chosen)
     return leaving
 
 
 def _fastest_hosts(
-    task: str, count: int, left: Iterable[str], speeds: RunTimeTable, kept: Mapping[str, float]
+    task: str, count: int, left: Iterable[str], run_times: RunTimeTable, kept: Mapping[str, float]
 ) -> tuple[str, ...]:
     """Return the fastest hosts that stay free as long as their slowest takes, or ()."""
-    alone = {host: speeds.on(task, count, (speeds.kinds[host],)) for host in left}
+    alone = {host: run_times.on(task, count, [run_times.class_of[host]]) for host in left}
     for slowest in sorted({seconds for seconds in alone.values() if math.isfinite(seconds)}):
         able = [host for host in left if alone[host] <= slowest <= kept.get(host, math.inf)]
         if len(able) >= count:

@@ -70,13 +70,13 @@ class PlannedStarts:
         if problem.packing is not None:
             plan = self._view.plan(problem, time)
             return starts_on_shared_hosts(problem, problem.packing, plan, ready), None
-        speeds, kept = RunTimeTable.of(problem), self._state.reservations.needed(time)
+        run_times, kept = RunTimeTable.of(problem), self._state.reservations.needed(time)
         if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)
-            return starts_in_order(self._arrivals(problem, self._policy, time), idle, may_leave, speeds, kept), None
+            return starts_in_order(self._arrivals(problem, self._policy, time), idle, may_leave, run_times, kept), None
         plan = self._view.plan(problem, time)
         first, behind = first_on_idle_hosts(without_distant_reservations(problem, plan), plan, [*idle, *lent])
-        return starts_now(first, idle, ready, speeds, kept, behind, LicenceTimeline.of(problem)), first
+        return starts_now(first, idle, ready, run_times, kept, behind, LicenceTimeline.of(problem)), first
 
     def ready(self, task: str, time: float) -> bool:
         """Return whether a task of the plan may leave: it is staged, and nothing holds it back."""

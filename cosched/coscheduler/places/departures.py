@@ -35,7 +35,15 @@ _GAPS = 64  # gaps before planned tasks that are tried at an event
 
 
 class _Request(NamedTuple):
-    """What a task takes as it is planned; `seconds` by class of host, `cores` as they are counted outside."""
+    """What a planned task takes.
+
+    Attributes:
+        task: its index.
+        hosts: how many.
+        demand: amounts of each host, in the decoder's units (`packing.scaled`).
+        seconds: run time by class of host.
+        cores: of each host, as people count them.
+    """
 
     task: int
     hosts: int
@@ -81,7 +89,7 @@ class _Departures:
         seconds = packing.seconds[plan.counts]
         self._columns = hosts.tolist(), demand.tolist(), seconds.tolist(), cores
         self._rooms = rooms_of(problem, packing)
-        self._licences, self._held = free_licences(problem), LicenceTimeline.of(problem)
+        self._free_licences, self._licence_uses = free_licences(problem), LicenceTimeline.of(problem)
         self._in_use: dict[int, list[tuple[float, float, Sequence[int]]]] = {}  # host → begin, end, amounts
         self._free = np.where((problem.free <= NOW)[:, np.newaxis], packing.capacity, 0)
         for host, until, taken in packing.held:
@@ -90,7 +98,7 @@ class _Departures:
             np.subtract.at(self._free, [each.host for each in packing.held], [each.taken for each in packing.held])
         self._capacity = packing.capacity.tolist()
         self._gone = {period.host: period.begin for period in reversed(problem.unavailability)}
-        self._kinds = _Kinds(able, hosts, demand)
+        self._kinds = _RequestKinds(able, hosts, demand)
         self._waiting: list[tuple[int, float]] = []  # tasks that are placed later, with their planned ends
         self._unplaced: list[int] = []
 
@@ -101,7 +109,7 @@ class _Departures:
     def follow(self, ready: Callable[[str], bool]) -> None:
         """Place tasks in order, until none of those behind could start now."""
         problem, kinds = self._problem, self._kinds
-        offer = _Offer(kinds.demands, np.array([room.at(NOW) for room in self._rooms.all]))
+        offer = _RoomByKind(kinds.demands, np.array([room.at(NOW) for room in self._rooms.all]))
         before = problem.depends_on or ((),) * len(problem.tasks)
         release, ends = problem.release.tolist(), [0.0] * len(problem.tasks)
         changed = True
@@ -121,19 +129,19 @@ class _Departures:
                 continue
             ends[task] = end
             hosts = [self._rooms.all[room].host for room in rooms]
-            if self._licences is not None:
-                self._licences.take(task, start, end)
+            if self._free_licences is not None:
+                self._free_licences.take(task, start, end)
             if start > NOW or not self._leaves(request, hosts, end - start, ready):
                 self._waiting.append((task, end))
                 self._use(hosts, start, end, request.demand)
-                self._held.place(problem.tasks[task], start, end)
+                self._licence_uses.place(problem.tasks[task], start, end)
             self._rooms.take(rooms, request.demand, start, end)
             for room in rooms:
                 changed |= offer.change(room, self._rooms.all[room].at(NOW))
 
     def fill(self, ready: Callable[[str], bool]) -> None:
         """Have tasks leave for gaps: before what is planned, and for those not placed yet before all that could be."""
-        offer, kinds = _Offer(self._kinds.demands, self._free), self._kinds
+        offer, kinds = _RoomByKind(self._kinds.demands, self._free), self._kinds
         suits = kinds.suiting(offer.counts)
         tries, too_long = _GAPS, dict.fromkeys(range(len(suits)), math.inf)
         placed = [(task, end) for task, end in self._waiting if self._able[task]]
@@ -151,8 +159,8 @@ class _Departures:
                 return
             first = {room.host: room for room in reversed(self._rooms.all)} if end == math.inf else {}
             hosts, seconds = self._gap(request, quickest if end == math.inf else end, first)
-            others = self._licences if end == math.inf else None
-            if hosts and not self._held.free(name, seconds, others):
+            others = self._free_licences if end == math.inf else None
+            if hosts and not self._licence_uses.free(name, seconds, others):
                 continue
             if hosts and self._leaves(request, hosts, seconds, ready):
                 for host in hosts:
@@ -210,21 +218,21 @@ class _Departures:
             return False
         self._free[hosts] -= wanted
         self._use(hosts, 0.0, seconds, request.demand)
-        self._held.place(name, 0.0, seconds)
+        self._licence_uses.place(name, 0.0, seconds)
         names = tuple(sorted([self._problem.hosts[host] for host in hosts]))
         self.leaving.append(ImmediateStart(name, names, seconds, request.cores))
         return True
 
     def _licensed_from(self, task: int) -> float:
-        return 0.0 if self._licences is None else self._licences.free_from(task)
+        return 0.0 if self._free_licences is None else self._free_licences.free_from(task)
 
     def _use(self, hosts: Iterable[int], begin: float, end: float, amounts: Sequence[int]) -> None:
         for host in hosts:
             self._in_use.setdefault(host, []).append((begin, end, amounts))
 
 
-class _Kinds:
-    """Tasks that ask for the same are of one kind.
+class _RequestKinds:
+    """Kinds of requests: tasks that ask for the same have one kind.
 
     Attributes:
         of: kind of each task that may start.
@@ -263,11 +271,11 @@ class _Kinds:
         return any(left and suits for left, suits in zip(self._left, self.suiting(counts), strict=True))
 
 
-class _Offer:
-    """On how many hosts there is room for each kind.
+class _RoomByKind:
+    """Room for each kind of request.
 
     Attributes:
-        counts: (kinds,).
+        counts: (kinds,) on how many hosts there is room.
     """
 
     def __init__(self, demands: NDArray[np.int64], amounts: NDArray[np.int64]) -> None:

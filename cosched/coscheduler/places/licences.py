@@ -51,10 +51,13 @@ class LicenceUse:
         self.in_use.subtract(spec.licences)
 
     def keep(self, tasks: Iterable[Task]) -> None:
-        """Have others leave for tasks without a prediction what these wait for.
+        """Keep licences for tasks without a prediction that wait, in place of those that were kept so far.
 
-        No plan has a place for them: tasks with fewer licences would go before them for ever. Of each licence it is
-        kept for the first of them that asks for it.
+        No plan has a place for such tasks, and tasks that ask for fewer would go before them for ever. Each licence is
+        kept for the first task that asks for it.
+
+        Args:
+            tasks: those that wait, in order of arrival.
         """
         self._kept = {}
         for task in tasks:
@@ -187,7 +190,7 @@ class LicenceTimeline:
         """Return whether a task that left now would have its licences until it ends, beside all others.
 
         Args:
-            task: its own use that is noted does not count.
+            task: one of the problem; where its own use is noted, that does not count.
             seconds: until its end.
             others: what is left for good and not to be used either, as others may count on it.
         """

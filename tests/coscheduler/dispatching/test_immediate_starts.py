@@ -70,29 +70,29 @@ def test_a_task_that_may_not_leave_yet_keeps_its_hosts() -> None:
 def test_nobody_fills_a_host_that_others_need_before_it_ends() -> None:
     plan = [Assignment("x", ("a", "b"), 9.0, 13.0)]
     hosts = {"a": 0, "b": 0}
-    speeds = RunTimeTable(hosts, {"x": 0, "y": 1}, np.full((1, 2, 2), 4.0))
+    run_times = RunTimeTable(hosts, {"x": 0, "y": 1}, np.full((1, 2, 2), 4.0))
     plan.append(Assignment("y", ("a",), 13.0, 17.0))
-    assert starts_now(plan, ["a", "b"], anyone, speeds, {"a": 3.0}) == [ImmediateStart("y", ("b",), 4.0)]
+    assert starts_now(plan, ["a", "b"], anyone, run_times, {"a": 3.0}) == [ImmediateStart("y", ("b",), 4.0)]
 
 
 def test_in_order_the_fastest_hosts_are_taken_that_nobody_needs_before_it_ends() -> None:
-    speeds = RunTimeTable({"a": 0, "b": 1, "c": 1}, {"1": 0}, np.array([[[2.0, 2.0]], [[6.0, 6.0]]]))
+    run_times = RunTimeTable({"a": 0, "b": 1, "c": 1}, {"1": 0}, np.array([[[2.0, 2.0]], [[6.0, 6.0]]]))
     hosts = ["a", "b", "c"]
-    assert starts_in_order([("1", 1)], hosts, anyone, speeds, {"a": 2.0}) == [ImmediateStart("1", ("a",), 2.0)]
-    assert starts_in_order([("1", 1)], hosts, anyone, speeds, {"a": 1.0}) == [ImmediateStart("1", ("b",), 6.0)]
-    assert starts_in_order([("1", 2)], hosts, anyone, speeds, {"a": 5.0}) == [ImmediateStart("1", ("b", "c"), 6.0)]
-    assert starts_in_order([("1", 2)], hosts, anyone, speeds, {"a": 5.0, "b": 1.0}) == []
+    assert starts_in_order([("1", 1)], hosts, anyone, run_times, {"a": 2.0}) == [ImmediateStart("1", ("a",), 2.0)]
+    assert starts_in_order([("1", 1)], hosts, anyone, run_times, {"a": 1.0}) == [ImmediateStart("1", ("b",), 6.0)]
+    assert starts_in_order([("1", 2)], hosts, anyone, run_times, {"a": 5.0}) == [ImmediateStart("1", ("b", "c"), 6.0)]
+    assert starts_in_order([("1", 2)], hosts, anyone, run_times, {"a": 5.0, "b": 1.0}) == []
 
 
 def test_in_order_the_head_blocks() -> None:
     queue = [("1", 1), ("2", 3), ("3", 1)]
-    speeds = RunTimeTable({"a": 0, "b": 0, "c": 0}, {"1": 0, "2": 1, "3": 2}, np.full((1, 3, 3), 5.0))
-    assert starts_in_order(queue, ["b", "a", "c"], anyone, speeds) == [ImmediateStart("1", ("a",), 5.0)]
+    run_times = RunTimeTable({"a": 0, "b": 0, "c": 0}, {"1": 0, "2": 1, "3": 2}, np.full((1, 3, 3), 5.0))
+    assert starts_in_order(queue, ["b", "a", "c"], anyone, run_times) == [ImmediateStart("1", ("a",), 5.0)]
 
 
 def test_in_order_the_fastest_hosts_are_taken_first_and_the_slowest_of_them_decides() -> None:
-    speeds = RunTimeTable({"a": 1, "b": 0, "c": 0}, {"1": 0, "2": 1}, np.array([[[3.0, 2.0]] * 2, [[9.0, 7.0]] * 2]))
-    taken = starts_in_order([("1", 1), ("2", 2)], ["a", "b", "c"], anyone, speeds)
+    run_times = RunTimeTable({"a": 1, "b": 0, "c": 0}, {"1": 0, "2": 1}, np.array([[[3.0, 2.0]] * 2, [[9.0, 7.0]] * 2]))
+    taken = starts_in_order([("1", 1), ("2", 2)], ["a", "b", "c"], anyone, run_times)
     assert taken == [ImmediateStart("1", ("b",), 3.0), ImmediateStart("2", ("c", "a"), 7.0)]
 
 
@@ -159,10 +159,10 @@ def test_those_leave_that_would_if_all_of_the_plan_were_decoded(seed: int, tasks
     waits = dict(zip(problem.tasks, (problem.release > 0) | np.array([bool(each) for each in before]), strict=True))
     able = {name for name in problem.tasks if draw.random() < share and not waits[name]}
     kept = {host: float(draw.integers(0, 9)) for host in idle if draw.random() < 0.2}
-    speeds = RunTimeTable.of(problem)
-    whole = starts_now(decode(problem, plan).assignments, idle, able.__contains__, speeds, kept)
+    run_times = RunTimeTable.of(problem)
+    whole = starts_now(decode(problem, plan).assignments, idle, able.__contains__, run_times, kept)
     first, behind = first_on_idle_hosts(problem, plan, idle)
-    assert starts_now(first, idle, able.__contains__, speeds, kept, behind) == whole
+    assert starts_now(first, idle, able.__contains__, run_times, kept, behind) == whole
 
 
 def test_of_a_long_queue_no_more_are_decoded_where_all_that_may_start_do() -> None:
