@@ -25,7 +25,7 @@ from cosched.evaluation.clocks import clocks
 from cosched.evaluation.clocks.clocks import TimedSegment
 from cosched.evaluation.interpreter import step_cache
 from cosched.language import default_library
-from cosched.language.parser import grammar
+from cosched.language.parser import parser_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,9 +124,9 @@ def _sequential() -> None:
 
 def _parsers() -> None:
     """Print what the first model of a process waits for: a parser from its tables, or where none can be kept."""
-    with TemporaryDirectory() as folder, mock.patch.object(grammar, "_folders", return_value=[Path(folder)]):
-        made = _timed(partial(grammar.parser.__wrapped__, "psl"))
-        read = min(_timed(partial(grammar.parser.__wrapped__, "psl")) for _ in range(REPEATS))
+    with TemporaryDirectory() as folder, mock.patch.object(parser_tables, "_folders", return_value=[Path(folder)]):
+        made = _timed(partial(parser_tables.parser.__wrapped__, "psl"))
+        read = min(_timed(partial(parser_tables.parser.__wrapped__, "psl")) for _ in range(REPEATS))
     _row("first parser of a process, from its tables", read, 30e-3)
     _row("first parser where no tables can be kept", made)
 

@@ -23,7 +23,7 @@ from cosched.app.submission.field_checks import (
     checked_retries,
     checked_time_limit,
 )
-from cosched.app.submission.task_requests import request_like_task, with_other_hosts
+from cosched.app.submission.similar_requests import request_like_task, with_other_hosts
 from cosched.app.views import (
     ended_explanation,
     explanation_view,

@@ -1,6 +1,10 @@
 """PSL and HMCL: from text to checked, linked trees; faults carry file, line and column.
 
-Start at `parser/parse.py` (text to tree), `checks/objects.py` (what is refused) and `linker.py` (objects joined).
+Start at `parser/parse.py` (text to tree), `checks/files.py` (what is refused) and `linker.py` (objects joined).
+
+A new PSL statement is a rule of `parser/psl.lark`, a node of `syntax.py` made in `parser/tree_builder.py`, a check in
+`checks/`, a keyword of `vocabulary.py` (and of `tokens.py`, where an expression follows it), a line of `formatter.py`
+and a case of the interpreter (`evaluation/interpreter/`); editors know its keyword from etc/editors.
 """
 
 from cosched.language.checks.files import check_files

@@ -5,8 +5,8 @@ import pytest
 from cosched.language import OPCODES, arithmetic
 from cosched.language.checks.hardware import check_config
 from cosched.language.diagnostics import Source
-from cosched.language.parser.grammar import parser
 from cosched.language.parser.parse import parse_hmcl
+from cosched.language.parser.parser_tables import parser
 from cosched.language.vocabulary import (
     COLLECTIVES,
     DEVICES,

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from cosched.api.documents import TaskChange
-from cosched.app.submission.task_requests import request_like_task, with_other_hosts
+from cosched.app.submission.similar_requests import request_like_task, with_other_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,13 +12,13 @@ import numpy as np
 
 from cosched.evaluation.budget import LanesDifferError, TooManyStepsError
 from cosched.evaluation.clocks.steps import Steps
+from cosched.evaluation.interpreter.cflow_statements import CflowCompiler
 from cosched.evaluation.interpreter.device_steps import StepCompiler
+from cosched.evaluation.interpreter.exec_statements import ExecCompiler
 from cosched.evaluation.interpreter.expressions import Expressions
 from cosched.evaluation.interpreter.frame import Frame, ObjectRun
 from cosched.evaluation.interpreter.invariance import NO_INVARIANCE, find_invariance, weight
-from cosched.evaluation.interpreter.statements import ExecCompiler
 from cosched.evaluation.interpreter.step_cache import recall, remember
-from cosched.evaluation.interpreter.work import CflowCompiler
 from cosched.language.syntax import Call, Variables, walk
 from cosched.language.vocabulary import HARDWARE_OBJECT, PROCESSORS
 

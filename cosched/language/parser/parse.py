@@ -9,7 +9,7 @@ from lark.exceptions import UnexpectedInput
 
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
 from cosched.language.parser.error_recovery import ErrorRecovery
-from cosched.language.parser.grammar import parser
+from cosched.language.parser.parser_tables import parser
 from cosched.language.parser.tree_builder import build_tree
 from cosched.language.syntax import walk
 from cosched.language.vocabulary import OBJECT_KINDS, UNITS

@@ -13,7 +13,7 @@ from cosched.api.deadlines import parse_deadline_field, parse_typed_deadline
 from cosched.api.documents import ElasticRequest, ShapeFigure, TaskChange, TaskRequest
 from cosched.api.runtimes import parse_runtime, parse_shape_runtimes
 from cosched.api.sweeps import swept
-from cosched.app.submission.task_requests import request_like_task
+from cosched.app.submission.similar_requests import request_like_task
 from cosched.connector import LaunchMode
 from cosched.connector.array_indices import parse_array
 from cosched.connector.userfiles import UserFileOrigin, array_places, load_user_file_reader, manager_of_user_file

@@ -7,7 +7,7 @@ import pytest
 
 from cosched.access import Principal, Role
 from cosched.api.documents import TaskRequest
-from cosched.app.submission.task_requests import request_like_task
+from cosched.app.submission.similar_requests import request_like_task
 from cosched.errors import UserError
 from cosched.store import TaskSelection
 from tests.app.submission.detection import add_detection

@@ -8,7 +8,7 @@ from cosched.access.principals import Principal, Role
 from cosched.api.documents import TaskChange, TaskRequest
 from cosched.api.problems import NotFoundError
 from cosched.app.submission.resubmission import requests_again
-from cosched.app.submission.task_requests import request_like_task
+from cosched.app.submission.similar_requests import request_like_task
 from cosched.connector.values import NativeDescription
 from tests.daemon.makers import daemon
 from tests.portal.pages.makers import NOW, detail, profile

@@ -3,7 +3,7 @@ from __future__ import annotations
 from lark import Token, Tree
 
 from cosched.language.diagnostics import Source
-from cosched.language.parser.grammar import parser
+from cosched.language.parser.parser_tables import parser
 from cosched.language.parser.tree_builder import build_tree
 from cosched.language.syntax import Binary, Config, Name, Number, Object, Position, Unary
 

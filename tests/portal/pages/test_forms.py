@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from cosched.api.documents import AlternativeView, ElasticRequest, ShapeFigure, TaskChange, TaskRequest
-from cosched.app.submission.task_requests import request_like_task
+from cosched.app.submission.similar_requests import request_like_task
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.errors import UserError

@@ -1,6 +1,6 @@
 """Statements of exec procedures compiled to closures that run on one lane or on many.
 
-Lanes that differ in a condition go separate ways and are merged again. A new PSL statement is a case here.
+Lanes that differ in a condition go separate ways and are merged again. A new statement is a case here.
 """
 
 from __future__ import annotations

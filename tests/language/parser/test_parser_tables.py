@@ -7,8 +7,8 @@ import pytest
 from lark import Lark
 
 from cosched.language import default_library
-from cosched.language.parser import grammar
-from cosched.language.parser.grammar import parser
+from cosched.language.parser import parser_tables
+from cosched.language.parser.parser_tables import parser
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,10 +21,10 @@ TEXTS = {
 
 @pytest.mark.parametrize("language", TEXTS)
 def test_tables_that_were_kept_parse_as_the_grammar_does(language: str, tmp_path: Path) -> None:
-    tables = grammar._tables(language, tmp_path)
-    made = grammar._made(language)
-    grammar._save(made, tables)
-    kept = grammar._load(tables)
+    tables = parser_tables._tables(language, tmp_path)
+    made = parser_tables._made(language)
+    parser_tables._save(made, tables)
+    kept = parser_tables._load(tables)
     assert [kept.parse(text) for text in TEXTS[language]] == [made.parse(text) for text in TEXTS[language]]
 
 
@@ -46,11 +46,11 @@ def test_tables_are_kept_once_and_read_again(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("damage", ["", "[]", "[1, 2]", '[{"parser": {}}, {"1": {}}]', "[{}, {}]", "\x00"])
 def test_damaged_tables_are_made_again(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _copy_of_the_grammars(tmp_path, monkeypatch)
-    tables = grammar._tables("hmcl", tmp_path / "__pycache__")
+    tables = parser_tables._tables("hmcl", tmp_path / "__pycache__")
     tables.parent.mkdir()
     tables.write_text(damage, encoding="utf-8")
     assert parser.__wrapped__("hmcl").parse("config a { }").children
-    assert grammar._load(tables).parse("config a { }").children
+    assert parser_tables._load(tables).parse("config a { }").children
 
 
 @pytest.mark.parametrize("unwritten", ["not wanted", "not possible"])
@@ -85,9 +85,9 @@ def test_a_user_without_a_home_has_no_cache(tmp_path: Path, monkeypatch: pytest.
 
 
 def _copy_of_the_grammars(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in grammar._FOLDER.glob("*.lark"):
+    for path in parser_tables._FOLDER.glob("*.lark"):
         (folder / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(grammar, "_FOLDER", folder)
+    monkeypatch.setattr(parser_tables, "_FOLDER", folder)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
 
