@@ -722,6 +722,7 @@ class AnyWeather(RuleBasedStateMachine):
         if self.awaited is None or task.profile is None or attempt.worker or not self.core.settings.staging:
             return
         known = task.id in self.searched or task.id in self.owner.values()
+        known = known or task.stage is not None  # the places of a chain were found when it came in
         assert known or time >= self.awaited + _SEARCH_START, "it left before the search that starts has answered"
 
     def is_worker(self, uuid: str) -> bool:
