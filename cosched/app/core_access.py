@@ -90,6 +90,10 @@ class CoreClient:
         """Return the time as the core will see it, seconds since the epoch."""
         return self._core.now()
 
+    def begin(self, question: Callable[[Coscheduler, float], _T]) -> Future[_T]:
+        """Ask as `ask` does, without waiting for the answer."""
+        return self._core.ask(question)
+
     def ask(self, question: Callable[[Coscheduler, float], _T]) -> _T:
         """Return what a function says of the core.
 

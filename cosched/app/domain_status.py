@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cosched import __version__
 from cosched.api.documents import Status
+from cosched.app.expected_ends import LateCounts
 from cosched.app.submission.admission import DomainState
 from cosched.app.views import forwarded_placements, host_views, plan_view
 from cosched.coscheduler.events import HostsObserved, JobReported
@@ -173,6 +174,7 @@ class DomainStatus:
         self._neighbours = neighbours
         self._identity = identity
         self._health = health
+        self._late = LateCounts(core, neighbours)
         self._hosts = (0, 0)  # up and down
 
     def on_change(self, _tasks: Collection[object], events: Sequence[Event]) -> None:
@@ -209,7 +211,8 @@ class DomainStatus:
         It answers within about a second even if core or database are stuck.
         """
         time, silence, (up, down) = self._core.now(), self._health.silence(), self._hosts
-        counted = self._counts.counted(None if principal.is_operator else principal.name)
+        owner = None if principal.is_operator else principal.name
+        counted = self._counts.counted(owner)
         faults = list(self._health.faults())
         if counted.fault:
             faults.append(f"database: tasks cannot be counted ({counted.fault})")
@@ -226,6 +229,7 @@ class DomainStatus:
             faults=tuple(faults),
             calls=dict(self._health.calls()),
             as_of=min(as_of, counted.time) if counted.fault else as_of,
+            late=self._late.counted(owner),
         )
 
     def description(self, principal: Principal, applications: Iterable[CatalogueEntry]) -> DomainDescription:

@@ -5,7 +5,6 @@ Another user's task is as absent as one that never was. New tasks: `cosched.app.
 
 from __future__ import annotations
 
-import math
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.api.documents import TaskChange, TaskPage
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.api.runtimes import parse_shape_runtimes
+from cosched.app.expected_ends import expected_ends, late_tasks
 from cosched.app.share_service import check_share_of_hosts
 from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs
 from cosched.app.submission.chain_views import chain_view
@@ -34,7 +34,6 @@ from cosched.app.views import (
 )
 from cosched.coscheduler.edits import HostChoice, ShapeChoice, TaskEdit, edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
-from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.rescue import other_hosts
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.errors import SystemFault, UserError
@@ -125,18 +124,10 @@ class TaskService:
         return TaskPage(tasks=tuple(map(listed_view, found)), total=total, limit=limit, offset=offset)
 
     def _expected_ends(self, core: Coscheduler, time: float) -> dict[str, float]:
-        """Return when tasks are expected to end, here or in another domain, epoch seconds."""
-        live = (attempt for attempt in core.attempts.values() if not attempt.worker)
-        ends = {attempt.task: expected_end(attempt, time) for attempt in live}
-        forecast = core.planning_view.forecast(time)
-        if forecast is not None:
-            ends |= {spot.task: time + spot.end for spot in forecast[1].assignments}
-        return ends | self._neighbours.forwarded_ends(core)
+        return expected_ends(core, self._neighbours, time)
 
     def _late_tasks(self, core: Coscheduler, time: float) -> LateTasks:
-        tasks = ((core.tasks.get(name), end) for name, end in self._expected_ends(core, time).items())
-        late = (task.id for task, end in tasks if task is not None and end > (task.spec.deadline or math.inf))
-        return LateTasks(time, tuple(late))
+        return LateTasks(time, tuple(late_tasks(core, self._neighbours, time)))
 
     def task(self, principal: Principal, task_id: str) -> TaskDetail:
         """Return all that is known of a task."""

@@ -37,10 +37,11 @@ def status(server: ServerOption = "", json: JsonOption = False) -> None:
         emit_json(asdict(found))
         return
     tasks = ", ".join(f"{count} {state}" for state, count in found.tasks.items() if count) or "none"
+    late = f"; {found.late} expected to be late" if found.late else ""
     lines = [
         f"domain:  {found.domain} ({found.connector}, policy {found.policy}, cosched {found.version})",
         f"hosts:   {found.hosts_up} up, {found.hosts_down} down",
-        f"tasks:   {tasks}",
+        f"tasks:   {tasks}{late}",
         *([] if found.as_of in (None, found.time) else [f"as of:   {format_optional_time(found.as_of)}"]),
         *(f"fault:   {fault}" for fault in found.faults),
     ]

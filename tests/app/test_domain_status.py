@@ -3,6 +3,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -53,6 +54,24 @@ def test_a_plan_shows_what_waits_and_what_runs(tmp_path: Path) -> None:
             "job running",
         ]
         assert task.id == "1"
+
+
+def test_late_tasks_are_counted_for_each_owner_and_the_core_is_not_waited_for(here: Daemon) -> None:
+    other, operator = Principal("other", Role.USER), Principal("root", Role.OPERATOR)
+    late = TaskRequest(command=("/bin/true",), profile=(9000.0,), deadline=here.clock.now() + 60, best_effort=True)
+    here.services.submissions.submit(ME, [late, late, replace(late, deadline=None)], "", "")
+    here.services.submissions.submit(other, [late], "", "")
+    status, give_up = here.services.domain.status, time.monotonic() + 60
+    while status(ME).late is None:  # the core is busy
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+    assert [status(each).late for each in (ME, other, operator)] == [2, 1, 3]
+    free = threading.Event()
+    here.inbox.ask(lambda _core, _time: free.wait(60))
+    try:
+        assert status(ME).late == 2
+    finally:
+        free.set()
 
 
 def test_the_status_counts_and_names_what_does_not_work(here: Daemon) -> None:

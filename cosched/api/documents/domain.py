@@ -211,6 +211,7 @@ class Status:
 
     `tasks` counts those that the principal may see, `calls` how often the manager was asked since the daemon began.
     `as_of` is the time that hosts and tasks are of: now, or longer ago where core or database do not answer.
+    `late` counts those of the tasks that are expected to miss their deadlines, some seconds ago; null: not known yet.
     """
 
     domain: str
@@ -224,6 +225,7 @@ class Status:
     faults: tuple[str, ...]
     calls: dict[str, int] = field(default_factory=dict)
     as_of: float | None = None
+    late: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

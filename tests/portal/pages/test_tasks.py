@@ -5,6 +5,7 @@ import io
 import re
 import time
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from unittest.mock import MagicMock
 
@@ -82,6 +83,18 @@ def test_the_head_says_whose_tasks_it_counts(tmp_path: Path) -> None:
         everybodys = here.person("olga", Role.OPERATOR).see("/tasks?part=state")
         assert "yours" not in everybodys
         assert "<b>1</b> waiting" in everybodys
+
+
+def test_the_head_of_every_page_counts_who_will_be_late(tmp_path: Path) -> None:
+    with portal(tmp_path, hosts=1) as here:
+        ann, bob = here.person("ann"), here.person("bob")
+        due = datetime.fromtimestamp(here.daemon.clock.now() + 60).isoformat(timespec="seconds")
+        ann.submit(own="command", command="/bin/sleep 9", runtime="9000", deadline=due, best_effort="on")
+        link = '<a class="late" href="/tasks?state=late"><b>1</b> late</a>'
+        give_up = time.monotonic() + 60
+        while link not in ann.see("/models"):  # the core is not waited for
+            assert time.monotonic() < give_up
+        assert 'href="/tasks?state=late"' not in bob.see("/models")
 
 
 def test_a_long_list_has_pages(tmp_path: Path) -> None:
