@@ -450,6 +450,7 @@ def test_one_logs_in_again_on_the_page_and_goes_on(browser: Browser, busy: Site)
             page.wait_for_url(re.compile(r".*/tasks/\d+"))
             assert "typed with care" in page.inner_text("h1")
             client.cancel(page.url.rpartition("/")[2])
+        client.remove_account("paula")
 
 
 def test_what_is_sent_after_the_login_has_ended_is_typed_again_by_nobody(visitor: Visitor, busy: Site) -> None:
