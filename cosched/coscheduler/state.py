@@ -46,6 +46,7 @@ class CoreState:
         licences: those of the domain, with what attempts hold of them.
         reservations: hosts that are kept for others.
         corrections: learnt corrections.
+        shares: the shares in force, and what users have had.
         tasks: live tasks by identifier.
         attempts: live attempts by UUID; a task has at most one, beside its workers.
         tasks_by_owner: number of live tasks by owner.
@@ -80,13 +81,14 @@ class CoreState:
         self.unmodelled_submitting: set[str] = set()
         self.workers: dict[str, dict[int, str]] = {}
         self.elastic: dict[str, None] = {}
-        self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
-        self._prioritised: set[str] = set()
-        self._demanding: set[str] = set()
-        self._bounded: set[str] = set()
-        self._choosing: set[str] = set()
-        self._licensed: dict[str, None] = {}  # keeps its order
         self.guaranteed: set[str] = set()
+        self._successors: dict[str, dict[str, None]] = {}  # task → live ones that come after it; keeps its order
+        # Live tasks that are out of the ordinary in some way: as long as there are none, plans leave that way out.
+        self._prioritised: set[str] = set()
+        self._demanding: set[str] = set()  # they name memory, cores or GPUs
+        self._bounded: set[str] = set()  # of arrays with a limit
+        self._choosing: set[str] = set()  # with alternatives
+        self._licensed: dict[str, None] = {}  # keeps its order
         self._chains: dict[str, dict[str, None]] = {}  # chain → its live tasks; keeps their order
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin(0.0)

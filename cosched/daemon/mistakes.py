@@ -38,9 +38,7 @@ _FORGIVEN = 600.0  # seconds without another mistake after which a source begins
 _MOST_SOURCES = 10_000
 _REMEMBERED = 20
 _TOLD = 86400.0  # seconds for which the last mistake is shown as a fault
-
-
-USER = "user"
+_USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class EventSource:
     """The origin of events; it is held back when one of them fails.
 
     Attributes:
-        kind: "attempt", "neighbour", `USER`, or the event's name.
+        kind: "attempt", "neighbour", "user", "changing" or "cancelling" a task, or else the event's name.
         name: UUID of the attempt, name of the neighbour or the user, identifier of the task; may be empty.
     """
 
@@ -57,7 +55,7 @@ class EventSource:
 
     def __str__(self) -> str:
         # Every user reads it among the faults, and whose request it was is nothing to them.
-        return "a user's tasks" if self.kind == USER else f"{self.kind} {self.name}".rstrip()
+        return "a user's tasks" if self.kind == _USER else f"{self.kind} {self.name}".rstrip()
 
 
 HOSTS = EventSource(HostsObserved.__name__)
@@ -71,7 +69,9 @@ class _Held:
 
 
 class Mistakes:
-    """Used by the engine's thread; any thread may read its attributes and `fault`.
+    """Counts internal errors, and says which sources of events are held back for them.
+
+    The engine's thread alone uses it; any thread may read its attributes and `fault`.
 
     Attributes:
         count: mistakes since the start.
@@ -87,8 +87,8 @@ class Mistakes:
         """Count a mistake.
 
         Args:
-            what: cosched was doing, for people.
-            error: that ended it.
+            what: what cosched could not handle, in words.
+            error: the exception that it raised.
             time: now, epoch seconds.
         """
         self.count += 1
@@ -147,7 +147,7 @@ class Mistakes:
 def source_of(item: InboxItem) -> EventSource:
     """Return where an item of the inbox comes from."""
     if item.tasks:
-        return EventSource(USER, item.tasks[0].owner)
+        return EventSource(_USER, item.tasks[0].owner)
     match item.event:
         case JobReported(report=report):
             return EventSource("attempt", report.attempt)

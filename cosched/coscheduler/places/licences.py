@@ -108,7 +108,7 @@ def with_licences(
 
     Args:
         problem: in seconds from now.
-        names: those that tasks ask for, of the problem or beside it (see `with_one_more`).
+        names: those that tasks of the problem ask for, or tasks to be added (see `with_one_more`).
         use: what is in use, and kept for tasks that no plan has.
         specs: requests of the problem's tasks; each may have what it asks for at some time.
         held: what live attempts hold, with the seconds until their expected ends, None where these are not known.

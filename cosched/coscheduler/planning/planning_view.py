@@ -256,11 +256,11 @@ class PlanningView:
         problem = self.packed(problem, time) if self._domain.shared else problem
         return self.licensed(problem, time) if self._state.licensed else problem
 
-    def licensed(self, problem: Problem, time: float, beside: Sequence[Task] = ()) -> Problem:
-        """Return a problem with the licences that its tasks ask for, and all that tasks `beside` it ask for."""
+    def licensed(self, problem: Problem, time: float, added: Sequence[Task] = ()) -> Problem:
+        """Return a problem with the licences that its tasks ask for, and those that `added` tasks will."""
         state, handover = self._state, self._corrections.dispatch_latency.seconds
         specs = [state.tasks[name].spec for name in problem.tasks]
-        asked = [spec.licences for spec in (*specs, *[task.spec for task in beside])]
+        asked = [spec.licences for spec in (*specs, *[task.spec for task in added])]
         held = []
         for name in state.licensed:
             attempt = state.attempt_of(name)
@@ -286,13 +286,13 @@ class PlanningView:
         )
         return with_reservations(problem, self._reservations, time)
 
-    def packed(self, problem: Problem, time: float, beside: Sequence[Task] = ()) -> Problem:
-        """Return a problem of a domain that shares its hosts, with all that tasks `beside` it ask for."""
+    def packed(self, problem: Problem, time: float, added: Sequence[Task] = ()) -> Problem:
+        """Return a problem on shared hosts, with the resources that its tasks ask for, and those that `added` will."""
         handover = self._corrections.dispatch_latency.seconds
         held = self._domain.held(self._state.attempts.values(), time, handover)
         tasks = self._state.tasks
         requests = [each[0] for each in self._all_place_requests(problem.tasks)]
-        requests += [request for task in beside for request in place_requests(task, self._domain)]
+        requests += [request for task in added for request in place_requests(task, self._domain)]
         choices = {
             row: self._choice(name)
             for row, name in enumerate(problem.tasks if self._state.choosing else ())

@@ -63,17 +63,17 @@ def waiting_stages(state: CoreState, chain: str) -> list[Task]:
     ]
 
 
-def _awaited(state: CoreState, beside: Collection[str] = ()) -> set[str]:
+def _awaited(state: CoreState, apart_from: Collection[str] = ()) -> set[str]:
     """Return the tasks that others with a deadline come after, directly or through further ones.
 
-    A plan without such a task has no place for those behind it either: what it promises them would not be looked at.
+    A plan without such a task has no place for those behind it either, and what they are promised would not be checked.
 
     Args:
         state: the live tasks.
-        beside: tasks whose own deadlines do not count.
+        apart_from: tasks whose own deadlines do not count.
     """
     found: set[str] = set()
-    after = [task for task in state.tasks.values() if task.due is not None and task.id not in beside]
+    after = [task for task in state.tasks.values() if task.due is not None and task.id not in apart_from]
     while after:
         new = [name for name in state.predecessors(after.pop()) if name not in found]
         found.update(new)
@@ -130,7 +130,7 @@ def place_in_time(
 
 
 def is_awaited(state: CoreState, chain: Sequence[Task]) -> bool:
-    """Return whether a task beside a chain, with a deadline, comes after one of it."""
+    """Return whether a task with a deadline, of another chain or none, comes after one of this chain."""
     names = {task.id for task in chain}
     return not names.isdisjoint(_awaited(state, names))
 
@@ -144,9 +144,10 @@ def _is_dated(chain: Sequence[Task]) -> bool:
 
 
 def _before_undated(view: PlanningView, state: CoreState, chain: Sequence[Task], time: float) -> TrialPlan | None:
-    """Return the plan in force without a chain, and without waiting tasks that nobody wants or awaits by a time.
+    """Return the plan in force without a chain, and without undated waiting tasks: no deadline depends on them.
 
-    They keep behind, in their order, where a plan that does not name them is taken over.
+    Once a plan without the undated tasks is taken over, they follow behind it in their order. It is None where no task
+    is undated.
     """
     undated = {task.id for task in state.tasks.values() if task.due is None and task.status.state is TaskState.QUEUED}
     if state.linked:
@@ -192,7 +193,7 @@ def first_late(view: PlanningView, state: CoreState, chains: Sequence[Sequence[T
 def _with_moved(
     view: PlanningView, state: CoreState, chain: Sequence[Task], other: str, time: float
 ) -> Admission | None:
-    """Return the admission of a chain beside another one in another way; None where that does not help."""
+    """Return the admission of a chain with another one led along another way; None where that does not help."""
     waiting = waiting_stages(state, other)
     stage = waiting[0].stage if waiting else None
     if stage is None or not stage.guaranteed or len(stage.open) < 2 or is_awaited(state, waiting):
