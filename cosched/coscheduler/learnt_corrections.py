@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["LearntCorrections", "corrected_profile"]
 
 _NOTHING_STATED: Mapping[str, float] = {}
+_MOST_PROGRAMS = 1024  # of which contention is remembered: a user's programs may have any number of names
 _LONG = 1000.0  # seconds; no such run is too short to count in full
 
 
@@ -105,15 +106,22 @@ class LearntCorrections:
         """Learn from a run on shared hosts, whatever is known of contention by now."""
         assert task.profile is not None
         predicted = _stated_seconds(task.profile, len(task.status.hosts))
-        if predicted < math.inf:
-            key, learnt = contention_key(task, task.profile.hardware), dict(self.contention.learnt)
-            found = self.contentions[key] = self.contentions.get(key, Contention()).learn(beside, predicted, actual)
-            before = learnt.pop(key, None)
-            if found.exponent != before:
-                known = {} if found.exponent is None else {key: found.exponent}
-                self.contention = replace(self.contention, learnt=learnt | known)
-            if before is None and found.exponent is not None and key in self.corrections:
-                self._begin_anew(key, found, found.exponent)
+        if predicted == math.inf:
+            return
+        key, expected = contention_key(task, task.profile.hardware), self.contention.learnt
+        found = self.contentions.pop(key, Contention()).learn(beside, predicted, actual)
+        self.contentions[key] = found  # the program that ran last is last
+        learnt = dict(expected)
+        if found.exponent is not None:
+            learnt[key] = found.exponent
+        if len(self.contentions) > _MOST_PROGRAMS:
+            oldest = next(iter(self.contentions))
+            del self.contentions[oldest]
+            learnt.pop(oldest, None)
+        if learnt != expected:
+            self.contention = replace(self.contention, learnt=learnt)
+        if key not in expected and found.exponent is not None and key in self.corrections:
+            self._begin_anew(key, found, found.exponent)
 
     def _begin_anew(self, key: str, known: Contention, exponent: float) -> None:
         """Correct a model by what runs would have taken alone, once that is known.

@@ -193,6 +193,32 @@ def test_runs_are_compared_by_what_the_model_says_whatever_runs_have_made_of_tha
     assert known.corrections["app+runs/test"].factor < 1.0
 
 
+def test_programs_that_ran_last_are_remembered() -> None:
+    known = LearntCorrections()
+
+    def run(program: str, beside: float) -> None:
+        task = a_part(1, 4, owner="ann", correction="")
+        task = replace(task, spec=replace(task.spec, application=program))
+        seconds = 100.0 * 1.44**beside
+        known.learn_run_time(
+            task.with_status(hosts=("node01",), state=TaskState.COMPLETED, actual=seconds, beside=beside)
+        )
+
+    for beside in (0.0, 0.5) * 5:
+        run("first", beside)
+    for number in range(1023):
+        run(f"program{number}", 0.0)
+    assert set(known.contention.learnt) == {"ann first/test"}
+    run("first", 0.0)  # it is the newest now
+    run("another", 0.0)
+    assert "ann program0/test" not in known.contentions
+    assert set(known.contention.learnt) == {"ann first/test"}
+    for number in range(1024):
+        run(f"program{number}", 0.0)
+    assert len(known.contentions) == 1024
+    assert known.contention.learnt == {}
+
+
 def test_the_administrator_may_state_it_until_runs_have_taught_it() -> None:
     stated = {"default": 0.21, "sun": 0.0}
     core = a_sharing_core(contention=stated)
