@@ -56,10 +56,19 @@ class LeadOrder:
 
 @dataclass(frozen=True, slots=True)
 class LeadOffer:
-    """All workers of the task and what each is to do; a later offer replaces it whole."""
+    """What the task and all of its workers are to do; a later offer replaces it whole.
+
+    Attributes:
+        revision: grows with every change.
+        workers: each with its order.
+        stop_by: seconds since the epoch by which the program is to have checkpointed and stopped; None: it goes on.
+        reason: for what it is to stop.
+    """
 
     revision: int
     workers: tuple[LeadOrder, ...]
+    stop_by: float | None = None
+    reason: str = ""
 
     @property
     def leaving(self) -> tuple[LeadOrder, ...]:
@@ -101,7 +110,7 @@ class Lead:
         folder = mailbox or os.environ.get("COSCHED_MAILBOX", "")
         if not folder and not (server and token):
             raise UserError(
-                "this process is no lead of an elastic task: cosched task submit --elastic workers makes one"
+                "this process is no lead of an elastic task: cosched task submit --elastic workers or restart makes one"
             )
         self._next_progress = 0.0
         self._way: _Transport
@@ -267,7 +276,8 @@ def _connection(server: str) -> http.client.HTTPConnection:
 def _read_offer(document: Mapping[str, Any]) -> LeadOffer:
     names = LeadOrder.__slots__
     workers = (LeadOrder(**{name: each[name] for name in names if name in each}) for each in document["workers"])
-    return LeadOffer(document["revision"], tuple(workers))
+    stop = document.get("stop") or {}
+    return LeadOffer(document["revision"], tuple(workers), stop.get("by"), stop.get("reason", ""))
 
 
 def _first_line(file: Path) -> str:

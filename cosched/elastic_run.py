@@ -3,10 +3,12 @@
     --address ADDRESS    where workers find it, for {lead} in their command
     --hosts-file FILE    is kept up to date: the host of each worker that stays, one a line
     --on-resize COMMAND  run for each worker that comes and each that is to leave
+    --signal NAME        sent to the program when it is asked to checkpoint and stop, with --elastic restart
 
 The command sees COSCHED_RESIZE_EVENT (join or leave), COSCHED_RESIZE_WORKER and COSCHED_RESIZE_HOST. A worker that is
 to leave goes once the command has ended with code 0; with another code it goes at the end of its grace. Without the
-command, workers that are to leave get SIGTERM at once. Signals go to the program, whose exit code is handed on.
+command, workers that are to leave get SIGTERM at once. Signals go to the program, whose exit code is handed on. A
+program that ends by the signal of `--signal`, once that was sent, has checkpointed: the code is then 85.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.elastic_lead import Lead
-from cosched.errors import CoschedError
+from cosched.errors import CoschedError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Follower", "main"]
 
+_CHECKPOINTED = 85
 _PASSED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
@@ -97,16 +100,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--address", default="", help="where workers find it")
     parser.add_argument("--hosts-file", type=Path, help="kept up to date with the workers' hosts")
     parser.add_argument("--on-resize", default="", metavar="COMMAND", help="run for each worker that comes or leaves")
+    parser.add_argument("--signal", default="", metavar="NAME", help="sent to a program that is to checkpoint and stop")
     parser.add_argument("program", nargs="+", help="the program and its arguments")
     given = parser.parse_args(arguments)
     on_resize = shlex.split(given.on_resize)
     try:
+        stop = _signal(given.signal)
         lead = Lead()
-        lead.announce(given.address, drains=bool(on_resize))
+        if stop is None:
+            lead.announce(given.address, drains=bool(on_resize))
     except CoschedError as error:
         sys.stderr.write(f"elastic_run: {error}\n")
         return 2
     child: subprocess.Popen[bytes] | None = None
+    asked = threading.Event()
     early: list[int] = []
 
     def pass_on(number: int, _frame: object) -> None:
@@ -120,7 +127,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         child = subprocess.Popen(given.program)
         for number in early:
             child.send_signal(number)
-        threading.Thread(target=Follower(lead, given.hosts_file, on_resize).follow, daemon=True).start()
+        if stop is None:
+            threading.Thread(target=Follower(lead, given.hosts_file, on_resize).follow, daemon=True).start()
+        else:
+            threading.Thread(target=_pass_stop, args=(lead, child, stop, asked), daemon=True).start()
         code = child.wait()
     except OSError as error:
         sys.stderr.write(f"elastic_run: cannot start {given.program[0]}: {error.strerror}\n")
@@ -128,7 +138,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return code if code >= 0 else 128 - code
+    code = code if code >= 0 else 128 - code
+    return _CHECKPOINTED if stop is not None and asked.is_set() and code == 128 + stop else code
+
+
+def _signal(name: str) -> signal.Signals | None:
+    """Return the signal of a name such as TERM or SIGUSR1; None for an empty one."""
+    if not name:
+        return None
+    found = getattr(signal, name if name.startswith("SIG") else f"SIG{name}", None)
+    if not isinstance(found, signal.Signals):
+        raise UserError(f"--signal is {name[:40]!r}: write TERM, USR1 or another signal's name")
+    return found
+
+
+def _pass_stop(lead: Lead, child: subprocess.Popen[bytes], stop: signal.Signals, asked: threading.Event) -> None:
+    """Send a program the signal once it is asked to checkpoint and stop."""
+    for offer in lead.offers():
+        if offer.stop_by is not None:
+            asked.set()
+            child.send_signal(stop)
+            return
 
 
 if __name__ == "__main__":

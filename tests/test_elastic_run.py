@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -81,6 +82,48 @@ def test_it_announces_the_program_and_hands_its_exit_code_on(box: Path, command:
 def test_a_program_that_cannot_start_is_said(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--", str(box / "nothing")]) == 127
     assert "cannot start" in capsys.readouterr().err
+
+
+def asked_to_stop(box: Path) -> None:
+    """Ask the program that `main` will start: it says that it is ready by a file."""
+
+    def ask() -> None:
+        while not (box / "ready").exists():
+            time.sleep(0.02)
+        offer = {"task": "1", "revision": 1, "workers": [], "stop": {"by": 9.0, "reason": "task 2 would be late"}}
+        (box / "offer.new").write_text(json.dumps(offer))
+        (box / "offer.new").rename(box / "offer.json")
+
+    threading.Thread(target=ask, daemon=True).start()
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "code"),
+    [
+        ("USR1", "trap 'exit 85' USR1", 85),
+        ("SIGUSR1", ":", 85),  # it ends by the signal itself
+        ("USR1", "trap 'exit 0' USR1", 0),  # its work was done
+        ("USR1", "trap 'exit 3' USR1", 3),
+        ("USR1", "trap 'kill -TERM $$' USR1", 128 + signal.SIGTERM),
+    ],
+)
+def test_a_program_that_is_to_stop_gets_the_signal_and_its_end_by_it_is_a_checkpoint(
+    box: Path, name: str, program: str, code: int
+) -> None:
+    asked_to_stop(box)
+    words = ("/bin/sh", "-c", f"{program}; touch {box / 'ready'}; while :; do sleep 0.05; done")
+    assert main(["--signal", name, "--", *words]) == code
+    assert said(box) == [], "a program that checkpoints has nothing to announce"
+
+
+def test_a_program_that_was_not_asked_and_ends_by_the_signal_has_not_checkpointed(box: Path) -> None:
+    assert main(["--signal", "TERM", "--", "/bin/sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
+
+
+def test_a_signal_that_does_not_exist_is_said(box: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--signal", "STOPNOW", "--", "/bin/true"]) == 2
+    assert "write TERM, USR1" in capsys.readouterr().err
+    assert said(box) == []
 
 
 def test_outside_of_a_task_it_says_what_it_is_for(

@@ -70,7 +70,7 @@ class TaskOutputs:
         if not tries:
             return None
         chosen = tries[attempt - 1]
-        if rank and chosen.lead is not None:
+        if rank and chosen.lead is not None and not chosen.lead.restarts:
             chosen, rank = _worker(every, tries, chosen, rank), 0
         return self._local(chosen.uuid, stream, rank, offset, limit)
 

@@ -25,6 +25,7 @@ from cosched.api.documents import (
     ProfileView,
     RecordView,
     RescueView,
+    RestartsView,
     TaskDetail,
     TaskView,
 )
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.connector.hosts import Host
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.elastic.values import Elastic
     from cosched.coscheduler.handovers import Handover
     from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.rescue import Rescue
@@ -135,12 +137,15 @@ def task_detail(
     task: Task, attempts: Iterable[Attempt], log: Iterable[LogEntry], handovers: Iterable[Handover] = ()
 ) -> TaskDetail:
     """Return a task with all that is known of it."""
-    elastic = task.spec.elastic
+    elastic, restarts = task.spec.elastic, task.status.restarts
     shown: dict[str, Any] = {
         "profile": None if task.profile is None else profile_view(task.profile),
         "alternatives": tuple(map(_alternative_view, task.alternatives)),
         "chain": chain_view(None, task, 0.0),
-        "elastic": None if elastic is None else ElasticRequest(worker=elastic.worker, grace=elastic.grace),
+        "elastic": None if elastic is None else elastic_view(elastic),
+        "restarts": None
+        if restarts is None
+        else RestartsView(count=restarts.count, left=restarts.left, reason=restarts.why),
         "tries": tuple(
             AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT})
             for attempt in attempts
@@ -150,6 +155,17 @@ def task_detail(
         "handovers": handover_views(handovers),
     }
     return TaskDetail(**(_task_fields(_DETAIL, row_of(task)) | shown))
+
+
+def elastic_view(elastic: Elastic) -> ElasticRequest:
+    """Return what was asked of an elastic task."""
+    return ElasticRequest(
+        kind="restart" if elastic.restart else "workers",
+        worker=elastic.worker,
+        grace=elastic.grace,
+        cost=elastic.cost,
+        force=elastic.force,
+    )
 
 
 def profile_view(profile: Profile) -> ProfileView:

@@ -9,7 +9,8 @@ from uuid import UUID, uuid5
 from cosched.connector.hosts import HostShare
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, LocateAttempt
-from cosched.coscheduler.elastic.values import LeadStatus
+from cosched.coscheduler.elastic.checkpoints import MOST_BREAKS, after_checkpoint, has_checkpointed
+from cosched.coscheduler.elastic.values import LeadStatus, RestartRecord
 from cosched.coscheduler.elastic.workers import WorkerReports
 from cosched.coscheduler.events import (
     AttemptAbsent,
@@ -128,7 +129,9 @@ class AttemptLifecycle:
         # The submission's time is in it: numbers come again where an old backup of the database is restored.
         uuid = str(uuid5(self._instance, f"{task.id}/{task.submitted!r}/{number}"))
         attempt = Attempt(uuid, task.id, hosts, len(hosts) or task.spec.count, seconds, created=time)
-        if task.spec.elastic is not None and hosts:
+        if task.spec.elastic is not None and task.spec.elastic.restart:
+            attempt = replace(attempt, lead=LeadStatus(restarts=True))
+        elif task.spec.elastic is not None and hosts:
             attempt = replace(attempt, hosts=hosts[:1], count=1, lead=LeadStatus(promised=hosts[1:]))
         if (share := self._state.hosts.share_of(task.spec)) is not None:
             attempt = replace(attempt, **asdict(share), part=self._state.hosts.part(share))
@@ -151,7 +154,8 @@ class AttemptLifecycle:
         self._queue.remove(task.id)
         self._state.put(task)
         self._state.put_attempt(attempt)
-        self._state.decide(DispatchAttempt(attempt, task))
+        restarts = attempt.lead is not None and attempt.lead.restarts
+        self._state.decide(DispatchAttempt(attempt, task.as_start() if restarts else task))
 
     def cancel(self, task: Task, reason: str, time: float) -> None:
         """See to it that a task does not run (any more)."""
@@ -334,6 +338,8 @@ class AttemptLifecycle:
                 self.give_up(attempt, report.reason or "its host was lost", time)
             case JobState.COMPLETED:
                 self._ended(replace(attempt, state=AttemptState.COMPLETED), "", time)
+            case JobState.FAILED if has_checkpointed(self._state.tasks[attempt.task], attempt):
+                self._checkpointed(attempt, time)
             case JobState.FAILED if not cancelling:
                 reason = report.reason or f"exit code {report.exit_code}"
                 self._failed(replace(attempt, state=AttemptState.FAILED), reason, time)
@@ -345,6 +351,30 @@ class AttemptLifecycle:
             case JobState.REMOVED | JobState.FAILED:
                 # Some managers report what dies of our own cancel as a failure.
                 self._requeue_or_end(attempt, AttemptState.CANCELLED, attempt.reason, time)
+
+    def _checkpointed(self, attempt: Attempt, time: float) -> None:
+        """End an attempt that has checkpointed, and queue its task again on the hosts for which it was asked to."""
+        task = self._state.tasks[attempt.task]
+        record = after_checkpoint(task, attempt, time)
+        if attempt.started is not None:
+            self.unstarted.began(attempt)
+        if record.breaks >= MOST_BREAKS:
+            reason = f"it has checkpointed {record.breaks} times in a row soon after its start, without being asked"
+            self._ended(replace(attempt, state=AttemptState.FAILED, reason=reason), reason, time)
+            return
+        why = f"it has checkpointed: {record.why}" if record.why else "it has checkpointed, without being asked"
+        self._restart(attempt, record, why)
+
+    def _restart(self, attempt: Attempt, record: RestartRecord, why: str) -> None:
+        """End an attempt whose task is to be run again, on the hosts for which it was asked to stop."""
+        assert attempt.lead is not None
+        self._close(replace(attempt, state=AttemptState.CANCELLED, reason=why))
+        task = self._state.tasks[attempt.task]
+        task = task.with_status(state=TaskState.QUEUED, reason=why, started=None, restarts=record)
+        self._state.put(task)
+        asked = attempt.leave_by is not None
+        hosts = attempt.lead.next_hosts if asked else attempt.count
+        self._queue.add_restarted(task, hosts, attempt.lead.behind if asked else "")
 
     def _failed(self, attempt: Attempt, reason: str, time: float) -> None:
         """End an attempt whose program failed; queue its task again where retries are left."""
@@ -465,6 +495,10 @@ class AttemptLifecycle:
         task = self._state.tasks[attempt.task]
         if task.status.state is TaskState.CANCELLING:
             self._ended(replace(attempt, state=AttemptState.CANCELLED), task.status.reason, time)
+            return
+        if state is AttemptState.CANCELLED and attempt.lead is not None and attempt.leave_by is not None:
+            known = task.status.restarts or RestartRecord()  # it goes on from its last checkpoint, whichever that is
+            self._restart(attempt, replace(known, count=known.count + 1, why=attempt.lead.why), reason)
             return
         self._close(replace(attempt, state=state, reason=reason))
         if attempt.started is not None and not task.spec.requeue:

@@ -49,4 +49,4 @@ class EndRanges:
         if found is None:
             return None
         longer = contention_on(self._domain, self._contention, there, hosts)
-        return start + found[0] * longer, start + found[1] * longer
+        return start + task.ahead(found[0]) * longer, start + task.ahead(found[1]) * longer

@@ -132,6 +132,9 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
     if attempt.predicted is None or waited or attempt.state is AttemptState.HELD:
         return TaskExplanation(task.id, task.status.state, tuple(sentences))  # nothing is known of its end
     sentences += worker_sentences(core, task, attempt, time)
+    if attempt.lead is not None and attempt.leave_by is not None:  # it will stop then, and its task will not have ended
+        hosts = attempt.reckoned_hosts
+        return TaskExplanation(task.id, task.status.state, tuple(sentences), attempt.started, planned_hosts=hosts)
     sentences += owner_sentences(core, task, attempt.hosts)
     sentences += contention_sentences(core, task, attempt.hosts)
     if (past := overrun_of(core, attempt, time)) is not None:

@@ -142,9 +142,10 @@ class LearntCorrections:
         """Return the seconds that one run in twenty stays below, and exceeds; None where no range is known."""
         if task.profile is None or task.profile.on(count) == math.inf:
             return None
-        return self.corrections.get(task.correction, Correction()).ends(task.profile, count)
+        found = self.corrections.get(task.correction, Correction()).ends(task.profile, count)
+        return found and (task.ahead(found[0]), task.ahead(found[1]))
 
     def expected_run_time(self, task: Task, count: int) -> float:
         """Return a task's corrected run time in seconds on `count` hosts."""
         assert task.profile is not None
-        return self.corrections.get(task.correction, Correction()).factor * task.profile.on(count)
+        return task.ahead(self.corrections.get(task.correction, Correction()).factor * task.profile.on(count))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from cosched.connector.hosts import Host
     from cosched.connector.values import NativeDescription
-    from cosched.coscheduler.elastic.values import Elastic, LeadStatus
+    from cosched.coscheduler.elastic.values import Elastic, LeadStatus, RestartRecord
     from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.stages.stage import StageInChain
     from cosched.prediction.profile import Profile
@@ -241,6 +241,7 @@ class TaskStatus:
             run and of the fullest host; None where that is not known.
         contention: how many times longer than alone its last attempt is expected to run on shared hosts that others
             fill (`predicted` includes it); once it has completed, beside what was there.
+        restarts: what its restarts have come to; None before the first, and for others than elastic tasks.
     """
 
     state: TaskState = TaskState.QUEUED
@@ -262,6 +263,7 @@ class TaskStatus:
     load_factor: float = 1.0
     beside: float | None = None
     contention: float = 1.0
+    restarts: RestartRecord | None = None
 
 
 class StatusChanges(TypedDict, total=False):
@@ -286,6 +288,7 @@ class StatusChanges(TypedDict, total=False):
     load_factor: float
     beside: float | None
     contention: float
+    restarts: RestartRecord | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +365,20 @@ class Task:
                 for each in self.alternatives
             ]
         )
+
+    def ahead(self, seconds: float) -> float:
+        """Return how much of a run time is still ahead: all of it, but of a task that has checkpointed."""
+        known = self.status.restarts
+        return seconds if known is None else known.left * seconds + known.reading
+
+    def as_start(self) -> Task:
+        """Return a task that checkpoints as it is launched: its program learns which start this is.
+
+        Attempts that were lost do not count: from the second start on there is a checkpoint, unless it was ended.
+        """
+        stops = 0 if self.status.restarts is None else self.status.restarts.count
+        environment = {**self.spec.environment, "COSCHED_START": str(stops + 1)}
+        return replace(self, spec=replace(self.spec, environment=environment))
 
     def as_worker(self, number: int, lead: str) -> Task:
         """Return an elastic task as one of its workers is launched, with the address of its lead."""

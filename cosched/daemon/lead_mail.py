@@ -116,6 +116,8 @@ class LeadMail(threading.Thread):
             self._connector.put_mail(lead.uuid, "server", f"{self._server()}\n")
         if known != offer:
             self._connector.put_mail(lead.uuid, "offer.json", json.dumps(asdict(offer)))
+            if offer.stop is not None:  # for programs that look for a file
+                self._connector.put_mail(lead.uuid, "stop", f"{offer.stop.reason}\n")
             self._sent[lead.uuid] = offer
 
     def _take(self, lead: Attempt) -> None:

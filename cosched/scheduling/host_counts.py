@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ import numpy as np
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from cosched.scheduling.problem import Problem
@@ -23,6 +26,7 @@ __all__ = [
     "largest_host_count",
     "narrowed",
     "planned_times",
+    "quicker_counts",
     "runnable",
     "single_class",
     "staying_hosts",
@@ -31,6 +35,23 @@ __all__ = [
     "with_decoded_classes",
     "with_encoded_classes",
 ]
+
+
+def quicker_counts(seconds: Sequence[float], most: int) -> list[int]:
+    """Return the numbers of hosts that make a task quicker than fewer do; `most` of them, spread evenly.
+
+    Args:
+        seconds: its run times on 1, 2, … hosts, infinite where impossible.
+        most: numbers that are returned, at least 2.
+    """
+    useful, shortest = [], math.inf
+    for count, each in enumerate(seconds, start=1):
+        if each < shortest:
+            useful.append(count)
+            shortest = each
+    if len(useful) <= most:
+        return useful
+    return [useful[round(step * (len(useful) - 1) / (most - 1))] for step in range(most)]
 
 
 def single_class(problem: Problem) -> int | None:

@@ -13,7 +13,7 @@ from sqlalchemy import JSON, String, Text, TypeDecorator
 
 from cosched.agents.protocol.letter_xml import read_task_document, write_task_document
 from cosched.connector.values import NativeDescription
-from cosched.coscheduler.elastic.values import Elastic, LeadStatus
+from cosched.coscheduler.elastic.values import Elastic, LeadStatus, RestartRecord
 from cosched.coscheduler.places.alternatives import Alternative
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.stages.stage import StageInChain
@@ -31,6 +31,7 @@ __all__ = [
     "LEAD_STATUS",
     "NATIVE",
     "PROFILE",
+    "RESTARTS",
     "STAGE",
     "STRINGS",
     "STRING_MAP",
@@ -122,6 +123,10 @@ def _elastic(document: Mapping[str, Any]) -> Elastic:
     return Elastic(**{**document, "worker": tuple(document["worker"])})
 
 
+def _restart_record(document: Mapping[str, Any]) -> RestartRecord:
+    return RestartRecord(**document)
+
+
 def _lead_status(document: Mapping[str, Any]) -> LeadStatus:
     return LeadStatus(**{**document, "promised": tuple(document["promised"])})
 
@@ -131,6 +136,7 @@ STRING_MAP = _Converted(JSON(), dict, dict)
 PROFILE = _Converted(JSON(none_as_null=True), _profile_document, _profile)
 ALTERNATIVES = _Converted(JSON(), lambda value: list(map(_alternative_document, value)), _alternatives)
 ELASTIC = _Converted(JSON(none_as_null=True), asdict, _elastic)
+RESTARTS = _Converted(JSON(none_as_null=True), asdict, _restart_record)
 LEAD_STATUS = _Converted(JSON(none_as_null=True), asdict, _lead_status)
 _CODEC = Codec()
 STAGE = _Converted(

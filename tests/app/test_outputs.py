@@ -96,5 +96,9 @@ def test_the_output_of_a_worker_is_read_by_its_number_in_its_try(store: Store) -
     for rank, attempt in ((0, 0), (1, 0), (0, 1), (1, 1)):
         outputs.read("2", "out", rank, attempt, 0, 9)
     assert asked == [("l2", 0), ("w2", 0), ("l1", 0), ("w1", 0)]
+    alone = Attempt("r1", "2", ("h1", "h2"), 2, None, 30.0, AttemptState.RUNNING, lead=LeadStatus(restarts=True))
+    store.commit(changed([], [alone]))
+    outputs.read("2", "out", 1, 0, 0, 9)  # it runs on all of its hosts itself
+    assert asked[-1] == ("r1", 1)
     with pytest.raises(NotFoundError, match="has had no worker 7"):
-        outputs.read("2", "out", 7, 0, 0, 9)
+        outputs.read("2", "out", 7, 1, 0, 9)

@@ -94,6 +94,12 @@ def elastic_task(number: int, seconds: Sequence[float], **changes: Any) -> Task:
     return a_task(number, seconds, elastic=Elastic(("/bin/worker", "{worker}"), **of_workers), **changes)
 
 
+def restart_task(number: int, seconds: Sequence[float], **changes: Any) -> Task:
+    """Return a task that checkpoints; `grace`, `cost` and `force` are of its restarts."""
+    of_restarts = {name: changes.pop(name) for name in ("grace", "cost", "force") if name in changes}
+    return a_task(number, seconds, elastic=Elastic(restart=True, **of_restarts), **changes)
+
+
 def workers(outcome: Outcome) -> list[Attempt]:
     """Return the workers that an outcome starts."""
     return [attempt for attempt in dispatched(outcome) if attempt.worker]

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
-from cosched.api.documents import LeadMessage, OfferView
+from cosched.api.documents import LeadMessage, OfferView, StopOrder
 from cosched.connector.interface import ConnectorError
 from cosched.coscheduler.elastic.values import LeadStatus
 from cosched.coscheduler.task import Attempt, AttemptState
@@ -65,6 +65,18 @@ def test_a_lead_that_runs_gets_its_token_and_each_offer_once() -> None:
     box.live["u"] = (LEAD, replace(OFFER, revision=2))
     mail.look()
     assert [name for name, _ in box.put[3:]] == ["offer.json"]
+
+
+def test_a_program_that_is_asked_to_stop_finds_a_file() -> None:
+    box = Box()
+    mail = a_mail(box)
+    mail.look()
+    box.live["u"] = (LEAD, replace(OFFER, revision=2, stop=StopOrder(by=40.0, reason="task 2 would be late")))
+    mail.look()
+    mail.look()
+    assert [name for name, _ in box.put[3:]] == ["offer.json", "stop"]
+    assert json.loads(box.put[3][1])["stop"] == {"by": 40.0, "reason": "task 2 would be late"}
+    assert box.put[4][1] == "task 2 would be late\n"
 
 
 @pytest.mark.parametrize("state", [AttemptState.SUBMITTING, AttemptState.SUBMITTED])

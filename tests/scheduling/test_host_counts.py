@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from cosched.scheduling.host_counts import (
     best_seconds,
     class_base,
     encoded_choices,
+    quicker_counts,
     runnable,
     single_class,
     useful_counts,
@@ -25,6 +27,12 @@ def test_the_best_time_is_that_of_the_best_hosts(problem: Problem) -> None:
     for task, column in np.ndindex(best.shape):
         sets = itertools.combinations(problem.host_class.tolist(), column + 1)
         assert best[task, column] == min(max(problem.seconds[k, task, column] for k in chosen) for chosen in sets)
+
+
+def test_counts_that_make_a_task_quicker_are_spread_evenly_where_there_are_many() -> None:
+    assert quicker_counts([math.inf, 60.0, 60.0, 40.0, 45.0], 8) == [2, 4]
+    assert quicker_counts([100.0 / count for count in range(1, 17)], 4) == [1, 6, 11, 16]
+    assert quicker_counts([math.inf], 4) == []
 
 
 def test_counts_that_are_no_faster_than_a_smaller_one_are_not_useful() -> None:

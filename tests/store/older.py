@@ -57,6 +57,7 @@ _ADDED = (
     ("0040", "tasks", "load_factor"),
     ("0041", "tasks", "beside"),
     ("0041", "tasks", "contention"),
+    ("0042", "tasks", "restarts"),
 )
 # Tables that they have made.
 _MADE = (

@@ -4,21 +4,55 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["ElasticRequest", "LeadMessage", "OfferView", "PromiseView", "WorkerOrder", "WorkerView", "WorkersView"]
+__all__ = [
+    "ElasticRequest",
+    "LeadMessage",
+    "OfferView",
+    "PromiseView",
+    "RestartsView",
+    "StopOrder",
+    "WorkerOrder",
+    "WorkerView",
+    "WorkersView",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElasticRequest:
-    """What the workers of a task are that may change its hosts while it runs.
+    """How a task changes its hosts while it runs: by workers that come and go, or by checkpoints and restarts.
 
     Attributes:
+        kind: "workers" or "restart".
         worker: argument vector of each worker, starting with an absolute path; `{lead}` stands for the address that the
-            task's command tells, `{worker}` for the worker's number.
-        grace: seconds (or "2m") from the order to leave until a worker is ended; null: what the administrator has set.
+            task's command tells, `{worker}` for the worker's number. Empty for a restart.
+        grace: seconds (or "2m") from the order to leave until a worker is ended, or within which a program that is
+            asked to stop must have checkpointed; null: what the administrator has set.
+        cost: seconds (or "2m") that a restart takes beside waiting: writing the checkpoint and reading it; null: as
+            measured.
+        force: whether a program that has not stopped within the grace is ended, and run again from what it has saved;
+            else it is let go on.
     """
 
+    kind: str = "workers"
     worker: tuple[str, ...] = ()
     grace: float | str | None = None
+    cost: float | str | None = None
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestartsView:
+    """What the restarts of an elastic task have come to.
+
+    Attributes:
+        count: how many times it has stopped to be run again.
+        left: part of all its work that was left at the last one, 0 to 1, as reckoned by the time that it ran.
+        reason: for what it was asked to stop last; empty where it stopped unasked.
+    """
+
+    count: int
+    left: float
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +148,33 @@ class WorkerOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StopOrder:
+    """A program is asked to checkpoint and stop.
+
+    Attributes:
+        by: epoch seconds by which it must have stopped.
+        reason: for what.
+    """
+
+    by: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfferView:
-    """All workers of a task and what each is to do, as of a revision; a later one replaces it whole."""
+    """What a task and all of its workers are to do, as of a revision; a later one replaces it whole.
+
+    Attributes:
+        task: its identifier.
+        revision: grows with every change.
+        workers: each with its order; none for a task that checkpoints.
+        stop: that it is to checkpoint and stop; null where it is to go on.
+    """
 
     task: str
     revision: int
     workers: tuple[WorkerOrder, ...]
+    stop: StopOrder | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cosched.api.documents.elastic import ElasticRequest, PromiseView
+from cosched.api.documents.elastic import ElasticRequest, PromiseView, RestartsView
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 
@@ -527,7 +527,8 @@ class TaskDetail(TaskView):
         file_sizes: bytes of the files that it reads, by name, as they were at submission.
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the resource manager's key of the job that its owner submitted there; empty for other tasks.
-        elastic: what its workers are, where it may change its hosts while it runs; null where it may not.
+        elastic: how it may change its hosts while it runs; null where it may not.
+        restarts: what its restarts have come to; null before the first, and for tasks that are not restarted.
     """
 
     command: tuple[str, ...]
@@ -564,6 +565,7 @@ class TaskDetail(TaskView):
     program_digest: str = ""
     adopted: str = ""
     elastic: ElasticRequest | None = None
+    restarts: RestartsView | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cosched.api.documents import OfferView, WorkerOrder
+from cosched.api.documents import OfferView, StopOrder, WorkerOrder
 from cosched.connector.values import safe
 from cosched.coscheduler.events import HostsWished, LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
 from cosched.coscheduler.task import AttemptState
@@ -25,7 +25,7 @@ _LONGEST_NUMBER = 9  # digits
 
 
 def offer_of(core: Coscheduler, lead: Attempt) -> OfferView:
-    """Return what each worker of a lead is to do, as the core has it."""
+    """Return what a lead and each of its workers are to do, as the core has it."""
     assert lead.lead is not None
     orders = []
     for worker in core.workers_of(lead.task):
@@ -39,7 +39,8 @@ def offer_of(core: Coscheduler, lead: Attempt) -> OfferView:
                 reason=worker.reason if worker.leaves else "",
             )
         )
-    return OfferView(task=lead.task, revision=lead.lead.revision, workers=tuple(orders))
+    stop = None if lead.leave_by is None else StopOrder(by=lead.leave_by, reason=lead.lead.why)
+    return OfferView(task=lead.task, revision=lead.lead.revision, workers=tuple(orders), stop=stop)
 
 
 def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEvent]:

@@ -71,6 +71,11 @@ class ElasticService:
             raise NotFoundError(f"there is no task {task_id[:80]!r}: `cosched task list` shows what there is")
         if found.task.spec.elastic is None:
             raise ConflictError(f"task {task_id} is not elastic: it has no workers")
+        if found.task.spec.elastic.restart:
+            raise ConflictError(
+                f"task {task_id} checkpoints and is run again, without workers: `cosched task show {task_id}` tells of "
+                "its starts"
+            )
         expected, notes = self._core.ask(
             lambda core, time: (_expected_end(core, task_id, time), _notes(core, task_id, time))
         )

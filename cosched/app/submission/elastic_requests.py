@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.app.submission.field_checks import checked_command
@@ -11,15 +13,17 @@ from cosched.durations import format_duration, parse_duration
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    from cosched.api.documents import TaskRequest
+    from cosched.api.documents import ElasticRequest, TaskRequest
     from cosched.app.submission.admission import DomainState
     from cosched.coscheduler.task import Task
 
-__all__ = ["check_beside_workers", "check_predicted", "elastic_of"]
+__all__ = ["check_beside_workers", "check_predicted", "elastic_of", "with_grace_of"]
+
+_LONGEST_COST = 86_400.0  # seconds of a restart
 
 
 def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
-    """Return what the workers of a request's task are; None for one that is not elastic.
+    """Return how a request's task changes its hosts; None for one that is not elastic.
 
     Raises:
         UserError: it cannot be elastic as asked.
@@ -32,13 +36,19 @@ def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
             "tasks share hosts here, and an elastic task needs whole ones: submit it without --elastic, with a fixed "
             "number of hosts"
         )
-    if not asked.worker or not asked.worker[0].startswith("/"):
-        given = asked.worker[0] if asked.worker else ""
-        raise UserError(f"the worker's command starts with {given[:80]!r}: give the program's absolute path")
+    if asked.kind not in ("workers", "restart"):
+        raise UserError(f"the elastic kind is {asked.kind[:80]!r}: write workers or restart")
     terms = domain.elastic
     grace = terms.grace if asked.grace is None else parse_duration(asked.grace)
     if not 0 <= grace <= terms.longest_grace:
         raise UserError(f"the grace is {format_duration(grace)}: give up to {format_duration(terms.longest_grace)}")
+    if asked.kind == "restart":
+        return _restart(asked, grace, domain)
+    if asked.cost is not None or asked.force:
+        raise UserError("a restart's cost and force are of elastic tasks that are restarted: leave them out")
+    if not asked.worker or not asked.worker[0].startswith("/"):
+        given = asked.worker[0] if asked.worker else ""
+        raise UserError(f"the worker's command starts with {given[:80]!r}: give the program's absolute path")
     worker = checked_command(asked.worker)
     needs_lead = any("{lead}" in word for word in worker)
     if needs_lead and not domain.carries_mail:
@@ -49,13 +59,39 @@ def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
     return Elastic(worker, needs_lead, grace)
 
 
+def _restart(asked: ElasticRequest, grace: float, domain: DomainState) -> Elastic:
+    """Return how a task is restarted that has a program which checkpoints."""
+    if asked.worker:
+        raise UserError("an elastic task that is restarted has no workers: leave the worker's command out")
+    if not domain.carries_mail:
+        raise UserError(
+            "jobs of this domain's resource manager cannot be told to checkpoint and stop: submit it without "
+            "--elastic, with a fixed number of hosts"
+        )
+    cost = None if asked.cost is None else parse_duration(asked.cost)
+    if cost is not None and not (math.isfinite(cost) and 0 <= cost <= _LONGEST_COST):
+        raise UserError(f"the restart's cost is {format_duration(cost)}: give up to {format_duration(_LONGEST_COST)}")
+    return Elastic((), grace=grace, restart=True, cost=cost, force=asked.force)
+
+
+def with_grace_of(task: Task, request: TaskRequest, domain: DomainState, owner: str) -> Task:
+    """Return an elastic task with the grace of its application or user, where its request does not say another."""
+    elastic = task.spec.elastic
+    if elastic is None or request.elastic is None or request.elastic.grace is not None:
+        return task
+    grace = domain.elastic.of(task.spec.application, owner).grace
+    return replace(task, spec=replace(task.spec, elastic=replace(elastic, grace=grace)))
+
+
 def check_beside_workers(request: TaskRequest) -> None:
-    """Refuse what an elastic task cannot have beside its workers."""
+    """Refuse what an elastic task cannot have beside it."""
     if request.elastic is None:
         return
     if request.native is not None:
-        raise UserError("a file of the user's own describes one job: an elastic task is a command with a worker's")
-    if request.launch is not LaunchMode.EACH or request.processes_per_host > 1 or request.processes:
+        raise UserError("a file of the user's own describes one job: an elastic task is a command")
+    if request.elastic.kind == "restart":
+        pass  # its program is started as any other's
+    elif request.launch is not LaunchMode.EACH or request.processes_per_host > 1 or request.processes:
         raise UserError(
             "the command of an elastic task runs once, on its first host, and its worker once on each other: leave "
             "launch, mpi and processes out"

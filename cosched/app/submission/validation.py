@@ -15,7 +15,12 @@ from cosched.api.command_names import command_name
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.app.notifications.transports import NotificationTargets
 from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs
-from cosched.app.submission.elastic_requests import check_beside_workers, check_predicted, elastic_of
+from cosched.app.submission.elastic_requests import (
+    check_beside_workers,
+    check_predicted,
+    elastic_of,
+    with_grace_of,
+)
 from cosched.app.submission.field_checks import (
     check_fields,
     check_length,
@@ -165,7 +170,7 @@ class TaskValidator:
         if asked is not None and asked.cores_range:
             ranks = int(request.cores)  # a program that may have more cores uses them
         made = self._catalogue_task if request.application else self._command_task
-        task = made(request, domain, ranks)
+        task = with_grace_of(made(request, domain, ranks), request, domain, owner)
         if asked is not None:
             spec = replace(task.spec, cores_range=asked.cores_range, processes=asked.processes)
             task = replace(task, spec=spec)

@@ -103,9 +103,11 @@ class SubmitOptions:
     ] = ""
     observe: Annotated[bool, typer.Option("--observe", help="Watch its program; `model fit` learns of it.")] = False
     # workers that come and go
-    elastic: Annotated[str, typer.Option(metavar="workers", help="Its hosts may change while it runs.")] = ""
+    elastic: Annotated[str, typer.Option(metavar="workers|restart", help="Its hosts may change while it runs.")] = ""
     worker: Annotated[str, typer.Option(metavar="PROGRAM", help="What runs on each host but the first.")] = ""
-    grace: Annotated[str, typer.Option(metavar="DURATION", help="For a worker that has to leave.")] = ""
+    grace: Annotated[str, typer.Option(metavar="DURATION", help="For a worker to leave, a program to stop.")] = ""
+    restart_cost: Annotated[str, typer.Option(metavar="DURATION", help="Of a checkpoint and reading it.")] = ""
+    force_stop: Annotated[bool, typer.Option("--force-stop", help="End what has not stopped by then.")] = False
     dask: Annotated[str, typer.Option(metavar="SCRIPT", help="Elastic: Python with a Dask cluster on its hosts.")] = ""
     # of the submission itself
     best_effort: Annotated[bool, typer.Option("--best-effort", help="Also if the deadline cannot be met.")] = False

@@ -171,12 +171,21 @@ def _elastic(options: SubmitOptions) -> ElasticRequest | None:
     if not options.elastic:
         if options.worker or options.grace:
             raise UserError("--worker and --grace are of elastic tasks: give --elastic workers with them")
+        if options.restart_cost or options.force_stop:
+            raise UserError("--restart-cost and --force-stop are of elastic tasks: give --elastic restart with them")
         return None
+    grace = parse_duration(options.grace) if options.grace else None
+    if options.elastic == "restart":
+        if options.worker:
+            raise UserError("--elastic restart has no workers: leave --worker out")
+        cost = parse_duration(options.restart_cost) if options.restart_cost else None
+        return ElasticRequest(kind="restart", grace=grace, cost=cost, force=options.force_stop)
     if options.elastic != "workers":
-        raise UserError(f"--elastic is {options.elastic[:80]!r}: write workers")
+        raise UserError(f"--elastic is {options.elastic[:80]!r}: write workers or restart")
+    if options.restart_cost or options.force_stop:
+        raise UserError("--restart-cost and --force-stop are of --elastic restart: leave them out")
     if not options.worker:
         raise UserError("--elastic workers needs --worker 'PROGRAM ARGUMENT…', which runs on each host but the first")
-    grace = parse_duration(options.grace) if options.grace else None
     return ElasticRequest(worker=_words(options.worker, "--worker"), grace=grace)
 
 

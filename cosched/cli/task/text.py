@@ -131,6 +131,16 @@ def _claim_text(task: TaskDetail | Forecast) -> str:
     return f"{task.claim / 3600:.3g} host-hours of the budget"
 
 
+def _restarts_text(task: TaskDetail) -> str:
+    """Tell how often a task that checkpoints was started again, and why the last time."""
+    if task.elastic is None or task.elastic.kind != "restart":
+        return ""
+    if task.restarts is None:
+        return "it may be asked to checkpoint, and go on on other hosts"
+    why = f": {task.restarts.reason}" if task.restarts.reason else ""
+    return f"{task.restarts.count}, the last with {round(task.restarts.left * 100)} % of its work left{why}"
+
+
 def task_lines(task: TaskDetail) -> list[str]:
     """Return all that is known of a task."""
     pairs = [
@@ -142,6 +152,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("command", shlex.join(task.command)),
         ("parameters", ", ".join(f"{name}={value}" for name, value in task.parameters.items())),
         ("workers", "" if task.elastic is None else shlex.join(task.elastic.worker)),
+        ("restarts", _restarts_text(task)),
         ("launch", _launch_text(task)),
         ("directory", task.directory),
         ("reads", task.stdin),

@@ -16,6 +16,7 @@ import numpy as np
 
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.dispatching.immediate_starts import NOW
+from cosched.coscheduler.elastic.restarts import Restarts
 from cosched.coscheduler.elastic.values import WorkRecord
 from cosched.coscheduler.elastic.wishes import unwanted
 from cosched.coscheduler.elastic.workers import ended_unasked, what_became_of
@@ -79,16 +80,18 @@ class ElasticTasks:
         self._queue = queue
         self._lifecycle = lifecycle
         self._planning_view = planning_view
+        self._restarts = Restarts(settings, state, queue, lifecycle, planning_view)
         self._work: dict[str, WorkRecord] = {}
         self.drain = ElasticSnapshot().drain
 
     def snapshot(self) -> ElasticSnapshot:
         """Return all that is remembered beside the attempts."""
-        return ElasticSnapshot(dict(self._work), self.drain)
+        return ElasticSnapshot(dict(self._work), self.drain, self._restarts.snapshot())
 
     def load(self, snapshot: ElasticSnapshot) -> None:
         """Go on from a snapshot."""
         self._work, self.drain = dict(snapshot.work), snapshot.drain
+        self._restarts.load(snapshot.next_look)
 
     def work(self, task: str) -> WorkRecord | None:
         """Return how far a running elastic task has come; None before it runs."""
@@ -141,8 +144,8 @@ class ElasticTasks:
 
     def _note_work(self, lead: Attempt, event: WorkReported) -> None:
         work, running = self._work.get(lead.task), self._running(lead.task)
-        if work is None or running is None or event.fraction < _EARLIEST_REPORT:
-            return
+        if work is None or running is None or event.fraction < _EARLIEST_REPORT or running.elastic.restart:
+            return  # of a program that was started again the part is of all its runs
         work = self._advanced(running, work, event.time)
         self._work[lead.task] = replace(work, total=max(work.done, 1e-3) / min(event.fraction, 1.0))
 
@@ -152,6 +155,7 @@ class ElasticTasks:
             self._learn(ended, time)
         for name in self._work.keys() - self._state.elastic.keys():
             del self._work[name]
+        self._restarts.tend(time)
         for name in self._state.elastic:
             running = self._running(name)
             if running is None:
@@ -205,6 +209,7 @@ class ElasticTasks:
         if planned is None:
             self._give_back_some(len(self._lent()), time)
             return
+        self._restarts.consider(time)
         waiting = [place for place in planned if place.task in self._queue.planned]
         needed = dict(self._state.reservations.needed(time))
         self._give_back(waiting, ready, needed, time)
@@ -305,7 +310,7 @@ class ElasticTasks:
         work = self._work.get(running.task.id)
         leaving = any(each.leaves for each in running.workers)
         promised = sum(not each.loan for each in running.workers) == len(running.status.promised)
-        if not self._terms(running.task).lending:
+        if not self._terms(running.task).lending or running.elastic.restart:
             return None
         if work is None or leaving or not promised or time < work.settled or not self._may_grow(running, time):
             return None
@@ -343,6 +348,8 @@ class ElasticTasks:
         work = self._work[name] = self._advanced(running, work, time)
         predicted = time - (time if lead.started is None else lead.started) + max(work.total - work.done, 0.0)
         ahead = max(work.total - work.done, 1.0)
+        if lead.leave_by is not None:
+            return  # it has been asked to stop: its hosts are reckoned to be free then
         if lead.predicted is not None and abs(predicted - lead.predicted) > max(_LEAST_CHANGE * ahead, 0.5):
             self._state.put_attempt(replace(lead, predicted=predicted))
             self._state.replan()
@@ -355,7 +362,7 @@ class ElasticTasks:
         width = 1 + sum(each.state is AttemptState.RUNNING for each in running.workers)
         promised = len(running.lead.reckoned_hosts)
         speed = 1.0
-        if width != promised:
+        if width != promised and not running.elastic.restart:
             seconds = self._seconds(running)
             whole, now = _on(seconds, promised), _on(seconds, width)
             speed = whole / now if now and math.isfinite(whole) else 0.0

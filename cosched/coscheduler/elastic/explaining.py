@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.task import AttemptState
+from cosched.counts import plural
 from cosched.durations import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.elastic.values import LeadStatus
     from cosched.coscheduler.task import Attempt, Task
 
 __all__ = ["lent_sentences", "worker_sentences"]
@@ -22,6 +24,8 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
     """Say of a running elastic task which hosts are promised and lent, and what its workers wait for."""
     if lead.lead is None or task.spec.elastic is None:
         return []
+    if task.spec.elastic.restart:
+        return _restart_sentences(task, lead, lead.lead, time)
     workers = core.workers_of(task.id)
     lent = [each for each in workers if each.loan and not each.leaves]
     found = [f"its promised hosts: {_names(lead.reckoned_hosts)}"]
@@ -42,6 +46,22 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
     return found
 
 
+def _restart_sentences(task: Task, lead: Attempt, status: LeadStatus, time: float) -> list[str]:
+    """Say of a task that checkpoints which start this is and why, and whether it is asked to stop."""
+    found, known = [], task.status.restarts
+    if known is not None:
+        why = known.why or "it had checkpointed, without being asked"
+        left = f"{round(known.left * 100)} % of its work left"
+        found.append(f"it was started again ({plural(known.count, 'restart')} so far), with {left}: {why}")
+    if lead.leave_by is not None:
+        left = format_duration(max(lead.leave_by - time, 0.0))
+        hosts = plural(status.next_hosts, "host")
+        found.append(f"it is asked to checkpoint and stop within {left}, and to go on with {hosts}: {status.why}")
+    elif status.deaf:
+        found.append(f"it was asked to checkpoint and stop ({status.why}), and has not: it is let go on")
+    return found
+
+
 def _not_begun(core: Coscheduler, worker: Attempt, waited: float) -> str:
     reason = core.unstarted.reason(worker.uuid)
     return (
@@ -57,7 +77,13 @@ def lent_sentences(core: Coscheduler, hosts: Collection[str]) -> list[str]:
     for attempt in core.attempts.values():
         if attempt.loan and attempt.hosts[0] in hosts:
             found.setdefault(attempt.task, []).append(attempt.hosts[0])
-    return [f"{_names(sorted(lent))}, lent to task {task}: what is needed comes back" for task, lent in found.items()]
+    stopping = [
+        f"task {attempt.task}, which is asked to checkpoint and stop: {attempt.lead.why}"
+        for attempt in core.attempts.values()
+        if attempt.lead is not None and attempt.leave_by is not None and not set(attempt.hosts).isdisjoint(hosts)
+    ]
+    lent = [f"{_names(sorted(lent))}, lent to task {task}: what is needed comes back" for task, lent in found.items()]
+    return lent + stopping
 
 
 def _names(hosts: Sequence[str]) -> str:

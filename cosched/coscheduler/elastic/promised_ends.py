@@ -13,6 +13,7 @@ from cosched.coscheduler.planning.what_if import extend_queue
 from cosched.scheduling.decoding.decoder import decode, soonest
 from cosched.scheduling.elastic.lent_end import LoanTerms, end_with_loans
 from cosched.scheduling.elastic.tasks import ElasticTask
+from cosched.scheduling.host_counts import quicker_counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,13 +54,12 @@ def promised_ends(core: Coscheduler, task: Task, time: float) -> list[PromisedEn
 
     None for a task that is not elastic, or for which nothing can be predicted.
     """
-    queue = None if task.spec.elastic is None else extend_queue(core, task, time)
-    if queue is None:
+    if task.spec.elastic is None or (queue := extend_queue(core, task, time)) is None:
         return []
     terms = core.settings.elastic.of(task.spec.application, task.owner)
     seconds = queue.problem.seconds[:, queue.new]
     found: list[PromisedEnd] = []
-    for count in _counts(seconds.min(axis=0).tolist()):
+    for count in quicker_counts(seconds.min(axis=0).tolist(), _MOST):
         rows = queue.problem.seconds.copy()
         rows[:, queue.new] = np.inf
         rows[:, queue.new, count - 1] = seconds[:, count - 1]
@@ -67,22 +67,10 @@ def promised_ends(core: Coscheduler, task: Task, time: float) -> list[PromisedEn
         place = soonest(only, queue.with_place(count), queue.ahead, queue.new)
         if place is not None and math.isfinite(place.end):
             expected = place.end
-            if terms.lending:
+            if terms.lending and not task.spec.elastic.restart:
                 expected = _end_with_loans(core, terms, replace(queue, problem=only), place, seconds, time)
             found.append(PromisedEnd(count, time + place.start, time + place.end, time + expected))
     return found
-
-
-def _counts(seconds: Sequence[float]) -> list[int]:
-    """Return the numbers of hosts to look at: those that make the task quicker, spread evenly where there are many."""
-    useful, shortest = [], math.inf
-    for count, each in enumerate(seconds, start=1):
-        if each < shortest:
-            useful.append(count)
-            shortest = each
-    if len(useful) <= _MOST:
-        return useful
-    return [useful[round(step * (len(useful) - 1) / (_MOST - 1))] for step in range(_MOST)]
 
 
 def _end_with_loans(

@@ -1,6 +1,7 @@
 """What is asked of an elastic task, what its lead has told, and how far it has come.
 
-The lead is the attempt that runs the task's command; each worker is an attempt on one host.
+The lead is the attempt that runs the task's command; each worker is an attempt on one host. A task that checkpoints has
+no workers: its lead has all of its hosts, and another lead follows it on others.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Elastic", "ElasticSettings", "LeadStatus", "LoanExceptions", "WorkRecord"]
+__all__ = ["Elastic", "ElasticSettings", "LeadStatus", "LoanExceptions", "RestartRecord", "WorkRecord"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +22,19 @@ class Elastic:
     Attributes:
         worker: argument vector of each worker; `{lead}` stands for the lead's address, `{worker}` for its number.
         needs_lead: whether a worker is started only once the lead has told its address.
-        grace: seconds from the order to leave until a worker is ended.
+        grace: seconds from the order to leave until a worker is ended; of a program that checkpoints, from being asked
+            to stop until it is let go on, or ended.
+        restart: whether its program checkpoints when asked and is run again on other hosts; it has no workers.
+        cost: seconds that a restart takes beside waiting, as the user says: the checkpoint and its reading.
+        force: whether a program that has not stopped within its grace is ended.
     """
 
-    worker: tuple[str, ...]
+    worker: tuple[str, ...] = ()
     needs_lead: bool = False
     grace: float = 30.0
+    restart: bool = False
+    cost: float | None = None
+    force: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,11 @@ class LeadStatus:
         revision: number of the last change of what its workers are to do.
         most: hosts that it has a use for, as it has told, its own among them; None for as many as it can get. It keeps
             the promised ones all the same.
+        restarts: whether its program checkpoints and is run again; it has no workers.
+        why: for what it has been asked to stop; empty where it has not.
+        next_hosts: hosts on which its task is to run next, once it has stopped; 0 where it was not asked.
+        behind: waiting task that is to go before its own then; empty: none.
+        deaf: whether it has not stopped when it was asked.
     """
 
     promised: tuple[str, ...] = ()
@@ -49,21 +62,49 @@ class LeadStatus:
     drains: bool = False
     revision: int = 0
     most: int | None = None
+    restarts: bool = False
+    why: str = ""
+    next_hosts: int = 0
+    behind: str = ""
+    deaf: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RestartRecord:
+    """What the restarts of a task have come to.
+
+    Attributes:
+        count: how many times it has stopped and waited to be run again.
+        left: part of all its work that is still to be done, as reckoned by the time that it ran.
+        reading: seconds from a start of its program until that goes on where it was.
+        stop: seconds from being asked until it had stopped, as measured last; None where it never has been.
+        breaks: checkpoints in a row that it made unasked and soon after its start.
+        why: for what it has been asked to stop last; empty where it stopped unasked.
+    """
+
+    count: int = 0
+    left: float = 1.0
+    reading: float = 0.0
+    stop: float | None = None
+    breaks: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LoanExceptions:
-    """Other terms of loans for the tasks of one application or user; None: as for all.
+    """Other terms for the tasks of one application or user; None: as for all.
 
     Attributes:
         lending: as in `ElasticSettings`.
         payback: likewise.
         settle: likewise.
+        grace: likewise.
     """
 
     lending: bool | None = None
     payback: float | None = None
     settle: float | None = None
+    grace: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,6 +236,8 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
         values = np.asarray(assumptions.planned(correction, there, name)[:hosts])
         if contends:
             values = values * assumptions.times_longer(task, there.hardware, kind, needs)
+        if task.status.restarts is not None:
+            values = np.array([task.ahead(each) for each in values])
         row[: len(values)] = values + assumptions.handover
     return times
 

@@ -137,6 +137,20 @@ class TaskQueue:
             self._plan = None
             self._searched.add(task.id)
 
+    def add_restarted(self, task: Task, hosts: int, behind: str) -> None:
+        """Put a task that has checkpointed to the front, or right behind another that waits, on so many hosts.
+
+        A later plan may say otherwise; 0 hosts: it is chosen anew.
+        """
+        self.add_again(task)
+        if task.id not in self._counts:
+            return
+        names = list(self.plan.tasks)
+        if behind in self._counts:
+            names.remove(task.id)
+            names.insert(names.index(behind) + 1, task.id)
+        self.adopt(self.plan.reordered(names).with_counts({task.id: hosts}))
+
     def change(self, before: Task, after: Task) -> None:
         """Take note that a waiting task was edited, held or released.
 

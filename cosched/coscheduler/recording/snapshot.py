@@ -147,10 +147,12 @@ class ElasticSnapshot:
     Attributes:
         work: how far each running one has come.
         drain: seconds from the order to leave until a host is free, as learnt.
+        next_look: when each running task that checkpoints is looked at again, epoch seconds.
     """
 
     work: Mapping[str, WorkRecord] = field(default_factory=dict)
     drain: float = 2.0
+    next_look: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,11 +262,12 @@ class PlanningSection(_Section):
 
 
 class LoanExceptionsSection(_Section):
-    """[elastic.applications.NAME] and [elastic.users.NAME]: other terms of loans; what is left out is as for all."""
+    """[elastic.applications.NAME] and [elastic.users.NAME]: other terms; what is left out is as for all."""
 
     lending: bool | None = None
     payback: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] | None = None
     settle: Duration | None = None
+    grace: Duration | None = None
 
 
 class ElasticSection(_Section):
@@ -282,8 +283,11 @@ class ElasticSection(_Section):
 
     @model_validator(mode="after")
     def _check_grace(self) -> ElasticSection:
-        if self.grace > self.longest_grace:
-            raise ValueError("grace is longer than longest_grace: lower the one, or raise the other")
+        tables = (("applications", self.applications), ("users", self.users))
+        others = {f"{kind}.{name}.grace": each.grace for kind, table in tables for name, each in table.items()}
+        for name, grace in {"grace": self.grace, **others}.items():
+            if grace is not None and grace > self.longest_grace:
+                raise ValueError(f"{name} is longer than longest_grace: lower the one, or raise the other")
         return self
 
 

@@ -128,9 +128,14 @@ def read_request(fields: Mapping[str, str], zone: tzinfo | None) -> TaskRequest:
 
 
 def _elastic(fields: Mapping[str, str]) -> ElasticRequest | None:
-    """Return what the workers are, where the form names their command."""
+    """Return how the task changes its hosts, where the form names a worker's command or says that it is restarted."""
     worker = tuple(line for line in fields.get("worker", "").splitlines() if line)
-    grace = fields.get("grace", "").strip()
+    grace, cost = fields.get("grace", "").strip(), fields.get("restart_cost", "").strip()
+    if fields.get("restart", "") == "on":
+        force = fields.get("force_stop", "") == "on"
+        return ElasticRequest(kind="restart", worker=worker, grace=grace or None, cost=cost or None, force=force)
+    if cost or fields.get("force_stop", "") == "on":
+        raise UserError("a restart's cost and its force are of programs that checkpoint: tick that it does")
     if grace and not worker:
         raise UserError("a grace is of elastic tasks: give their worker's command, too")
     return ElasticRequest(worker=worker, grace=grace or None) if worker else None
@@ -265,6 +270,9 @@ def fields_like_task(task: TaskDetail, now: float, zone: tzinfo | None, *, catal
         }
     if task.elastic is not None:
         fields |= {"worker": "\n".join(task.elastic.worker), "grace": f"{float(task.elastic.grace or 0.0):g}s"}
+        fields |= {"restart": "on"} if task.elastic.kind == "restart" else {}
+        fields |= {"force_stop": "on"} if task.elastic.force else {}
+        fields |= {} if task.elastic.cost is None else {"restart_cost": f"{float(task.elastic.cost):g}s"}
     fields |= {"notify": " ".join(task.notify)} if task.notify else {}
     return fields | ({"time_limit": f"{task.time_limit:g}"} if task.time_limit else {})
 

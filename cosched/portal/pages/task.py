@@ -150,7 +150,8 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
     task = services.tasks.task(principal, task_id)
     explained = services.tasks.explain(principal, task_id)
     points = services.history.planned(task.id)
-    workers = None if task.elastic is None else services.elastic.workers(principal, task.id)
+    has_workers = task.elastic is not None and task.elastic.kind == "workers"
+    workers = services.elastic.workers(principal, task.id) if has_workers else None
     return render_page(
         request,
         "task.html",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import pytest
 
 from cosched.access.principals import Principal, ProofOfIdentity, Role
-from cosched.api.documents import LeadMessage, WorkerOrder
+from cosched.api.documents import LeadMessage, StopOrder, WorkerOrder
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.app.elastic.offers import offer_of
 from cosched.app.elastic.service import ElasticService
@@ -14,7 +14,7 @@ from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, Tick
 from cosched.errors import UserError
 from cosched.store import Store
-from tests.coscheduler.makers import a_core, a_task, dispatched, elastic_task, report, submit, workers
+from tests.coscheduler.makers import a_core, a_task, dispatched, elastic_task, report, restart_task, submit, workers
 from tests.store.new_database import new_database
 
 if TYPE_CHECKING:
@@ -214,3 +214,26 @@ def test_a_list_of_workers_that_are_not_there_costs_no_commit_for_each(
 def test_a_worker_that_is_no_number_is_refused(service: ElasticService, lead: Attempt, number: str) -> None:
     with pytest.raises(UserError, match="give its number"):
         service.take(lead, LeadMessage(refused={number: "no"}))
+
+
+def test_a_program_that_checkpoints_is_asked_to_stop_and_its_record_is_kept(
+    domain: Domain, service: ElasticService
+) -> None:
+    task = restart_task(1, [420.0, 205.0, 135.0, 100.0], owner="ann", cost=4.0, grace=20.0)
+    (attempt,) = dispatched(domain.keep(submit(domain.core, task)))
+    domain.keep(report(domain.core, attempt, JobState.RUNNING, 0.0, started=0.0))
+    assert service.leads()[attempt.uuid][1].stop is None
+    late = a_task(2, [float("inf"), 200.0], deadline=250.0, submitted=20.0, owner="ann")
+    domain.keep(submit(domain.core, late, 20.0))
+    domain.time = 20.0
+    stop = StopOrder(by=40.0, reason="task 2 would be late without its hosts")
+    assert service.leads()[attempt.uuid][1].stop == stop
+    assert service.offer(ANN, "1").stop == stop
+    with pytest.raises(ConflictError, match="without workers"):
+        service.workers(ANN, "1")
+    domain.keep(report(domain.core, attempt, JobState.FAILED, 22.0, finished=22.0, exit_code=85))
+    kept = domain.store.task("1")
+    assert kept is not None
+    assert kept.status.restarts == domain.core.tasks["1"].status.restarts
+    assert kept.spec.elastic == task.spec.elastic
+    assert service.counts().tasks == 1

@@ -10,7 +10,7 @@ from cosched.app.submission.admission import DomainState
 from cosched.app.submission.validation import TaskValidator
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
-from cosched.coscheduler.elastic.values import Elastic
+from cosched.coscheduler.elastic.values import Elastic, ElasticSettings, LoanExceptions
 from cosched.errors import UserError
 from tests.daemon.makers import Halving, catalogue
 
@@ -23,6 +23,9 @@ WORKER = ElasticRequest(worker=("/opt/worker", "{lead}"))
 REQUEST = TaskRequest(command=("/opt/lead",), hosts="2-4", profile=(None, 60.0, 40.0, 30.0), elastic=WORKER)
 
 
+RESTART = ElasticRequest(kind="restart")
+
+
 @pytest.fixture
 def intake(tmp_path: Path) -> TaskValidator:
     return TaskValidator(catalogue(tmp_path / "applications.d"), Halving(), "fast")
@@ -32,6 +35,36 @@ def test_a_worker_that_names_its_lead_waits_for_it(intake: TaskValidator) -> Non
     assert intake.task(REQUEST, DOMAIN).spec.elastic == Elastic(("/opt/worker", "{lead}"), needs_lead=True, grace=30.0)
     alone = replace(REQUEST, elastic=ElasticRequest(worker=("/opt/worker",), grace="2m"))
     assert intake.task(alone, DOMAIN).spec.elastic == Elastic(("/opt/worker",), needs_lead=False, grace=120.0)
+
+
+def test_a_program_that_checkpoints_is_started_as_any_other(intake: TaskValidator) -> None:
+    asked = replace(REQUEST, elastic=replace(RESTART, cost="2m", force=True), launch=LaunchMode.OPENMPI)
+    spec = intake.task(asked, DOMAIN).spec
+    assert spec.elastic == Elastic(restart=True, grace=30.0, cost=120.0, force=True)
+    assert spec.launch is LaunchMode.OPENMPI
+    assert intake.task(replace(REQUEST, elastic=RESTART), DOMAIN).spec.elastic == Elastic(restart=True, grace=30.0)
+
+
+@pytest.mark.parametrize("elastic", [WORKER, RESTART])
+def test_the_grace_is_that_of_the_request_or_else_of_its_user_or_its_application(
+    intake: TaskValidator, elastic: ElasticRequest
+) -> None:
+    terms = ElasticSettings(
+        grace=10.0,
+        applications={"lead": LoanExceptions(grace=20.0)},
+        users={"ann": LoanExceptions(grace=40.0), "eve": LoanExceptions(lending=False)},
+    )
+    domain, request = replace(DOMAIN, elastic=terms), replace(REQUEST, elastic=elastic)
+
+    def grace(request: TaskRequest, owner: str) -> float:
+        found = intake.task(request, domain, owner).spec.elastic
+        assert found is not None
+        return found.grace
+
+    assert grace(request, "ann") == 40.0
+    assert grace(request, "eve") == grace(request, "bob") == 20.0
+    assert grace(replace(request, command=("/opt/other",)), "bob") == 10.0
+    assert grace(replace(request, elastic=replace(elastic, grace="5s")), "ann") == 5.0
 
 
 def test_a_task_without_workers_is_not_elastic(intake: TaskValidator) -> None:
@@ -52,6 +85,14 @@ def test_a_task_without_workers_is_not_elastic(intake: TaskValidator) -> None:
         ({"native": NativeDescription("local", {}, "")}, DOMAIN, "describes one job"),
         ({}, replace(DOMAIN, shares_hosts=True), "tasks share hosts here"),
         ({}, replace(DOMAIN, carries_mail=False), "cannot tell cosched an address"),
+        ({"elastic": replace(WORKER, kind="malleable")}, DOMAIN, "write workers or restart"),
+        ({"elastic": replace(WORKER, cost=3.0)}, DOMAIN, "are of elastic tasks that are restarted"),
+        ({"elastic": replace(WORKER, kind="restart")}, DOMAIN, "has no workers: leave the worker's command out"),
+        ({"elastic": replace(RESTART, cost="2d")}, DOMAIN, "give up to 24 h"),
+        ({"elastic": replace(RESTART, cost=-1.0)}, DOMAIN, "give up to 24 h|duration"),
+        ({"elastic": RESTART}, replace(DOMAIN, carries_mail=False), "cannot be told to checkpoint"),
+        ({"elastic": RESTART, "profile": None}, DOMAIN, "no number can be promised: give --runtime"),
+        ({"elastic": RESTART, "cores": "2-4"}, DOMAIN, "an elastic task takes whole hosts"),
     ],
 )
 def test_what_cannot_be_elastic_is_refused_with_what_would_do(

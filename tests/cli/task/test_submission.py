@@ -269,12 +269,23 @@ def test_workers_are_words_as_a_shell_splits_them() -> None:
     assert request_of(SubmitOptions(), ("/bin/sh",), NOW)[0].elastic is None
 
 
+def test_a_program_that_checkpoints_may_say_what_a_restart_costs() -> None:
+    options = SubmitOptions(elastic="restart", grace="2m", restart_cost="90s", force_stop=True, hosts="2-4")
+    request, _ = request_of(options, ("/bin/sh",), NOW)
+    assert request.elastic == ElasticRequest(kind="restart", grace=120.0, cost=90.0, force=True)
+    assert request_of(SubmitOptions(elastic="restart"), ("/bin/sh",), NOW)[0].elastic == ElasticRequest(kind="restart")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (SubmitOptions(worker="/bin/sh"), "give --elastic workers with them"),
         (SubmitOptions(grace="2m"), "give --elastic workers with them"),
-        (SubmitOptions(elastic="restart", worker="/bin/sh"), "write workers"),
+        (SubmitOptions(elastic="restarts", worker="/bin/sh"), "write workers or restart"),
+        (SubmitOptions(elastic="restart", worker="/bin/sh"), "leave --worker out"),
+        (SubmitOptions(elastic="workers", worker="/bin/sh", restart_cost="2m"), "are of --elastic restart"),
+        (SubmitOptions(restart_cost="2m"), "give --elastic restart with them"),
+        (SubmitOptions(force_stop=True), "give --elastic restart with them"),
         (SubmitOptions(elastic="workers"), "needs --worker"),
         (SubmitOptions(elastic="workers", worker=" "), "--worker is empty"),
         (SubmitOptions(elastic="workers", worker="'/bin/sh"), "close its quotes"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ from cosched.coscheduler.events import (
     WorkReported,
 )
 from cosched.coscheduler.task import AttemptState
-from tests.coscheduler.makers import elastic_task, mixed_hosts
+from tests.coscheduler.makers import elastic_task, mixed_hosts, restart_task
 from tests.coscheduler.places.test_licences import Licensed
 from tests.coscheduler.test_core import ALIVE, AnyWeather
 from tests.exploring import examples
@@ -213,6 +213,59 @@ class ElasticWithLicences(Licensed, ElasticWeather):
         self.submit_elastic(SPEEDS, False, due, "ann", licences)
 
 
+class RestartWeather(ElasticWeather):
+    """Programs checkpoint when they are asked, unasked, too late or never, and are run again on other hosts."""
+
+    @rule(
+        seconds=st.sampled_from([SPEEDS, (math.inf, *SPEEDS[1:]), (95.0, 47.0, 30.0, 22.0, 17.0)]),
+        due=st.none() | st.floats(20.0, 200.0),
+        force=st.booleans(),
+        cost=st.none() | st.floats(0.0, 5.0),
+    )
+    def submit_restart(self, seconds: tuple[float, ...], due: float | None, force: bool, cost: float | None) -> None:
+        self.accepted += 1
+        deadline = None if due is None else self.time + due
+        fields: dict[str, Any] = {"submitted": self.time, "deadline": deadline, "owner": "ann", "grace": 6.0}
+        task = restart_task(self.accepted, seconds, force=force, cost=cost, **fields)
+        self.tell(TaskSubmitted(self.later(), task))
+
+    def programs(self) -> list[str]:
+        found = [uuid for uuid, each in self.core.attempts.items() if each.lead is not None and each.lead.restarts]
+        return sorted(uuid for uuid in found if self.jobs.get(uuid) is JobState.RUNNING)
+
+    @precondition(lambda self: bool(self.programs()))
+    @rule(number=st.integers(0, 99), told=st.booleans())
+    def a_program_checkpoints(self, number: int, told: bool) -> None:
+        uuid = self.pick(number, self.programs())
+        self.jobs[uuid] = JobState.FAILED
+        if told:  # else the report is lost, and a later one has another code
+            time = self.later()
+            self.tell(JobReported(time, JobReport(uuid, JobState.FAILED, finished=time, exit_code=85)))
+
+    @precondition(lambda self: any(each.leave_by for each in self.core.attempts.values() if not each.worker))
+    @rule()
+    def all_that_are_asked_checkpoint(self) -> None:
+        for uuid in [uuid for uuid in self.programs() if self.core.attempts[uuid].leave_by is not None]:
+            self.jobs[uuid] = JobState.FAILED
+            time = self.later()
+            self.tell(JobReported(time, JobReport(uuid, JobState.FAILED, finished=time, exit_code=85)))
+
+    @invariant()
+    def at_most_one_program_is_asked(self) -> None:
+        asked = [each for each in self.core.attempts.values() if each.leave_by is not None and not each.worker]
+        assert sum(each.state is AttemptState.RUNNING for each in asked) <= 1
+
+    @invariant()
+    def what_is_left_of_a_task_is_a_part_of_it(self) -> None:
+        for task in self.core.tasks.values():
+            if (known := task.status.restarts) is not None:
+                assert 0.0 < known.left <= 1.0
+                assert known.count >= 1
+                assert known.reading >= 0.0
+
+
+RestartWeather.TestCase.settings = hypothesis_settings(max_examples=examples(30), stateful_step_count=50, deadline=None)
+TestRestartWeather = RestartWeather.TestCase
 ElasticWithLicences.TestCase.settings = hypothesis_settings(
     max_examples=examples(15), stateful_step_count=40, deadline=None
 )

@@ -179,8 +179,9 @@ PLAIN = {
     *((kind, "licences") for kind in ("CoreSettings", "TaskEdit", "TaskSpec")),  # names of what a site has, as classes
     ("AttemptDiagnosed", "attempt"),
     *((kind, "attempt") for kind in ("HostsWished", "LeadAnnounced", "WorkerDrained", "WorkerRefused", "WorkReported")),
-    ("LeadStatus", "promised"),
-    *(("ElasticSnapshot", "work"), ("AttemptsSnapshot", "ended_leads")),
+    *(("LeadStatus", name) for name in ("promised", "why", "behind")),
+    ("RestartRecord", "why"),
+    *(("ElasticSnapshot", "work"), ("ElasticSnapshot", "next_look"), ("AttemptsSnapshot", "ended_leads")),
     ("AttemptSubmitted", "job"),
     ("ReservationReleased", "reservation"),
     ("StageInChain", "chain"),

@@ -23,7 +23,9 @@ def test_terms_of_loans_may_differ_for_an_application_or_a_user() -> None:
     assert elastic.users["ann"].lending is False
     refused: list[dict[str, Any]] = [
         {"users": {"an n": {}}},
-        {"users": {"ann": {"grace": "1m"}}},
+        {"users": {"ann": {"grace": "11m"}}},
+        {"applications": {"a": {"grace": "1h"}}},
+        {"grace": "11m"},
         {"applications": {"a": {"payback": -1}}},
     ]
     for wrong in refused:

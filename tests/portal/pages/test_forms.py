@@ -69,6 +69,19 @@ def test_a_worker_makes_it_elastic_and_is_submitted_again() -> None:
     assert (again["worker"], again["grace"]) == ("/bin/worker\n{lead}", "120s")
 
 
+def test_a_program_that_checkpoints_is_elastic_and_is_submitted_again() -> None:
+    fields = {"command": "/bin/model", "restart": "on", "worker": "", "grace": "2m", "restart_cost": "3m"}
+    asked = ElasticRequest(kind="restart", grace="2m", cost="3m")
+    assert read_request(fields, None).elastic == asked
+    assert read_request({**fields, "force_stop": "on"}, None).elastic == replace(asked, force=True)
+    for alone in ({"restart_cost": "3m"}, {"force_stop": "on"}):
+        with pytest.raises(UserError, match="tick that it does"):
+            read_request({"command": "/bin/model", **alone}, None)
+    task = detail(command=("/bin/model",), elastic=replace(asked, grace=120.0, cost=180.0, force=True))
+    again = fields_like_task(task, NOW, None, catalogued=False)
+    assert read_request(again, None).elastic == replace(asked, grace="120s", cost="180s", force=True)
+
+
 def test_run_times_are_numbers_between_commas() -> None:
     assert read_profile(" 50,40\n - ,30") == (50.0, 40.0, None, 30.0)
     assert read_profile("  ") is None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cosched.access import Principal, Role
 from cosched.api.documents import ElasticRequest, ProfileView, ShapeFigure, TaskRequest
-from cosched.coscheduler.elastic.values import LeadStatus
+from cosched.coscheduler.elastic.values import LeadStatus, RestartRecord
 from cosched.coscheduler.task import Attempt, AttemptState, TaskState
 from cosched.portal.pages.task import TIMELINE_WIDTH, _as_it_left, timeline
 from tests.app.submission.detection import add_detection
@@ -96,6 +96,21 @@ def test_a_page_lists_the_workers_of_an_elastic_task_apart_from_its_attempts(tmp
         begun = [task.with_status(state=TaskState.RUNNING, started=NOW)]
         here.daemon.store.commit(changed(begun, [lead, replace(worker, started=NOW + 1)]))
         assert "Hosts that worked for it" in ann.see("/tasks/1")
+
+
+def test_a_page_says_how_often_a_task_was_started_again_and_why(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ann, elastic = here.person("ann"), ElasticRequest(kind="restart")
+        request = TaskRequest(command=("/bin/true",), profile=(None, 60.0), elastic=elastic)
+        here.daemon.services.submissions.submit(Principal("ann", Role.USER), [request], "", "")
+        assert "none yet; it may be asked to checkpoint" in ann.see("/tasks/1")
+        task = here.daemon.store.task("1")
+        assert task is not None
+        record = RestartRecord(count=2, left=0.254, why="task <b>7</b> would be late without its hosts")
+        here.daemon.store.commit(changed([task.with_status(restarts=record)], []))
+        text = ann.see("/tasks/1")
+        assert "2, the last with 25 % of its work left: task &lt;b&gt;7&lt;/b&gt; would be late" in text
+        assert "<h2>Workers</h2>" not in text
 
 
 def test_names_are_neither_templates_nor_elements(tmp_path: Path) -> None:
