@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -182,6 +183,7 @@ class _Uncorrected(NamedTuple):
         depends: what it was made of.
         classes: classes of the hosts, as the manager names them.
         hardware: of the task's profile on hosts of each.
+        keys: of the corrections there.
         times: (alternatives, classes, hosts) seconds, neither corrected nor beside others.
         beside: (alternatives, classes) part of a host that others can have beside it.
     """
@@ -189,8 +191,9 @@ class _Uncorrected(NamedTuple):
     depends: tuple[object, ...]
     classes: tuple[str, ...]
     hardware: tuple[str, ...]
+    keys: tuple[str, ...]
     times: NDArray[np.float64]
-    beside: list[list[float]]
+    beside: tuple[tuple[float, ...], ...]
 
 
 def _offered(kind: Host | None, needs: tuple[int, int, int], assumptions: PlanningAssumptions, *, whole: bool) -> bool:
@@ -204,6 +207,13 @@ def _offered(kind: Host | None, needs: tuple[int, int, int], assumptions: Planni
 def _left_beside(needs: tuple[int, int, int], kind: Host | None) -> float:
     """Return which part of a host others can have beside a task; nothing of one that is a part itself."""
     return 0.0 if kind is None or kind.unparted else left_beside(needs[1], needs[0], kind.cores, kind.memory)
+
+
+@lru_cache(maxsize=1024)  # thousands of tasks have few different ones
+def _times_longer(exponents: tuple[float, ...], beside: tuple[tuple[float, ...], ...]) -> NDArray[np.float64]:
+    """Return (alternatives, classes, 1): how many times longer than alone a task runs, to be read."""
+    longer = [[times_longer(*each) for each in zip(exponents, parts, strict=True)] for parts in beside]
+    return np.array(longer)[:, :, np.newaxis]
 
 
 def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[str], hosts: int) -> NDArray[np.float64]:
@@ -426,18 +436,17 @@ class ProblemBuilder:
             )
             hardware = tuple([task.profile.among((name,)).hardware for name in there])
             needs = [needs_of_alternative(task.spec, each, assumptions.memory_per_core) for each in task.alternatives]
-            beside = [[_left_beside(each, kind) for kind in kinds] for each in needs]
-            known = _Uncorrected(depends, there, hardware, alternative_times(task, plain, classes, hosts), beside)
+            beside = tuple([tuple([_left_beside(each, kind) for kind in kinds]) for each in needs])
+            keys = tuple([task.correction_on(name) for name in hardware])
+            known = _Uncorrected(depends, there, hardware, keys, alternative_times(task, plain, classes, hosts), beside)
             self._uncorrected[task.id] = known
-        keys = [task.correction_on(name) for name in known.hardware]
-        factors = [assumptions.corrections.get(key, _NO_CORRECTION).factor for key in keys]
+        factors = [assumptions.corrections.get(key, _NO_CORRECTION).factor for key in known.keys]
         corrected: NDArray[np.float64] = known.times * np.array(factors)[:, np.newaxis]
         if not assumptions.contention or task.spec.exclusive:
             return corrected
         classes_there = zip(known.hardware, known.classes, strict=True)
-        exponents = [assumptions.contention.exponent(task, *each) for each in classes_there]
-        longer = [[times_longer(*each) for each in zip(exponents, parts, strict=True)] for parts in known.beside]
-        corrected *= np.array(longer)[:, :, np.newaxis]
+        exponents = tuple([assumptions.contention.exponent(task, *each) for each in classes_there])
+        corrected *= _times_longer(exponents, known.beside)
         return corrected
 
 
