@@ -163,7 +163,10 @@ class TaskService:
                 return None
             return replace(explanation_view(found, core), chain=chain_view(core, core.tasks[task.id], time))
 
-        explained = self._core.ask(question) or ended_explanation(self._find(principal, task.id))
+        explained = self._core.ask(question)
+        if explained is None:
+            task = self._find(principal, task.id)  # as it has ended
+            return ended_explanation(task, self._store.attempts(task.id) if task.spec.elastic is not None else ())
         return self._with_other_hosts(explained, task) if explained.rescues else explained
 
     def _with_other_hosts(self, explained: ExplanationView, task: Task) -> ExplanationView:

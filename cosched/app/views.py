@@ -29,6 +29,7 @@ from cosched.api.documents import (
     TaskDetail,
     TaskView,
 )
+from cosched.app.elastic.loans import hosts_sentences
 from cosched.app.submission.chain_views import chain_view
 from cosched.connector.hosts import HostShare
 from cosched.coscheduler import explain
@@ -428,8 +429,8 @@ def rescue_view(rescue: Rescue, asked: Task, core: Coscheduler) -> RescueView:
     )
 
 
-def ended_explanation(task: Task) -> ExplanationView:
-    """Return the explanation of a task that has ended."""
+def ended_explanation(task: Task, attempts: Iterable[Attempt] = ()) -> ExplanationView:
+    """Return the explanation of a task that has ended; of an elastic one with what it was lent, by its attempts."""
     sentence = f"nothing: the task is {task.status.state}"
     if task.status.reason:
         sentence += f" ({task.status.reason})"
@@ -440,7 +441,7 @@ def ended_explanation(task: Task) -> ExplanationView:
     return ExplanationView(
         task=task.id,
         state=str(task.status.state),
-        waits_for=(sentence,),
+        waits_for=(sentence, *hosts_sentences(task, attempts)),
         planned_start=task.status.started,
         planned_end=task.status.finished,
         planned_hosts=task.status.hosts,

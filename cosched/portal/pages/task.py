@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from cosched.access.principals import Principal, Scope
 from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskDetail
+from cosched.app.elastic.loans import loans_text
 from cosched.app.services import DomainServices
 from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
@@ -165,6 +166,9 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
             (local_minute(each.end, zone_of(request)) for each in explained.rescues if each.kind == "deadline"), ""
         ),
         workers=workers,
+        loans=""
+        if workers is None
+        else loans_text([(each.since, each.finished) for each in workers.workers if not each.promised]),
         widths=None
         if workers is None
         else width_chart(workers, task.started, task.finished, time.time(), zone_of(request)),

@@ -96,6 +96,13 @@ def test_a_page_lists_the_workers_of_an_elastic_task_apart_from_its_attempts(tmp
         begun = [task.with_status(state=TaskState.RUNNING, started=NOW)]
         here.daemon.store.commit(changed(begun, [lead, replace(worker, started=NOW + 1)]))
         assert "Hosts that worked for it" in ann.see("/tasks/1")
+        ended = [
+            task.with_status(state=TaskState.COMPLETED, started=NOW, finished=NOW + 60, predicted=120.0, actual=60.0)
+        ]
+        lent = replace(worker, uuid="u3", worker=2, loan=True, started=NOW + 10, finished=NOW + 50)
+        here.daemon.store.commit(changed(ended, [lead, worker, replace(lent, state=AttemptState.CANCELLED)]))
+        page = ann.see("/tasks/1")
+        assert "50 % shorter than predicted</small><small>with up to 1 lent host, for 40 s</small>" in page
 
 
 def test_a_page_says_how_often_a_task_was_started_again_and_why(tmp_path: Path) -> None:
