@@ -58,8 +58,8 @@ class Progress:
 
 
 def overrun(attempt: Attempt, time: float) -> float:
-    """Return how many seconds a run is past its predicted end; 0 within the usual."""
-    unforeseen = attempt.predicted is None or attempt.loan
+    """Return how many seconds a run is past its predicted end; 0 within the usual, and for what has to leave."""
+    unforeseen = attempt.predicted is None or attempt.loan or attempt.leave_by is not None
     if attempt.state is not AttemptState.RUNNING or attempt.started is None or unforeseen:
         return 0.0
     assert attempt.predicted is not None

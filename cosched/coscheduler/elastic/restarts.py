@@ -194,7 +194,7 @@ class Restarts:
             for count in trial.counts:
                 *others, mine = trial.ends_with(place, count).tolist()
                 still_late = np.array(others) > deadline
-                if (still_late & ~late).any() or (mine > due and mine > end):
+                if (still_late & ~late).any() or (mine > end and (mine > due or self._state.successors(task.id))):
                     continue
                 rescued = tuple([waiting[row] for row in order if late[row] and not still_late[row]])
                 if not all(self._queue.staged(self._state.tasks[name], time) for name in rescued):

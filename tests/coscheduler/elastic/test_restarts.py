@@ -12,6 +12,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.values import ElasticSettings, RestartRecord
 from cosched.coscheduler.events import CancelRequested, Tick
 from cosched.coscheduler.explain import explain
+from cosched.coscheduler.progress import progress
 from cosched.coscheduler.task import AttemptState, TaskState
 from tests.coscheduler.makers import (
     a_core,
@@ -107,6 +108,13 @@ def test_a_task_is_not_asked_to_stop_where_its_own_deadline_would_not_hold() -> 
         core, attempt = running(deadline=due)
         submit(core, urgent(), 10.0)
         assert core.attempts[attempt.uuid].leave_by == leave_by
+
+
+def test_a_task_that_others_come_after_is_not_delayed() -> None:
+    core, attempt = running()
+    submit(core, a_task(3, after=("1",), deadline=200.0), 1.0)
+    submit(core, urgent(), 10.0)
+    assert core.attempts[attempt.uuid].leave_by is None
 
 
 def test_a_task_with_workers_is_not_asked_to_checkpoint() -> None:
@@ -254,6 +262,11 @@ def test_explain_says_why_it_was_started_again() -> None:
     assert any(
         "started again (1 restart so far), with 90 % of its work left: task 2" in each for each in told.waits_for
     )
+
+
+def test_a_program_that_takes_long_to_stop_does_not_run_longer_than_predicted() -> None:
+    core, _ = asked()
+    assert not progress(core, 29.0).overruns
 
 
 def test_one_program_at_a_time_is_asked() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from cosched.access.principals import Role, Scope
 from cosched.access.tokens import TokenGrant
+from cosched.coscheduler.elastic.values import Elastic
 from tests.portal.pages.makers import Portal, portal
 
 if TYPE_CHECKING:
@@ -98,6 +99,20 @@ def test_a_preview_of_an_elastic_task_says_both_ends_for_each_number_of_promised
     soon = iso(here.daemon.clock.now() + 30)
     assert "misses its deadline" in here.person("ann").send("/submit/preview", **sent, deadline=soon).text
     assert "Promised hosts" not in here.person("ann").send("/submit/preview", **{**sent, "worker": ""}).text
+
+
+def test_a_program_that_checkpoints_is_submitted_and_comes_back_into_the_form(here: Portal) -> None:
+    ann = here.person("ann")
+    fields = {"own": "command", "command": "/bin/true", "profile": "80, 40", "restart": "on", "restart_cost": "3m"}
+    assert ann.submit(application="", **fields, force_stop="on") == "/tasks/1"
+    task = here.daemon.store.task("1")
+    assert task is not None
+    assert task.spec.elastic == Elastic(restart=True, grace=30.0, cost=180.0, force=True)
+    page = ann.see("/submit?like=1")
+    assert '<input type="checkbox" id="restart" name="restart" checked' in page
+    assert '<input type="checkbox" id="force_stop" name="force_stop" checked' in page
+    assert "Promised hosts" in ann.send("/submit/preview", **fields).text
+    assert "has no workers" in ann.refused("/submit", **fields, worker="/bin/true")
 
 
 def test_a_sample_is_submitted_with_a_deadline(here: Portal) -> None:

@@ -1,0 +1,184 @@
+"""Stories of elastic tasks on a real manager: each gives hosts to a task that comes, gets them back and ends.
+
+Start at `STORIES`. Each ends with an `AssertionError` where anything is wrong: a host with two tenants, two starts of
+one program at once, a task that is lost or run again. Daemons may be killed meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+
+from cosched.api.documents import ElasticRequest, TaskRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from cosched.client import Client
+    from demo.site import Site
+
+__all__ = ["STORIES", "STORY_SETTINGS", "Ask", "restart_story", "workers_story"]
+
+STORY_SETTINGS = {"elastic": {"settle": "1s", "payback": 0.0}}
+_PATIENCE = 150.0
+_HOST = r"""ad=${_CONDOR_MACHINE_AD:-/dev/null}
+machine=$(sed -n 's/^Machine = "\(.*\)"/\1/p' "$ad")
+here=$(sed -n "$((${COSCHED_RANK:-0} + 1))p" "$COSCHED_HOST_FILE")
+host=${SLURMD_NODENAME:-${machine:-$here}}
+say() { echo "$1 $host $(date +%s.%N)" >> "$2"; }
+"""
+_WORKER = _HOST + 'while :; do say worker "$1"; sleep 0.1; done\n'
+_RIGID = _HOST + 'say rigid "$1"; sleep 2; say rigid "$1"\n'
+# It says by mail where its workers find it; for these, that is the journal.
+_LEAD = """cd "$COSCHED_MAILBOX/answers" && echo '{"address": "'"$2"'"}' > a.new && mv a.new a.json
+until [ -e "$1" ]; do sleep 0.1; done; echo done
+"""
+_TAKEN = 'until [ -e "$1" ]; do sleep 0.1; done\n'
+# On each of its hosts, as a program of MPI: the number of its start, as long as it runs; then its code.
+_MODEL = (
+    _HOST
+    + """until [ -e "$1" ]; do
+    if [ -e "$COSCHED_MAILBOX/stop" ]; then say "stop-$COSCHED_START" "$2"; exit 85; fi
+    say "$COSCHED_START" "$2"; sleep 0.1
+done
+"""
+)
+_FINAL = ("completed", "failed", "cancelled")
+_T = TypeVar("_T")
+
+
+class Ask(Protocol):
+    """Asks the daemon, again and again where that may be dead."""
+
+    def __call__(self, question: Callable[[Client], _T], /) -> _T:
+        """Return the answer to a question, which may be put several times."""
+        ...
+
+
+class _Line(NamedTuple):
+    what: str
+    host: str
+    at: float
+
+
+def workers_story(site: Site, ask: Ask) -> None:
+    """A task with workers grows over idle hosts, gives them to a task that comes, gets them back and ends."""
+    journal, gate, taken = site.journal, site.folder / "gate", site.folder / "taken"
+    lead, worker, rigid, filler = (
+        _script(site.folder / name, text)
+        for name, text in (("lead", _LEAD), ("worker", _WORKER), ("rigid", _RIGID), ("filler", _TAKEN))
+    )
+    _until(ask, lambda client: len(client.hosts()) == 4)
+    # While two hosts are taken for long, two now are better than more later: so two are promised.
+    holder = _submit(
+        ask, TaskRequest(command=("/bin/sh", filler, str(taken)), hosts=2, profile=(None, 300.0)), "holder"
+    )
+    _until(ask, lambda client: client.task(holder).state == "running")
+    elastic = _submit(
+        ask,
+        TaskRequest(
+            command=("/bin/sh", lead, str(gate), str(journal)),
+            profile=(None, 400.0, 399.0, 398.0),
+            elastic=ElasticRequest(worker=("/bin/sh", worker, "{lead}")),
+        ),
+        "elastic",
+    )
+    _until(ask, lambda client: client.task(elastic).state == "running")
+    taken.touch()
+    _until(ask, lambda client: _running(client, elastic) == 3)
+    assert len(ask(lambda client: client.workers(elastic)).promised) == 1
+    short = _submit(ask, TaskRequest(command=("/bin/sh", rigid, str(journal)), profile=(None, 2.0)), "rigid")
+    assert _ended(ask, short) == "completed"
+    _until(ask, lambda client: _running(client, elastic) == 3)  # lent again
+    gate.touch()
+    assert _ended(ask, elastic) == "completed"
+    workers = ask(lambda client: client.workers(elastic)).workers
+    assert all(each.state not in ("running", "leaving") for each in workers)
+    lines = _lines(journal)
+    assert len({line.host for line in lines if line.what == "worker"}) >= 3
+    _are_apart(lines)
+
+
+def restart_story(site: Site, ask: Ask) -> None:
+    """A program checkpoints for a task with a deadline, goes on on other hosts, gets these back and ends."""
+    journal, gate = site.journal, site.folder / "gate"
+    model, rigid = (_script(site.folder / name, text) for name, text in (("model", _MODEL), ("rigid", _RIGID)))
+    _until(ask, lambda client: len(client.hosts()) == 4)
+    request = TaskRequest(
+        command=("/bin/sh", model, str(gate), str(journal)),
+        profile=(None, 9000.0, 6000.0, 4000.0),
+        elastic=ElasticRequest(kind="restart", grace="2m", cost=1.0),
+    )
+    task = _submit(ask, request, "model")
+    _until(ask, lambda _client: len({line.host for line in _lines(journal) if line.what == "1"}) == 4)
+    urgent = TaskRequest(command=("/bin/sh", rigid, str(journal)), profile=(None, 60.0), deadline="now+10m")
+    assert _ended(ask, _submit(ask, urgent, "urgent")) == "completed"
+    # It went on beside it on the others, or once it had ended; then it has been given all again.
+    _until(ask, lambda client: client.task(task).state == "running" and len(client.task(task).hosts) == 4)
+    _until(ask, lambda _client: len({line.host for line in _lines(journal) if line.what == _starts(journal)[-1]}) == 4)
+    gate.touch()
+    assert _ended(ask, task) == "completed"
+    ended, starts = ask(lambda client: client.task(task)), _starts(journal)
+    assert ended.restarts is not None
+    assert starts == [str(number) for number in range(1, ended.restarts.count + 2)]
+    assert len(starts) >= 2
+    codes = [each.exit_code for each in ended.tries if each.started is not None]
+    assert codes == [85] * ended.restarts.count + [0]
+    _are_apart(_lines(journal))
+
+
+STORIES: Mapping[str, Callable[[Site, Ask], None]] = {"workers": workers_story, "restart": restart_story}
+"""By the elastic kind."""
+
+
+def _submit(ask: Ask, request: TaskRequest, key: str) -> str:
+    return ask(lambda client: client.submit(request, key)).id
+
+
+def _ended(ask: Ask, task: str) -> str:
+    """Return the state in which a task has ended."""
+    _until(ask, lambda client: client.task(task).state in _FINAL)
+    return ask(lambda client: client.task(task)).state
+
+
+def _until(ask: Ask, holds: Callable[[Client], bool]) -> None:
+    until = time.monotonic() + _PATIENCE
+    while not ask(holds):
+        assert time.monotonic() < until, "it does not come about"
+        time.sleep(0.2)
+
+
+def _running(client: Client, task: str) -> int:
+    return sum(each.state == "running" for each in client.workers(task).workers)
+
+
+def _script(file: Path, text: str) -> str:
+    file.write_text(text)
+    return str(file)
+
+
+def _lines(journal: Path) -> list[_Line]:
+    words = [line.split() for line in journal.read_text().splitlines()] if journal.exists() else []
+    return [_Line(what, host, float(at)) for what, host, at in words]
+
+
+def _starts(journal: Path) -> list[str]:
+    """Return the starts of the program that have been seen."""
+    return sorted({line.what for line in _lines(journal) if line.what.isdecimal()}, key=int)
+
+
+def _are_apart(lines: list[_Line]) -> None:
+    """Check that no start of a program overlaps another one, nor the elastic task the other on any host."""
+    spans: dict[int, list[float]] = {}
+    for line in lines:
+        if line.what not in ("rigid", "worker"):
+            spans.setdefault(int(line.what.removeprefix("stop-")), []).append(line.at)
+    for earlier, later in zip(sorted(spans), sorted(spans)[1:], strict=False):
+        assert max(spans[earlier]) < min(spans[later]), "two starts of the program at once"
+    rigid = [line for line in lines if line.what == "rigid"]
+    assert len(rigid) == 4, "the other task was not run once"
+    for host in {line.host for line in rigid}:
+        began, ended = sorted(line.at for line in rigid if line.host == host)
+        alive = [line.at for line in lines if line.what != "rigid" and line.host == host]
+        assert not any(began <= at <= ended for at in alive), "a host with two tenants"
