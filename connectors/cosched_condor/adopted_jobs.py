@@ -101,7 +101,7 @@ class CondorAdoptedJobs:
             raise _refused("the job is held by its user, or ends")
         if running and launch.hosts and set(hosts) != set(launch.hosts):
             raise _refused(f"the job runs on {', '.join(hosts)} by itself")
-        starts = max(int(ad.get("NumJobStarts", 0)), int(ad.get("NumShadowStarts", 0)))
+        starts = max(job_ads.whole_number(ad, name) for name in ("NumJobStarts", "NumShadowStarts"))
         marks = {
             "CoschedRank": "0",
             "CoschedCount": "1",
@@ -153,7 +153,7 @@ class CondorAdoptedJobs:
         keys = [str(ad["GlobalJobId"]) for ad in ads if ad.get("CoschedApplication")]
         known = {key: self._parameters[key] for key in keys if key in self._parameters}
         if len(known) < len(keys):
-            since = min(int(ad.get("QDate", 0)) for ad in ads if ad.get("CoschedApplication"))
+            since = min(job_ads.whole_number(ad, "QDate") for ad in ads if ad.get("CoschedApplication"))
             constraint = f"CoschedAdopt =?= true && CoschedApplication isnt undefined && QDate >= {since}"
             for ad in self._queue(constraint, projection=()):
                 known[str(ad.get("GlobalJobId", ""))] = {
@@ -178,7 +178,7 @@ def _is_parallel(ad: Mapping[str, Any]) -> bool:
 
 def _asked_hosts(ad: Mapping[str, Any]) -> int:
     """Return the machine_count of a parallel job as it was submitted."""
-    return int(ad.get("CoschedMachineCount") or ad.get("MinHosts") or 1)
+    return job_ads.whole_number(ad, "CoschedMachineCount") or job_ads.whole_number(ad, "MinHosts") or 1
 
 
 def _host_count(ad: Mapping[str, Any], count: int) -> dict[str, str]:
@@ -211,7 +211,7 @@ def _adoptable(ad: Mapping[str, Any]) -> AdoptableJob:
         key=str(ad["GlobalJobId"]),
         job=f"{ad['ClusterId']}.{ad['ProcId']}",
         owner=str(ad.get("Owner", "")),
-        submitted=float(ad.get("QDate", 0.0)),
+        submitted=float(job_ads.whole_number(ad, "QDate")),
         command=(str(ad.get("Cmd", "")), *words),
         directory=str(ad.get("Iwd", "")),
         options={
@@ -221,5 +221,5 @@ def _adoptable(ad: Mapping[str, Any]) -> AdoptableJob:
         hosts=str(_asked_hosts(ad)) if _is_parallel(ad) else "",
         held=ad.get("JobStatus") == job_ads.HELD,
         running=job_ads.is_running(ad),
-        report=job_ads.reports_of_ads([ad], []).get(str(marked)) if marked else None,
+        report=job_ads.reports_of_ads([{**ad, **job_ads.ONE_PROCESS}], []).get(str(marked)) if marked else None,
     )

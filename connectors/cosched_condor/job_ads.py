@@ -20,6 +20,7 @@ __all__ = [
     "HELD",
     "IDLE",
     "MOST_NAMED",
+    "ONE_PROCESS",
     "PROJECTION",
     "SUBMITTED_ON_HOLD",
     "WITHDRAWN",
@@ -40,6 +41,7 @@ __all__ = [
     "rank_of",
     "reports_of_ads",
     "waits_for_release",
+    "whole_number",
     "with_exit_codes",
 ]
 
@@ -169,12 +171,17 @@ PROJECTION = (
     "TerminationPending",
     "LastRejMatchReason",
 )
+ONE_PROCESS = {"CoschedRank": 0, "CoschedCount": 1}
+"""What an adopted job is, whatever its user has written into its ad."""
+
 MOST_NAMED = 200  # attempts in an expression at most, which the scheduler compares with each of its jobs
 SUBMITTED_ON_HOLD = 15  # HTCondor's hold code for `hold = true`
 _SPOOLING = 16  # and for jobs whose files are on their way to the scheduler
 WITHDRAWN = "withdrawn by cosched: its files did not get here"
 
 IDLE = "JobStatus == 1"
+_MOST_PROCESSES = 1 << 16  # of an attempt
+_LARGEST = 2**53  # number of an ad that is believed
 _DYNAMIC = re.compile(r"\Aslot\d+_\d")
 _IDLE, _RUNNING, _REMOVED, COMPLETED, HELD, _TRANSFERRING, _SUSPENDED = range(1, 8)
 
@@ -221,7 +228,7 @@ def is_cut_off(ad: Mapping[str, Any], after: float) -> bool:
     After more than `after` seconds its submission counts as dead.
     """
     waits = ad.get("JobStatus") == HELD and ad.get("HoldReasonCode") == _SPOOLING
-    return waits and float(ad.get("ServerTime", 0)) - float(ad.get("EnteredCurrentStatus", 0)) > after
+    return waits and whole_number(ad, "ServerTime") - whole_number(ad, "EnteredCurrentStatus") > after
 
 
 def is_withdrawn(ad: Mapping[str, Any]) -> bool:
@@ -267,7 +274,7 @@ def reports_of_ads(queue: Iterable[Mapping[str, Any]], history: Iterable[Mapping
             if is_withdrawn(ad):
                 continue
             attempt = str(ad.get("CoschedAttempt", ""))
-            counts[attempt] = int(ad.get("CoschedCount", 1))
+            counts[attempt] = _process_count(ad)
             process = replace(_process_of_ad(ad, left=left), host=",".join(hosts_of_ad(ad)))
             cluster, number, rank = int(ad["ClusterId"]), int(ad["ProcId"]), rank_of(ad)
             processes[attempt, cluster, number - rank][rank] = process
@@ -286,13 +293,13 @@ def complete_attempts(queue: Iterable[Mapping[str, Any]]) -> set[str]:
     for ad in queue:
         attempt = str(ad.get("CoschedAttempt", ""))
         ranks[attempt].add(rank_of(ad))
-        counts[attempt] = max(int(ad.get("CoschedCount", 1)), counts.get(attempt, 0))
+        counts[attempt] = max(_process_count(ad), counts.get(attempt, 0))
     return {attempt for attempt, own in ranks.items() if len(own) >= counts[attempt]}
 
 
 def rank_of(ad: Mapping[str, Any]) -> int:
     """Return the rank of a process in its attempt."""
-    return int(ad.get("CoschedRank", ad["ProcId"]))
+    return whole_number(ad, "CoschedRank", int(ad["ProcId"]))
 
 
 def hosts_of_ad(ad: Mapping[str, Any]) -> tuple[str, ...]:
@@ -335,8 +342,8 @@ def _process_of_ad(ad: Mapping[str, Any], *, left: bool) -> CondorProcess:
 def _live_process(ad: Mapping[str, Any], status: object, started: float | None) -> CondorProcess:
     if status == _IDLE:
         # The count of starts is written late and lost with a scheduler that crashes; that of shadows is not.
-        before = int(ad.get("CoschedStarts", 0))  # of a user's own job, before this attempt
-        if int(ad.get("NumJobStarts", 0)) > before or int(ad.get("NumShadowStarts", 0)) > before:
+        before = whole_number(ad, "CoschedStarts")  # of a user's own job, before this attempt
+        if whole_number(ad, "NumJobStarts") > before or whole_number(ad, "NumShadowStarts") > before:
             return CondorProcess(
                 JobState.EVICTED, reason=_ad_text(ad, "VacateReason") or "it lost its host and waits for it"
             )
@@ -352,7 +359,8 @@ def _live_process(ad: Mapping[str, Any], status: object, started: float | None) 
 
 
 def _completed_process(ad: Mapping[str, Any], started: float | None) -> CondorProcess:
-    code = 128 + int(ad.get("ExitSignal", 0)) if ad.get("ExitBySignal") else int(ad.get("ExitCode", 0))
+    killed = ad.get("ExitBySignal") is True
+    code = 128 + whole_number(ad, "ExitSignal") if killed else whole_number(ad, "ExitCode")
     finished = _ad_time(ad.get("CompletionDate")) or _ad_time(ad.get("EnteredCurrentStatus"))
     return CondorProcess(JobState.FAILED if code else JobState.COMPLETED, started, finished, code)
 
@@ -365,8 +373,22 @@ def _start_time(ad: Mapping[str, Any]) -> float | None:
     return began
 
 
+def whole_number(ad: Mapping[str, Any], name: str, default: int = 0) -> int:
+    """Return a number of an ad; the default where it has none.
+
+    A job's user may write anything there, an expression and what is no number among them.
+    """
+    value = ad.get(name)
+    return int(value) if isinstance(value, int | float) and abs(value) <= _LARGEST else default
+
+
+def _process_count(ad: Mapping[str, Any]) -> int:
+    """Return how many processes an attempt is said to have, as many as there can be at most."""
+    return min(whole_number(ad, "CoschedCount", 1), _MOST_PROCESSES)
+
+
 def _ad_time(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and value > 0 else None
+    return float(value) if isinstance(value, int | float) and 0 < value <= _LARGEST else None
 
 
 def _ad_text(ad: Mapping[str, Any], key: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError
 from cosched.connector.launches import is_attempt
+from cosched_condor.job_ads import ONE_PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,8 +43,11 @@ class JobOwners:
         self._has_submitted = False
 
     def without_forged(self, ads: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Return the jobs that are their attempts'; ads have `Owner` and `GlobalJobId`."""
-        return [ad for ad in ads if self._counts(ad)]
+        """Return the jobs that are their attempts'; ads have `Owner` and `GlobalJobId`.
+
+        That an adopted one has a single process is our word: its user may write anything into its ad.
+        """
+        return [found for ad in ads if (found := self._own_view(ad)) is not None]
 
     def submitted(self, cluster: int) -> None:
         """Learn the owner of the first cluster that this object hears of, which cosched has just submitted."""
@@ -68,19 +72,19 @@ class JobOwners:
         names = ", ".join(f'"{name}"' for name in self._names)
         return f"member(Owner, {{{names}}})" if names else "true"
 
-    def _counts(self, ad: Mapping[str, Any]) -> bool:
+    def _own_view(self, ad: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the ad of a job as far as cosched believes it; None where it is not its attempt's."""
         owner, attempt = str(ad.get("Owner", "")), str(ad.get("CoschedAttempt", ""))
         if not is_attempt(attempt):
-            return False
+            return None
         if not owner or owner in self._names or not self._attempts.known(attempt):
-            return True
+            return ad
         key = self._attempts.adopted_key(attempt)
-        if key is not None:
-            return bool(ad.get("GlobalJobId") == key)
-        if self._attempts.created(attempt) is None:  # it has no script of ours, and may have been adopted before keys
-            return True
+        # One that has no script of ours may have been adopted before keys.
+        if key is not None or self._attempts.created(attempt) is None:
+            return {**ad, **ONE_PROCESS} if key in (None, ad.get("GlobalJobId")) else None
         self._know(owner)
-        return not self._names or owner in self._names
+        return ad if not self._names or owner in self._names else None
 
     def _know(self, owner: str = "") -> None:
         """Learn as whom the scheduler knows us, unless that is known; again where another owner is seen."""

@@ -147,10 +147,16 @@ class SchedulerJobs:
         return found
 
     def reports(self, queue: Sequence[Mapping[str, Any]], attempts: Sequence[str]) -> dict[str, JobReport]:
-        """Return reports from the queue, and from the history for attempts with missing processes."""
+        """Return reports from the queue, and from the history for attempts with missing processes.
+
+        Of other attempts than these, which anybody may make up, nothing is read.
+        """
+        asked = set(attempts)
+        queue = [ad for ad in queue if ad["CoschedAttempt"] in asked]
         whole = job_ads.complete_attempts(queue)
         incomplete = [attempt for attempt in attempts if attempt not in whole]
-        history = self._history(incomplete) if incomplete else []
+        left = self._history(incomplete) if incomplete else []
+        history = [ad for ad in left if ad["CoschedAttempt"] in asked]
         reports = job_ads.reports_of_ads(queue, history)
         for attempt in incomplete:
             if attempt not in reports:
@@ -234,7 +240,7 @@ class SchedulerJobs:
         if key is None:
             return []
         ads = self._client.call("history", **job_ads.ended_alone(key))
-        return [{**ad, "CoschedAttempt": attempt, "CoschedRank": 0, "CoschedCount": 1} for ad in ads]
+        return [{**ad, "CoschedAttempt": attempt, **job_ads.ONE_PROCESS} for ad in ads]
 
     def _jobs_of(self, attempt: str) -> str:
         return f"{job_ads.constraint([attempt])} && {self._owners.selection(attempt)}"

@@ -123,7 +123,7 @@ class CondorAttemptFolders(AttemptFolders):
 
     def adopted_key(self, attempt: str) -> str | None:
         """Return the key of the user's own job that an attempt is; None for others."""
-        return read_job_file(self.folder(attempt) / _ADOPTED_FILE) or None
+        return self._read_own(attempt, _ADOPTED_FILE) or None
 
     def own_names(self) -> tuple[str, ...]:
         """Return as whom schedulers know cosched, or have known it."""
@@ -140,16 +140,24 @@ class CondorAttemptFolders(AttemptFolders):
 
     def codes(self, attempt: str) -> list[int | None]:
         """Return the exit codes of a parallel job's processes, by rank; none for other jobs."""
-        count = read_job_file(self.folder(attempt) / _PROCESS_COUNT_FILE, 16) or ""
+        count = self._read_own(attempt, _PROCESS_COUNT_FILE)
         return [self._code(attempt, rank) for rank in range(int(count))] if count.strip().isdecimal() else []
 
     def _code(self, attempt: str, rank: int) -> int | None:
-        written = read_output(self.folder(attempt) / f"code.{rank}", 0, 9)
+        try:
+            written = read_output(self.folder(attempt) / f"code.{rank}", 0, 9)
+        except PermissionError:  # where jobs are others', one can close what it writes
+            return None
         return int(written.data) if written is not None and written.data.strip().isdigit() else None
 
     def prepares(self, attempt: str) -> bool:
         """Return whether a spooled script has a preparation; its failure is told in returned files."""
-        return (self.folder(attempt) / _PREPARATION_FILE).exists()
+        return self.is_ours(self.folder(attempt) / _PREPARATION_FILE)
+
+    def _read_own(self, attempt: str, name: str) -> str:
+        """Return the text of a file that cosched has put into an attempt's folder, in which its job may write, too."""
+        file = self.folder(attempt) / name
+        return (read_job_file(file) or "") if self.is_ours(file) else ""
 
     def created(self, attempt: str) -> float | None:
         """Return when the attempt's script was written; None where there is none.

@@ -383,7 +383,7 @@ class SlurmConnector:
         with self._spool_faults():
             if record is None and self._settings.completions is not None and self._attempts.known(attempt):
                 record = self._completed(self._settings.completions, attempt)
-            stamps = self._attempts.stamps(attempt)
+            stamps = self._attempts.stamps(attempt) if record is None else self._attempts.stamps(attempt, record.count)
             if attempt in self._adopted.attempts():  # its user's own script leaves none
                 stamps = ProcessStamps(None if record is None else record.started)
             if record is not None and record.vanished and stamps.started is not None:

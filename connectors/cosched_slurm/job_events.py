@@ -69,9 +69,14 @@ def merged_report(
     code = _merged_exit_code(state, record, stamps)
     if state is JobState.FAILED and code and reason in _NO_MORE_THAN_THE_CODE:
         reason = ""
-    return JobReport(
-        attempt, state, record.job, started, finished, code, reason, (stamps.hosts or record.hosts) if begun else ()
-    )
+    hosts = _hosts(record, stamps) if begun else ()
+    return JobReport(attempt, state, record.job, started, finished, code, reason, hosts)
+
+
+def _hosts(record: JobRecord, stamps: ProcessStamps) -> tuple[str, ...]:
+    """Return the job's hosts, by the ranks that its stamps tell: it may claim others than it has, and keep them so."""
+    ordered = not record.hosts or sorted(stamps.hosts) == sorted(record.hosts)
+    return stamps.hosts if ordered else record.hosts
 
 
 def _merged_state(record: JobRecord, stamps: ProcessStamps, *, fenced: bool, now: float) -> tuple[JobState, str]:
@@ -252,4 +257,4 @@ class JobWatch:
         attempt = job.record.attempt
         if attempt not in self._followed:
             return False
-        return self._attempts.fenced(attempt) or self._attempts.stamps(attempt).code is not None
+        return self._attempts.fenced(attempt) or self._attempts.stamps(attempt, job.record.count).code is not None

@@ -222,6 +222,8 @@ def _attempts_of_row(
         yield name, count, str(int(job))
         return
     names, first = attempts_of(name), plain_number(row.get("array_job_id")) or job
+    if not names:  # another user's array may have millions of elements
+        return
     for index in _array_indices(row):
         if index < len(names):
             yield names[index], count, f"{int(first)}_{index}"

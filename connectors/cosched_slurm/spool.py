@@ -17,7 +17,7 @@ from cosched.connector.script_lines import export_lines, host_file_lines, prepar
 from cosched.connector.spool import FENCED, AttemptFolders, read_job_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cosched.connector import Launch
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FENCED", "ProcessStamps", "SlurmAttemptFolders"]
 
+_MOST_PROCESSES = 1 << 16  # of an attempt; Slurm's own limit of nodes
+_LATEST = 32_503_680_000.0  # epoch seconds: the year 3000
+_LARGEST_CODE = 255
 _PROCESS_SCRIPT = """\
 #!/bin/sh
 PATH=/usr/local/bin:/usr/bin:/bin
@@ -131,31 +134,38 @@ class SlurmAttemptFolders(AttemptFolders):
         """Return whether Slurm's log says that a node had lost the script when it was to start it."""
         return _LOST_SCRIPT.search(read_job_file(self.folder(attempt) / "slurm.log") or "") is not None
 
-    def stamps(self, attempt: str) -> ProcessStamps:
-        """Return the stamps of the attempt's processes; empty ones where they make no sense."""
+    def stamps(self, attempt: str, most: int = _MOST_PROCESSES) -> ProcessStamps:
+        """Return the stamps of the attempt's processes; empty ones where they make no sense.
+
+        Args:
+            attempt: its UUID.
+            most: processes that it has at most. A job may claim any number, and make as many files.
+        """
         try:
-            return self._read_stamps(self.folder(attempt))
-        except ValueError:  # a job may write any text there
+            return self._read_stamps(self.folder(attempt), most)
+        except (ValueError, IndexError):  # a job may write any text there
             return ProcessStamps()
 
     @staticmethod
-    def _read_stamps(folder: Path) -> ProcessStamps:
+    def _read_stamps(folder: Path, most: int) -> ProcessStamps:
         first = _stamp_words(folder / "began.0")
         if len(first) not in (3, 4):
             return ProcessStamps()
         count, job = int(first[2]), first[1]
+        if not 1 <= count <= most:
+            return ProcessStamps()
         began = [first]
         for rank in range(1, count):
             began.append(_stamp_words(folder / f"began.{rank}"))
             if not began[-1]:
                 return ProcessStamps()
         hosts = tuple(stamp[3] for stamp in began) if all(len(stamp) == 4 for stamp in began) else ()
-        started = max(float(stamp[0]) for stamp in began)
+        started = max(_stamped_time(stamp) for stamp in began)
         ended = [_stamp_words(folder / f"ended.{rank}") for rank in range(count)]
         if not all(ended):
             return ProcessStamps(started, job=job, hosts=hosts)
-        codes = [int(stamp[1]) for stamp in ended]
-        finished = max(started, *(float(stamp[0]) for stamp in ended))
+        codes = [_stamped_code(stamp) for stamp in ended]
+        finished = max(started, *(_stamped_time(stamp) for stamp in ended))
         return ProcessStamps(started, finished, next((code for code in codes if code), 0), job, hosts)
 
     def write_script(self, launch: Launch, commands: Path | None = None) -> Path:
@@ -221,6 +231,33 @@ def _streams_kept(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _stamp_words(file: Path) -> list[str]:
-    """Return the words of a stamp; [] where it is missing or not yet whole."""
-    text = read_job_file(file) or ""
+    """Return the words of a stamp; [] where it is missing, not yet whole, or closed by its job."""
+    try:
+        text = read_job_file(file) or ""
+    except PermissionError:  # a file server may know our root by another name
+        return []
     return text.split() if text.endswith("\n") else []
+
+
+def _stamped_time(stamp: Sequence[str]) -> float:
+    """Return the epoch seconds of a stamp.
+
+    Raises:
+        ValueError: no clock shows that.
+    """
+    found = float(stamp[0])
+    if not 0 <= found <= _LATEST:  # nor what is no number
+        raise ValueError(f"the stamp {stamp[0]!r} is no time")
+    return found
+
+
+def _stamped_code(stamp: Sequence[str]) -> int:
+    """Return the exit code of an end's stamp.
+
+    Raises:
+        ValueError: no process ends with that.
+    """
+    found = int(stamp[1])
+    if not 0 <= found <= _LARGEST_CODE:
+        raise ValueError(f"the stamp has {stamp[1]!r}, which is no exit code")
+    return found

@@ -69,7 +69,7 @@ def cancelled_before_submission(attempt: str) -> ConnectorError:
 def _plain_file(file: Path) -> Iterator[int | None]:
     """Open a plain file that a job may have made; yield None for others.
 
-    A link or a special file counts as none.
+    A link or a special file counts as none, and so does one that its job keeps from others.
 
     Raises:
         OSError: it cannot be opened.
@@ -77,7 +77,8 @@ def _plain_file(file: Path) -> Iterator[int | None]:
     try:  # O_NONBLOCK: a pipe that stands there would be waited for
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno not in (errno.ENOENT, errno.ELOOP, errno.ENXIO):
+        # EAGAIN: a process of the job's keeps it by a lease, for which an open file would have to be waited for.
+        if error.errno not in (errno.ENOENT, errno.ELOOP, errno.ENXIO, errno.EAGAIN):
             raise
         yield None
         return
@@ -189,7 +190,7 @@ class AttemptFolders:
     def fence(self, attempt: str) -> None:
         """Mark the attempt as cancelled, durably: its processes end before they begin."""
         self.create(attempt)
-        if not self._is_ours(self.fence_file(attempt)):
+        if not self.is_ours(self.fence_file(attempt)):
             _write_file(self.fence_file(attempt), "", 0o644)
             os.utime(self.folder(attempt), follow_symlinks=False)  # who watches the folder looks again
         _sync_folder(self.root / FENCES)
@@ -203,7 +204,7 @@ class AttemptFolders:
 
     def fenced(self, attempt: str) -> bool:
         """Return whether the attempt was cancelled."""
-        if self._is_ours(self.fence_file(attempt)):
+        if self.is_ours(self.fence_file(attempt)):
             return True
         return self._is_former(attempt) and self._former_fence(attempt).exists()
 
@@ -238,6 +239,18 @@ class AttemptFolders:
     def file_mode(self) -> int:
         """Return the mode of scripts: as open as their folder, and never writable by others."""
         return self.mode() & 0o755
+
+    def is_ours(self, path: Path) -> bool:
+        """Return whether something is there that no other user has put there.
+
+        Raises:
+            OSError: it cannot be looked at.
+        """
+        try:
+            owner = path.lstat().st_uid
+        except FileNotFoundError:
+            return False
+        return owner in (os.geteuid(), self.root.stat().st_uid)  # a file server may know our root by another name
 
     def _former_fence(self, attempt: str) -> Path:
         return self.folder(attempt) / "cancelled"
@@ -282,19 +295,11 @@ class AttemptFolders:
                 boxes.chmod(stat.S_IMODE(self.root.stat().st_mode) & 0o711)
 
     def _refuse_others(self, folder: Path) -> None:
-        if not self._is_ours(folder):
+        if not self.is_ours(folder):
             raise ConnectorError(
                 f"{folder} belongs to another user: remove it, and keep others from writing into the spool",
                 transient=True,
             )
-
-    def _is_ours(self, path: Path) -> bool:
-        """Return whether something is there that no other user has put there."""
-        try:
-            owner = path.lstat().st_uid
-        except FileNotFoundError:
-            return False
-        return owner in (os.geteuid(), self.root.stat().st_uid)  # a file server may know our root by another name
 
 
 def _write_file(file: Path, text: str, mode: int) -> None:

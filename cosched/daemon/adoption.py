@@ -136,6 +136,10 @@ class Adopter(threading.Thread):
                 self._take(job, live.get(job.key))
             except CoschedError as fault:  # the other jobs are others'
                 faults.append(fault)
+            except Exception:
+                _log.exception("cosched made a mistake with a job to adopt and lets it go", job=job.job)
+                self._connector.abandon(job.key, "cosched cannot plan this job: the daemon's log says why")
+                self._settled.add(job.key)
         for key in live.keys() - jobs.keys():
             self._miss(live[key])
         self._settled &= jobs.keys()

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from cosched.connector import HostShare
+import pytest
+
+from cosched.connector import HostShare, JobState
 from cosched_condor.adopted_jobs import CondorAdoptedJobs
 
 
@@ -38,3 +40,21 @@ def test_parameters_of_an_application_are_read() -> None:
     ad = _ad(0, "schedd@host#7.0#1795000000") | {"CoschedApplication": "sweep3d", "QDate": 5, "CoschedSet_Scale": 2}
     (job,) = CondorAdoptedJobs(cast("Any", Queue(ad))).listed()
     assert (job.options["application"], job.parameters) == ("sweep3d", {"Scale": "2"})
+
+
+@pytest.mark.parametrize("value", ["x", float("nan"), 10**30, -5, [2]])
+def test_what_a_user_writes_into_a_job_keeps_nobody_else_from_being_adopted(value: Any) -> None:
+    """`int` of a text ended the look at the queue, once a second, and nobody's job was adopted any more."""
+    key = "schedd@host#7.{}#1795000000"
+    names = ("CoschedMachineCount", "MinHosts", "QDate", "CoschedCount", "NumJobStarts", "RequestCpus")
+    odd = dict.fromkeys(names, value) | {"JobUniverse": 11, "CoschedAttempt": "a", "CoschedApplication": "x"}
+    ads = [_ad(1, key.format(1)) | odd, _ad(0, key.format(0))]
+    found = CondorAdoptedJobs(cast("Any", Queue(*ads))).listed()
+    assert [job.key for job in found] == [key.format(1), key.format(0)]
+
+
+def test_a_job_that_its_user_gives_a_billion_processes_has_one() -> None:
+    odd = {"CoschedAttempt": "a", "CoschedCount": 10**9, "CoschedRank": 10**8}
+    (job,) = CondorAdoptedJobs(cast("Any", Queue(_ad(0, "schedd@host#7.0#1795000000") | odd))).listed()
+    assert job.report is not None
+    assert job.report.state is JobState.QUEUED

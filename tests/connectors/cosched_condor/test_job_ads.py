@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from cosched_condor.job_ads import (
     CondorProcess,
     attempt_report,
     constraint,
+    is_cut_off,
     reports_of_ads,
     waits_for_release,
     with_exit_codes,
@@ -63,6 +65,22 @@ def test_state_of_a_job_in_the_queue(values: dict[str, Any], state: JobState) ->
 )
 def test_state_of_a_job_in_the_history(values: dict[str, Any], state: JobState) -> None:
     assert reports_of_ads([], [_ad(**values)])["a"].state is state
+
+
+@pytest.mark.parametrize("value", ["x", "", None, float("nan"), float("inf"), -1.0, 10**30, [1], {"a": 1}])
+@pytest.mark.parametrize(
+    "name",
+    ["CoschedCount", "CoschedRank", "CoschedStarts", "NumJobStarts", "NumShadowStarts", "ExitCode", "ExitSignal",
+     "EnteredCurrentStatus", "JobCurrentStartDate", "JobCurrentStartExecutingDate", "CompletionDate", "ServerTime"],
+)  # fmt: skip
+def test_whatever_a_jobs_user_writes_into_its_ad_it_is_read(name: str, value: Any) -> None:
+    """With `condor_qedit` users change their own jobs; one value kept all others' from being read."""
+    for status in range(8):
+        ad = _ad(**{"JobStatus": status, "HoldReasonCode": 16, "ExitBySignal": name == "ExitSignal", name: value})
+        for queue, history in (([ad], []), ([], [ad])):
+            report = reports_of_ads(queue, history)["a"]
+            assert report.started is None or math.isfinite(report.started)
+        is_cut_off(ad, 60.0)
 
 
 def test_a_removal_that_came_after_the_programs_end_removed_nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import ConnectorError
+from cosched_condor.job_ads import ONE_PROCESS
 from cosched_condor.job_owners import JobOwners
 
 if TYPE_CHECKING:
@@ -54,8 +56,29 @@ def test_an_adopted_job_counts_by_its_key_alone(attempts: CondorAttemptFolders) 
     owners, adopted = _owners("cosched", attempts), _ad(attempts, "ann", script=False)
     attempts.adopt(adopted["CoschedAttempt"], adopted["GlobalJobId"])
     forged = {**adopted, "Owner": "eve", "GlobalJobId": "s#2.0#6"}
-    assert owners.without_forged([adopted, forged]) == [adopted]
+    assert owners.without_forged([adopted, forged]) == [adopted | ONE_PROCESS]
     assert owners.selection(adopted["CoschedAttempt"]) == 'GlobalJobId == "s#1.0#5"'
+
+
+def test_what_its_user_writes_into_an_adopted_job_makes_no_more_processes_of_it(
+    attempts: CondorAttemptFolders,
+) -> None:
+    """A billion of them took the daemon's memory."""
+    owners, adopted = _owners("cosched", attempts), _ad(attempts, "ann", script=False)
+    attempts.adopt(adopted["CoschedAttempt"], adopted["GlobalJobId"])
+    (seen,) = owners.without_forged([{**adopted, "CoschedCount": 10**9, "CoschedRank": 7}])
+    assert (seen["CoschedCount"], seen["CoschedRank"]) == (1, 0)
+
+
+def test_a_job_that_says_it_was_adopted_is_not_believed(attempts: CondorAttemptFolders) -> None:
+    """In a spool of a common group its text came into the expression of what cosched removes: all jobs of the queue."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can write as another user")
+    owners, own = _owners("cosched", attempts), _ad(attempts, "cosched")
+    planted = attempts.folder(own["CoschedAttempt"]) / "adopted"
+    planted.write_text('x" || true || "')
+    os.chown(planted, 65534, -1)
+    assert owners.selection(own["CoschedAttempt"]) == 'member(Owner, {"cosched"})'
 
 
 def test_jobs_from_before_the_scheduler_knew_us_by_another_name_count(attempts: CondorAttemptFolders) -> None:

@@ -11,7 +11,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import ConnectorError
 from cosched_condor.job_owners import JobOwners
-from cosched_condor.jobs import OutputFetcher
+from cosched_condor.jobs import OutputFetcher, SchedulerJobs
 
 if TYPE_CHECKING:
     from cosched_condor.htcondor_client import CondorClient
@@ -96,3 +96,21 @@ def test_what_cannot_be_had_keeps_nothing_else_from_coming(
     fetching.fetch(broken)
     fetching.fetch(broken)
     assert len(scheduler.asked) == 2
+
+
+def test_of_attempts_that_somebody_has_made_up_nothing_is_read(attempts: CondorAttemptFolders) -> None:
+    """Of very many attempts all jobs are asked for that carry the name of one: anybody's, with any number in them."""
+    own, made_up = str(uuid.uuid4()), str(uuid.uuid4())
+    ads = [
+        {"ClusterId": 7, "ProcId": 0, "JobStatus": 1, "Owner": "cosched", "CoschedAttempt": own},
+        {"ClusterId": 8, "ProcId": 0, "JobStatus": 1, "Owner": "eve", "CoschedAttempt": made_up, "CoschedCount": 10**9},
+    ]
+
+    class Queue:
+        def call(self, verb: str, **_arguments: object) -> Any:
+            return "cosched@pool" if verb == "user" else ads if verb == "queue" else []
+
+    client = cast("CondorClient", Queue())
+    jobs = SchedulerJobs(client, attempts, JobOwners(client, attempts), 10.0)
+    asked = [own, *(str(uuid.uuid4()) for _ in range(300))]
+    assert list(jobs.look_up(asked)) == [own]

@@ -121,6 +121,18 @@ def test_processes_of_a_parallel_job_write_their_codes_down(attempts: CondorAtte
     assert attempts.codes(launch.attempt) == [None, 3]
 
 
+def test_a_job_makes_no_parallel_job_of_itself(attempts: CondorAttemptFolders) -> None:
+    """It could name any number of processes, whose codes cosched would look for one by one."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can write as another user")
+    launch = _launch("/bin/true")
+    attempts.create(launch.attempt)
+    planted = attempts.folder(launch.attempt) / "processes"
+    planted.write_text("999999999999999\n")
+    os.chown(planted, 65534, -1)
+    assert attempts.codes(launch.attempt) == []
+
+
 def _carried(attempts: CondorAttemptFolders, launch: Launch, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a script as a host does that has nothing but the script."""
     attempts.create(launch.attempt)

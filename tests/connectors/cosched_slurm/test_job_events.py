@@ -100,6 +100,19 @@ def test_a_bad_end_is_asked_for(cluster: Cluster) -> None:
     assert [(report.state, report.exit_code) for report in watch.wait(60)] == [(JobState.FAILED, 3)]
 
 
+def test_rubbish_for_an_end_keeps_no_other_job_from_being_told_of(cluster: Cluster) -> None:
+    """As its owner's own a job can write any stamp; one was enough to hear of no job of the domain any more."""
+    cluster.attempts.create("b")
+    cluster.jobs = {name: _record(JobState.RUNNING, name) for name in "ab"}
+    watch = _watch(cluster, poll=0.0)
+    watch.wait(0)
+    cluster.stamp("a", "began.0", "901.5 4711 1\n")
+    cluster.stamp("a", "ended.0", "5\n")
+    cluster.jobs["b"] = _record(JobState.COMPLETED, "b")
+    told = {report.attempt: report.state for report in watch.wait(0)}
+    assert told == {"b": JobState.COMPLETED}
+
+
 def test_a_cancel_is_asked_for(cluster: Cluster) -> None:
     watch = _watch(cluster)
     watch.wait(0)
@@ -197,6 +210,17 @@ def test_stamps_remember_what_slurm_forgot() -> None:
 def test_times_are_those_of_the_stamps(state: JobState) -> None:
     report = _judge(_job_record(state), _ENDED_WELL)
     assert report == JobReport("a", JobState.COMPLETED, "4711", 990.25, 995.5, 0)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "told"), [(("n3", "n4"), ("n1", "n2")), (("n2", "n1"), ("n2", "n1")), (("n2",), ("n1", "n2"))]
+)
+def test_a_job_has_no_other_hosts_than_slurm_says(claimed: tuple[str, ...], told: tuple[str, ...]) -> None:
+    """Its stamps tell in which order it has them, and would keep others' hosts from being used."""
+    record = replace(_job_record(JobState.RUNNING, 2), hosts=("n1", "n2"))
+    report = _judge(record, replace(_BEGAN, hosts=claimed))
+    assert report is not None
+    assert report.hosts == told
 
 
 def test_an_end_never_precedes_its_start() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import subprocess
+import sys
 import uuid
 from dataclasses import replace
 from pathlib import Path
@@ -183,6 +184,52 @@ def test_a_stamp_that_makes_no_sense_is_none(attempts: SlurmAttemptFolders, text
     attempts.create("a")
     (attempts.folder("a") / "began.0").write_text(text)
     assert attempts.stamps("a") == ProcessStamps()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["5\n", "\n \n", "nan 0\n", "inf 0\n", "-1 0\n", "1e300 0\n", "2.5 1e3\n", "2.5 -1\n", f"2.5 {'9' * 4000}\n"],
+)
+def test_an_end_that_makes_no_sense_is_none(attempts: SlurmAttemptFolders, text: str) -> None:
+    """One word in its place kept the ends of all jobs of the domain from being heard of."""
+    attempts.create("a")
+    (attempts.folder("a") / "began.0").write_text("1.5 4711 1\n")
+    (attempts.folder("a") / "ended.0").write_text(text)
+    assert attempts.stamps("a").code is None
+
+
+def test_a_job_that_claims_more_processes_than_it_has_is_not_believed(attempts: SlurmAttemptFolders) -> None:
+    """It can make files for a million of them, which would be read again and again."""
+    attempts.create("a")
+    for rank in range(3):
+        (attempts.folder("a") / f"began.{rank}").write_text("1.5 4711 3\n")
+    assert attempts.stamps("a", 3).started == 1.5
+    assert attempts.stamps("a", 2) == ProcessStamps()
+
+
+_LEASE = """\
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+handle = os.open(sys.argv[1], os.O_RDWR)
+fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_stamp_that_its_job_keeps_by_a_lease_holds_nobody_up(attempts: SlurmAttemptFolders) -> None:
+    attempts.create("a")
+    stamp = attempts.folder("a") / "began.0"
+    stamp.write_text("1.5 4711 1\n")
+    command = [sys.executable, "-S", "-c", _LEASE, str(stamp)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as job:
+        assert job.stdout is not None
+        if not job.stdout.readline():
+            pytest.skip("this file system knows no leases")
+        kept = attempts.stamps("a")
+        job.communicate()
+    assert kept == ProcessStamps()
+    assert attempts.stamps("a").started == 1.5
 
 
 @pytest.mark.parametrize(

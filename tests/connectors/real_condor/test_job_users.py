@@ -58,6 +58,25 @@ def test_a_job_fences_neither_itself_nor_others(bench: Bench, spool: Path) -> No
     bench.until(other, JobState.COMPLETED)
 
 
+def test_a_job_that_says_it_was_adopted_takes_no_other_with_it(bench: Bench, spool: Path) -> None:
+    """Its text became part of the expression of what cosched removes, and its cancel that of every job of the queue."""
+    mine, others = bench.up(2)
+    other, _ = bench.running(others)
+    folder = f"{spool}/$COSCHED_ATTEMPT"
+    key = """printf 'x" || true || "'"""
+    launch = bench.shell(
+        f"{key} > {folder}/adopted; echo 999999999999999 > {folder}/processes; touch {folder}/prepares; "
+        f"mkfifo {folder}/code.0; touch {bench.workplace}/planted; sleep 600",
+        hosts=(mine,),
+    )
+    bench.submit(launch)
+    bench.await_file(bench.workplace / "planted")
+    assert (spool / launch.attempt / "adopted").read_text() == 'x" || true || "'
+    bench.connector.cancel(launch.attempt)
+    bench.until(launch, JobState.REMOVED)
+    assert bench.report(other).state is JobState.RUNNING
+
+
 def test_a_cancelled_job_does_not_run_as_its_user(bench: Bench, spool: Path) -> None:
     ran = bench.workplace / "ran"
     launch = bench.shell(f"touch {ran}", hosts=bench.up(1))

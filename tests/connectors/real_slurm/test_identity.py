@@ -69,6 +69,34 @@ def test_a_job_fences_neither_itself_nor_others(cluster: SlurmCluster, users: Be
     users.until(other, JobState.COMPLETED)
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "rm began.0; mkfifo began.0 cancelled",
+        "rm began.0; truncate -s 1T began.0",
+        'echo "5" > ended.0',
+        'echo "nan 1" > ended.0',
+        'echo "1 x 9999999" > began.1; rm began.0; ln began.1 began.0',
+        "rm began.0; ln -s /dev/zero began.0",
+        "chmod 0 began.0 .",
+    ],
+)
+def test_a_job_holds_up_no_other_by_what_it_puts_in_place_of_its_stamps(users: Bench, harm: str) -> None:
+    """With a pipe there no task of the domain left any more; with one word for an end no other's end was heard of."""
+    plant = f'#!/bin/sh\ncd "$(dirname "$0")" && {harm}; echo planted\nsleep 600\n'
+    native = NativeDescription("slurm", {}, plant)
+    eve = replace(users.launch("/bin/true", hosts=("node01",)), owner="nobody", native=native)
+    users.submit(eve)
+    users.written(eve, "out", 0)
+    ann = users.shell("echo hers", hosts=("node02",))
+    users.submit(replace(ann, owner="nobody"))
+    assert users.listen(ann, JobState.COMPLETED)[-1].exit_code == 0
+    users.restart()
+    assert users.report(ann).state is JobState.COMPLETED
+    users.connector.cancel(eve.attempt)
+    users.until(eve, JobState.REMOVED, JobState.FAILED, JobState.COMPLETED)
+
+
 def test_a_job_of_another_user_with_the_name_of_an_attempt_is_not_taken_for_it(
     commands: SlurmCommands, cluster: SlurmCluster, users: Bench
 ) -> None:
