@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cosched.api.documents import HostLoadView
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["HostLoadService", "LoadReader"]
 
 _HOURS = 24  # that are foretold
+_KEPT = 20.0  # times as long as a processor took to make it is an answer kept
 _A = TypeVar("_A")
 
 
@@ -28,7 +31,11 @@ class LoadReader(Protocol):
 
 
 class HostLoadService:
-    """Answers for loads; any thread may call it."""
+    """Answers for loads; any thread may call it.
+
+    What is expected of a thousand hosts takes seconds to find out. So an answer serves all who ask for a while, one
+    thread makes the next, and it lets go of the histories between hosts: whoever looks at hosts waits for them.
+    """
 
     def __init__(self, reader: LoadReader | None = None, now: Callable[[], float] = lambda: 0.0) -> None:
         """Set up.
@@ -39,17 +46,37 @@ class HostLoadService:
         """
         self._reader = reader
         self._now = now
+        self._making = threading.Lock()
+        self._kept: list[HostLoadView] | None = None
+        self._stale = 0.0  # seconds of the monotonic clock
 
     def all(self) -> list[HostLoadView]:
         """Return the load of each host at which others were seen, by name and cause."""
         if self._reader is None:
             return []
-        return self._reader.read(self._views)
+        kept = self._kept
+        if kept is not None and time.monotonic() < self._stale:
+            return kept
+        if not self._making.acquire(blocking=kept is None):
+            return kept or []  # another thread makes the next one
+        try:
+            if self._kept is kept:
+                began = time.thread_time()
+                self._kept = self._views(self._reader)
+                self._stale = time.monotonic() + _KEPT * (time.thread_time() - began)
+            return self._kept or []
+        finally:
+            self._making.release()
 
-    def _views(self, owners: LoadHistory, jobs: LoadHistory) -> list[HostLoadView]:
-        time = self._now()
-        found = [_view(history, host, time) for history in (owners, jobs) for host in history.hosts()]
+    def _views(self, reader: LoadReader) -> list[HostLoadView]:
+        now = self._now()
+        names = reader.read(lambda *both: [(history.cause, host) for history in both for host in history.hosts()])
+        found = [reader.read(_question(cause, host, now)) for cause, host in names]
         return sorted(found, key=lambda view: (view.host, view.cause != LoadCause.OWNER))
+
+
+def _question(cause: LoadCause, host: str, time: float) -> Callable[[LoadHistory, LoadHistory], HostLoadView]:
+    return lambda owners, jobs: _view(owners if owners.cause is cause else jobs, host, time)
 
 
 def _view(history: LoadHistory, host: str, time: float) -> HostLoadView:

@@ -36,26 +36,30 @@ class UserPlaces:
     For the event loop's thread.
     """
 
-    def __init__(self, most: int) -> None:
-        """Give each user so many places."""
-        self._most = most
-        self._places: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()  # while somebody holds or wants one
-
-    @asynccontextmanager
-    async def taken(self, principal: Principal, refusal: str, *, patience: float, pause: float) -> AsyncIterator[None]:
-        """Hold one of the user's places.
+    def __init__(self, most: int, refusal: str, *, patience: float, pause: float) -> None:
+        """Set up.
 
         Args:
-            principal: the user.
+            most: places of each user.
             refusal: what is said where none becomes free.
             patience: seconds to wait for one; 0 for no wait.
             pause: seconds after which to ask again.
+        """
+        self._most = most
+        self._refusal = refusal
+        self._patience = patience
+        self._pause = pause
+        self._places: WeakValueDictionary[str, Semaphore] = WeakValueDictionary()  # while somebody holds or wants one
+
+    @asynccontextmanager
+    async def taken(self, principal: Principal) -> AsyncIterator[None]:
+        """Hold one of the user's places.
 
         Raises:
             BusyError: none becomes free.
         """
         places = self._places.setdefault(principal.name, Semaphore(self._most))
-        await _take(places, refusal, patience, pause)
+        await _take(places, self._refusal, self._patience, self._pause)
         try:
             yield
         finally:
@@ -89,7 +93,8 @@ class Computations:
         """
         self._ending = ending
         self._threads = Semaphore(threads)
-        self._turns = UserPlaces(1)
+        own = "an earlier prediction of yours is under way: wait for it, or end that request"
+        self._turns = UserPlaces(1, own, patience=patience, pause=patience)
         self._patience = patience
         self._longest = longest
 
@@ -107,8 +112,7 @@ class Computations:
             BusyError: an earlier computation of the user, or those of others, take long.
         """
         patience = self._patience
-        own = "an earlier prediction of yours is under way: wait for it, or end that request"
-        async with self._turns.taken(principal, own, patience=patience, pause=patience):
+        async with self._turns.taken(principal):
             await _take(self._threads, "others' predictions are under way: try again in a moment", patience, patience)
             try:
                 return await self._watched(request, work)

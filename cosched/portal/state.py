@@ -35,6 +35,18 @@ _READERS = 4  # threads; more of them would only take the interpreter from one a
 _WATCHERS = 4
 _SUBMITTERS = 32  # threads; each waits until its tasks are on disk, and the store writes those of all in one commit
 
+_LONG_SUBMISSION = "an earlier submission of yours with many tasks is under way: wait for its answer"
+_PATIENCE = 10.0  # seconds
+
+
+def _places_for_offers() -> UserPlaces:
+    refusal = f"{MOST_WAITING_OFFERS} requests of yours wait for offers: end one of them"
+    return UserPlaces(MOST_WAITING_OFFERS, refusal, patience=0.0, pause=2.0)
+
+
+def _places_for_long_submissions() -> UserPlaces:
+    return UserPlaces(1, _LONG_SUBMISSION, patience=_PATIENCE, pause=_PATIENCE)
+
 
 class ShownOnce:
     """Secrets on their way to the page that shows them, so that its reload makes no other one.
@@ -85,19 +97,21 @@ class PortalState:
         readers: threads for reads of tasks, so that slow pages do not delay them.
         watchers: threads for the status, which is asked for while all others wait for core or database.
         submitters: threads for submissions.
+        long_submissions: each user's one place for submissions of many tasks, each of which is predicted.
     """
 
     services: DomainServices
     access: Authenticator
     pages_address: Callable[[], str]
     computations: Computations
-    offers: UserPlaces = field(default_factory=partial(UserPlaces, MOST_WAITING_OFFERS))
+    offers: UserPlaces = field(default_factory=_places_for_offers)
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     new_tokens: ShownOnce = field(default_factory=ShownOnce)
     refusals: FormRefusals = field(default_factory=FormRefusals)
     readers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _READERS))
     watchers: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _WATCHERS))
     submitters: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _SUBMITTERS))
+    long_submissions: UserPlaces = field(default_factory=_places_for_long_submissions)
 
     @property
     def credentials(self) -> CredentialService:

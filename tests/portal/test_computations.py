@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cosched.access.proxies import RequestEvidence
-    from cosched.api.documents import Forecast, TaskRequest
+    from cosched.api.documents import Forecast, TaskRequest, TaskView
 
 DRY_RUN = "/api/v1/tasks?dry_run=true"
 TASK = {"command": ["/bin/true"]}
@@ -41,6 +41,19 @@ class Slow(Recorder):
     ended: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     released: threading.Event = field(default_factory=threading.Event)
     reasons: list[str] = field(default_factory=list)
+
+    def submit(
+        self,
+        principal: Principal,
+        requests: Sequence[TaskRequest],
+        key: str,
+        digest: str,
+        check: Callable[[], None] = lambda: None,
+    ) -> list[TaskView]:
+        if principal.name == "ann":
+            self.began.release()
+            self.released.wait(60)
+        return super().submit(principal, requests, key, digest, check)
 
     def foresee(
         self, principal: Principal, requests: Sequence[TaskRequest], check: Callable[[], None] = lambda: None
@@ -66,9 +79,13 @@ class ByHeader(Trusting):
 
 
 @contextmanager
-def serving(slow: Slow, folder: Path, **limits: Any) -> Iterator[str]:
+def serving(slow: Slow, folder: Path, turns: float = 60.0, **limits: Any) -> Iterator[str]:
     app = build_application(services_of(slow), ByHeader())
-    app.state.portal = replace(app.state.portal, computations=Computations(lambda: slow.feed.closed, **limits))
+    app.state.portal = replace(
+        app.state.portal,
+        computations=Computations(lambda: slow.feed.closed, **limits),
+        long_submissions=UserPlaces(1, "an earlier submission of yours is under way", patience=turns, pause=turns),
+    )
     path = str(folder / "socket")
     server = WebServer(app, [open_socket(ListenAddress(path=path))])
     server.start()
@@ -83,13 +100,14 @@ def client_of(path: str, name: str = "ann") -> httpx2.Client:
     return httpx2.Client(transport=transport, base_url="http://localhost", headers={"X-Name": name}, timeout=60)
 
 
-def asking(path: str, name: str = "ann") -> socket.socket:
-    """Return a connection at which a dry run was asked for."""
-    body = json.dumps(TASK).encode()
-    headers = f"Host: localhost\r\nX-Name: {name}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+def asking(path: str, name: str = "ann", *, to: str = DRY_RUN, what: object = TASK) -> socket.socket:
+    """Return a connection at which a dry run was asked for, or something else by a document or a form's text."""
+    body = what.encode() if isinstance(what, str) else json.dumps(what).encode()
+    kind = "application/x-www-form-urlencoded" if isinstance(what, str) else "application/json"
+    headers = f"Host: localhost\r\nX-Name: {name}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
-    connection.sendall(f"POST {DRY_RUN} HTTP/1.1\r\n{headers}\r\n".encode() + body)
+    connection.sendall(f"POST {to} HTTP/1.1\r\n{headers}\r\n".encode() + body)
     return connection
 
 
@@ -105,6 +123,33 @@ def test_dry_runs_of_one_user_leave_everybody_else_threads(tmp_path: Path) -> No
             assert not slow.began.acquire(blocking=False)  # the others of the user wait for the first
             slow.released.set()
             assert bob.post(DRY_RUN, json=TASK).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("to", "what"), [("/api/v1/tasks", [TASK] * 200), ("/submit", "own=command&command=%2Fbin%2Ftrue&hosts=1")]
+)
+def test_long_submissions_of_one_user_leave_everybody_else_threads(tmp_path: Path, to: str, what: object) -> None:
+    """Each made thousands of tasks on a thread of those that all submissions have, or all pages."""
+    slow = Slow()
+    with serving(slow, tmp_path) as path, ExitStack() as stack:
+        for _ in range(44):
+            stack.enter_context(asking(path, to=to, what=what))
+        assert slow.began.acquire(timeout=60)
+        with client_of(path, "bob") as bob:
+            assert bob.post("/api/v1/tasks", json=[TASK] * 200).status_code == 201
+            assert not slow.began.acquire(blocking=False)  # the others of the user wait for the first
+            slow.released.set()
+
+
+def test_a_second_long_submission_of_a_user_is_refused_for_a_while(tmp_path: Path) -> None:
+    slow = Slow()
+    with serving(slow, tmp_path, turns=0.05) as path, asking(path, to="/api/v1/tasks", what=[TASK] * 200):
+        assert slow.began.acquire(timeout=60)
+        with client_of(path) as ann:
+            refused = ann.post("/api/v1/tasks", json=[TASK] * 200)
+        slow.released.set()
+    assert (refused.status_code, refused.headers["Retry-After"]) == (429, "1")
+    assert "an earlier submission of yours" in refused.json()["detail"]
 
 
 def test_a_computation_ends_when_its_client_goes(tmp_path: Path) -> None:
@@ -155,12 +200,12 @@ def test_submissions_that_take_long_to_predict_pass_the_gate_of_dry_runs(tmp_pat
 
 def test_the_places_of_a_user_are_nobody_elses_and_come_back() -> None:
     async def run() -> None:
-        places = UserPlaces(2)
+        places = UserPlaces(2, "too many", patience=0.0, pause=2.0)
         ann, bob = (Principal(name, Role.USER, how=ProofOfIdentity.TOKEN) for name in ("ann", "bob"))
         async with AsyncExitStack() as held:
 
             async def take(principal: Principal) -> None:
-                await held.enter_async_context(places.taken(principal, "too many", patience=0, pause=2.0))
+                await held.enter_async_context(places.taken(principal))
 
             await take(ann)
             await take(ann)
@@ -168,7 +213,7 @@ def test_the_places_of_a_user_are_nobody_elses_and_come_back() -> None:
                 await take(ann)
             assert refused.value.pause == 2.0
             await take(bob)
-        async with places.taken(ann, "too many", patience=0, pause=2.0):
+        async with places.taken(ann):
             pass
 
     anyio.run(run)

@@ -112,6 +112,7 @@ async def submit(request: Request, services: Services, principal: Submitter) -> 
             principal,
             lambda: _requests(services, principal, fields, zone_of(request)),
             lambda wanted, check: services.submissions.submit(principal, wanted, key, requests_digest(wanted), check),
+            many=True,  # a file of few lines may be of many tasks
         )
     except CoschedError as error:
         return await run_in_threadpool(_back_to_form, request, services, principal, fields, error)

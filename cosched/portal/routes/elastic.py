@@ -17,13 +17,10 @@ from cosched.api.documents import LeadMessage, OfferView, WorkersView
 from cosched.portal.dependencies import AnyPrincipal, Portal, Reader, Services
 from cosched.portal.request_bodies import RequestBody
 from cosched.portal.routes import api_router
-from cosched.portal.state import MOST_WAITING_OFFERS
 
 __all__ = ["router"]
 
 _LONGEST_WAIT = 30
-_BUSY_PAUSE = 2.0  # seconds
-_TOO_MANY = f"{MOST_WAITING_OFFERS} requests of yours wait for offers: end one of them"
 _LOOK_AGAIN = 0.25  # seconds between looks for a later revision
 _MESSAGE = RequestBody(LeadMessage, "a lead's message")
 
@@ -48,7 +45,7 @@ async def offer(
     """Say what each worker of a running elastic task is to do; for its lead."""
     until = time.monotonic() + wait
     # Each that waits asks the core again and again.
-    async with portal.offers.taken(principal, _TOO_MANY, patience=0, pause=_BUSY_PAUSE):
+    async with portal.offers.taken(principal):
         while True:
             found = await to_thread.run_sync(portal.services.elastic.offer, principal, task_id)
             if found.revision > after or time.monotonic() >= until or await request.is_disconnected():

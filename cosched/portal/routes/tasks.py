@@ -36,7 +36,7 @@ from cosched.portal.request_bodies import RequestBody, read_requests, request_sc
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
 from cosched.portal.state import PortalState, portal_of
-from cosched.portal.submitting import run_submission
+from cosched.portal.submitting import MANY_TASKS, run_submission
 from cosched.store.selection import TaskColumn, TaskOrder, TaskSelection
 
 __all__ = ["MOST_OUTPUT_BYTES", "edit_task", "foresee_body", "router", "submit_requests"]
@@ -165,6 +165,7 @@ async def submit(
         lambda wanted, check: submit_requests(
             portal.services, principal, wanted, idempotency_key, check, alone=_alone(body)
         ),
+        many=body.count(b"{") > MANY_TASKS,  # each of which may begin a task
     )
 
 
@@ -247,6 +248,7 @@ async def resubmit_task(
         principal,
         lambda: requests_again(services, principal, [task_id], change),
         lambda wanted, check: services.submissions.submit(principal, wanted, idempotency_key, digest, check),
+        many=False,
     )
     return _TASK(accepted[0], HTTPStatus.CREATED)
 
