@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LateCounts", "expected_ends", "late_tasks"]
 
-_OLD = 5.0  # seconds after which counts are asked for anew
-_PATIENCE = 0.3  # seconds for the first ones
+_OLD = 3.0  # seconds after which counts are asked for anew
+_PATIENCE, _SHORT = 0.3, 0.05  # seconds to wait for the first ones, and for those that are asked for anew
 
 
 def expected_ends(core: Coscheduler, neighbours: NeighbourAccess, time: float) -> dict[str, float]:
@@ -41,7 +41,7 @@ def late_tasks(core: Coscheduler, neighbours: NeighbourAccess, time: float) -> l
 class LateCounts:
     """Counts the late tasks of each owner for those who look often.
 
-    The core is asked now and then and not waited for, so that a page's head is there though the core is busy. Any
+    The core is asked now and then and hardly waited for, so that a page's head is there though the core is busy. Any
     thread may call it.
     """
 
@@ -66,7 +66,7 @@ class LateCounts:
         try:
             if self._answer is None and now - self._asked >= _OLD:
                 self._asked, self._answer = now, self._core.begin(self._count)
-                wait = 0.0 if self._known is not None else _PATIENCE
+                wait = _PATIENCE if self._known is None else _SHORT
             if self._answer is None:
                 return self._known
             found: Mapping[str, int] | None = self._answer.result(wait)

@@ -553,6 +553,10 @@ def test_the_late_are_found_from_any_schedule_and_list(visitor: Visitor, busy: S
     with busy.client() as client:
         task = client.submit(hurried).id
         page = visitor.go("/schedule")
+        page.wait_for_selector(".top .late:has-text('1 late')")
+        head = page.locator(".top").bounding_box()
+        assert head is not None
+        assert head["height"] < 64  # of one line: Log out stood in a second one
         page.click(".deadlines .late")
         page.wait_for_url("**/tasks?state=late")
         assert page.locator("tbody tr th a").evaluate_all("links => links.map(link => link.pathname)") == [
