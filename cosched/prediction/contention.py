@@ -23,7 +23,7 @@ _FEWEST_PAIRS = 16  # as four runs with few beside them and four with many have
 
 @dataclass(frozen=True, slots=True)
 class RunBeside:
-    """What one run tells.
+    """One run, with what was beside it.
 
     Attributes:
         part: part of its host's cores that others had, on average over the run; of several hosts the fullest one's.
@@ -36,7 +36,7 @@ class RunBeside:
 
 @dataclass(frozen=True, slots=True)
 class Contention:
-    """What runs of an application on one class of hosts have taught of others beside them.
+    """Learnt contention of an application on one class of hosts.
 
     Attributes:
         runs: the newest, the last one last.
@@ -49,7 +49,7 @@ class Contention:
 
     @property
     def slowdown(self) -> float | None:
-        """Return how much longer than alone it runs on a host that others fill, 0.08 for 8 %; None where unknown."""
+        """Return the slowdown on a host that others fill, 0.08 for 8 %; None where it is not known."""
         return None if self.exponent is None else math.expm1(self.exponent)
 
     def learn(self, part: float, predicted: float, actual: float) -> Contention:
@@ -88,7 +88,7 @@ def _exponent(runs: tuple[RunBeside, ...]) -> float | None:
 
 
 def times_longer(exponent: float, part: float) -> float:
-    """Return how many times longer than alone a run lasts on a host of which others have a part."""
+    """Return the factor by which a run beside others is longer than alone, where they have a part of its host."""
     return math.exp(exponent * part) if exponent else 1.0
 
 

@@ -1,4 +1,4 @@
-"""What others beside a task on its shared hosts cost it, as plans and predictions reckon with it.
+"""Expected contention: how much longer tasks on shared hosts run beside others.
 
 A plan does not know who will run beside whom at each moment. So a task that leaves room on its hosts is expected to run
 as long as beside others that fill them; one that has its hosts for itself, or takes all their cores or memory, as long
@@ -51,7 +51,7 @@ def left_beside(cores: int, memory: int, host_cores: int | None, host_memory: in
 
 @dataclass(frozen=True, slots=True)
 class ExpectedContention:
-    """How much longer than alone tasks are expected to run beside others.
+    """Slowdowns beside others that plans and predictions reckon with.
 
     Attributes:
         learnt: exponents that runs have taught, by `contention_key`.
@@ -81,12 +81,12 @@ class ExpectedContention:
         return exponent_of(self.stated.get(host_class, self.stated.get(_DEFAULT, 0.0)))
 
     def times_longer(self, task: Task, hardware: str, host_class: str, part: float) -> float:
-        """Return how many times longer than alone a task is expected to run where others have a part of its host."""
+        """Return the expected run time as a multiple of that alone, where others have a part of the host."""
         return times_longer(self.exponent(task, hardware, host_class), part) if part else 1.0
 
 
 def contention_on(domain: DomainHosts, expected: ExpectedContention, task: Task, hosts: Sequence[str]) -> float:
-    """Return how many times longer than alone a task is expected to run on these hosts; the slowest decides.
+    """Return a task's expected run time on these hosts as a multiple of that alone; the slowest host decides.
 
     Args:
         domain: the hosts.

@@ -1,4 +1,4 @@
-"""What others beside a task on its shared hosts cost it, in words."""
+"""Sentences on the contention that a task is expected to meet on its shared hosts."""
 
 from __future__ import annotations
 
