@@ -18,6 +18,7 @@ from cosched.daemon.web import protocol
 from cosched.daemon.web.connections import ServerLimits
 from cosched.portal import application, request_bodies
 from cosched.portal.computations import Computations
+from cosched.portal.routes import tasks
 from tests.docs.examples import ROOT
 
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -47,6 +48,11 @@ def test_a_promise_names_its_test(promise: str) -> None:
     assert "`tests/" in promise.strip("| ").rpartition(" | ")[2]
 
 
+def test_every_sentence_of_what_is_promised_stands_in_a_row_with_its_tests() -> None:
+    section = TEXT.split("## What is promised")[1].split("## What is not promised")[0]
+    assert [line for line in section.splitlines() if line and not line.startswith(("| ", "|---|", "### "))] == []
+
+
 PORTS, UNIX = ServerLimits().ports, ServerLimits().unix
 FIGURES = (
     (r"A head has (\d+) s to arrive", PORTS.head),
@@ -67,6 +73,8 @@ FIGURES = (
     (r"A dry run has at most (\d+) tasks", submissions._MOST_FORESEEN),
     (r"A user follows (\d+) event streams", signature(EventFeed).parameters["places_each"].default),
     (r"one that takes longer than (\d+) s is ended", predictors._LIMIT),
+    (r"each has (\d+) GB of address space", predictors._MEMORY >> 30),
+    (r"submissions that may have more than (\d+) tasks", tasks._MANY_TASKS),
     (r"from one address, (\w+) are checked", accounts._TRIES),
     (r"are refused after at most (\d+) s", principals._KNOWN_FOR),
 )

@@ -19,6 +19,16 @@ def faults(folder: Path, **files: str) -> list[str]:
     return [str(fault).removeprefix(f"{folder}/").replace(str(folder), "") for fault in found]
 
 
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", '"/etc/passwd"', "a.b", "$HOME", "`id`"])
+def test_a_model_has_no_word_for_a_file_elsewhere(tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret.psl").write_text(f"subtask secret {{ {INIT} }}")
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (found, *_) = faults(folder, main=f"application main {{ include {name}; {INIT} }}")
+    assert found.startswith("main.psl:1:2")
+    assert "expected" in found or "unexpected" in found
+
+
 def test_objects_are_found_in_the_file_beside_it_and_in_the_library(tmp_path: Path) -> None:
     (tmp_path / "library" / "templates").mkdir(parents=True)
     (tmp_path / "library" / "templates" / "far.psl").write_text(f"partmp far {{ {INIT} }}")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import subprocess
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -74,6 +77,39 @@ def test_two_processes_with_a_token_meet_and_time_messages(tmp_path: Path, shipp
     assert set(measured.samples) == {
         f"network {test} {size}" for test in ("pingpong", "send", "receive") for size in MESSAGE_SIZES
     }
+
+
+def test_a_stranger_is_told_no_token_and_let_go(tmp_path: Path, shipped: dict[str, bytes]) -> None:
+    """The token was sent to whoever connected, who could say it back and be measured with."""
+    program, token = tmp_path / "messages", secrets.token_hex(8)
+    program.write_bytes(shipped["messages"])
+    program.chmod(0o700)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]  # a few from it on are tried
+    words = [str(program), "1", "0", f"listen:{port}:{token}", "8"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as first:
+        stranger = _connected(port)
+        stranger.settimeout(60)
+        assert stranger.recv(64) == b""  # let go after two seconds without a word
+        with _connected(port) as other:
+            other.settimeout(60)
+            other.sendall(b"0" * 16)
+            assert other.recv(64) == b""
+        words[3] = f"connect:{port}:{token}:127.0.0.1"
+        assert subprocess.run(words, stdout=subprocess.PIPE, timeout=60, check=False).returncode == 0
+        assert first.wait(60) == 0
+    stranger.close()
+
+
+def _connected(port: int) -> socket.socket:
+    """Connect to the program that listens at one of a few ports."""
+    until = time.monotonic() + 25
+    while True:
+        for each in range(port, port + 8):
+            with suppress(OSError):
+                return socket.create_connection(("127.0.0.1", each), timeout=5)
+        assert time.monotonic() < until
+        time.sleep(0.02)
 
 
 @given(st.text(max_size=80))

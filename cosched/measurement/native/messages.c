@@ -51,13 +51,15 @@ static void finish(void) { MPI_Finalize(); }
 #define TOKEN 16
 static int peer, forked;
 
-static int greeted(int other, const char *token)
+/* Whoever listens speaks last: a stranger who connects hears nothing that he could say himself. */
+static int greeted(int other, const char *token, int speaks)
 {
     char heard[TOKEN + 1] = {0};
     struct timeval patience = {2, 0}, none = {0, 0};
     setsockopt(other, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (send(other, token, TOKEN, MSG_NOSIGNAL) != TOKEN || recv(other, heard, TOKEN, MSG_WAITALL) != TOKEN ||
-        memcmp(heard, token, TOKEN))
+    if ((speaks && send(other, token, TOKEN, MSG_NOSIGNAL) != TOKEN) ||
+        recv(other, heard, TOKEN, MSG_WAITALL) != TOKEN || memcmp(heard, token, TOKEN) ||
+        (!speaks && send(other, token, TOKEN, MSG_NOSIGNAL) != TOKEN))
         return 0;
     setsockopt(other, SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none);
     return 1;
@@ -78,7 +80,7 @@ static int accepted(int first, const char *token)
     alarm(PATIENCE + 5);
     for (;;) {
         int other = accept(door, 0, 0);
-        if (other >= 0 && greeted(other, token)) {
+        if (other >= 0 && greeted(other, token, 0)) {
             alarm(0);
             close(door);
             return other;
@@ -102,7 +104,7 @@ static int connected(int first, const char *token, const char *host)
                 int other = socket(AF_INET, SOCK_STREAM, 0);
                 struct timeval patience = {2, 0};
                 setsockopt(other, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-                int reached = !connect(other, found->ai_addr, found->ai_addrlen) && greeted(other, token);
+                int reached = !connect(other, found->ai_addr, found->ai_addrlen) && greeted(other, token, 1);
                 freeaddrinfo(found);
                 if (reached)
                     return other;

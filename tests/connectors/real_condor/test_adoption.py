@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -129,6 +130,19 @@ def test_holds_releases_edits_and_removals_of_users_are_seen(site: AdoptingSite)
     site.task_of(removed)
     site.people.by_ann("condor_rm", removed)
     site.task_of(removed, lambda task: task.state == "cancelled")
+
+
+def test_what_somebody_writes_into_a_job_keeps_nobody_elses_from_being_adopted(site: AdoptingSite) -> None:
+    """A text for a number ended each look at the queue, and a billion processes took the daemon's memory."""
+    odd = '+CoschedMachineCount = "x"\n+CoschedCount = 1000000000\n'
+    texts = site.people.submit(DEADLINE + "universe = parallel\nmachine_count = 1\nhold = true\n" + odd + "queue\n")
+    forged = site.people.submit(_PLANNED + "hold = true\nqueue\n")
+    made_up = f'"{uuid.uuid4()}"'
+    site.people.by_ann("condor_qedit", forged, "CoschedAttempt", made_up, "CoschedCount", "1000000000")
+    assert site.people.shown(forged, "CoschedCount") == "1000000000"
+    job = site.people.submit(_PLANNED + "queue\n")
+    assert site.task_of(job, lambda task: task.state == "completed").exit_code == 0
+    site.people.by_ann("condor_rm", texts, forged)
 
 
 def test_the_gate_of_a_job_that_no_machine_may_run_closes_again(site: AdoptingSite) -> None:

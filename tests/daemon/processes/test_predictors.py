@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import os
+import re
 import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +22,6 @@ from cosched.prediction.model_predictor import ModelPredictor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 MODEL = """
 application halves {
@@ -104,6 +106,25 @@ def test_a_model_that_takes_too_long_is_ended_and_the_next_one_answered(
             models.text_profile(ENDLESS, {}, "plain", 4)
         monkeypatch.undo()
         assert models.text_profile(MODEL, {"Work": 8.0}, "plain", 1).seconds == pytest.approx((8.0,))
+
+
+def test_each_process_has_four_gigabytes(models: ModelProcesses) -> None:
+    models.text_profile(MODEL, {"Work": 8.0}, "plain", 1)
+    limits = [
+        re.findall(r"Max address space +(\d+)", (process / "limits").read_text())
+        for process in Path("/proc").glob("[0-9]*")
+        if _is_predictor_of_ours(process)
+    ]
+    assert limits
+    assert {limit for (limit,) in limits} == {str(4 << 30)}
+
+
+def _is_predictor_of_ours(process: Path) -> bool:
+    try:
+        parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        return int(parent) == os.getpid() and b"predictors" in (process / "cmdline").read_bytes()
+    except OSError:  # it has just ended
+        return False
 
 
 def test_a_process_that_was_killed_is_no_fault_of_the_model(models: ModelProcesses) -> None:

@@ -1,0 +1,58 @@
+"""Jobs in a manager's queue, without a manager: what is wrong with one is its own affair."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+from cosched.connector.interface import AdoptableJob
+from cosched.coscheduler.task import TaskState
+from cosched.daemon.adoption import Adopter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+class Queue:
+    """Two jobs that wait; those that are let go are noted."""
+
+    name = "condor"
+
+    def __init__(self) -> None:
+        self.abandoned: list[str] = []
+
+    def adoptable_jobs(self) -> list[AdoptableJob]:
+        return [AdoptableJob(key, key, "ann", 1.0, ("/bin/true",)) for key in ("odd", "plain")]
+
+    def renew(self, until: float) -> None:
+        assert until > 0
+
+    def abandon(self, key: str, _reason: str) -> None:
+        self.abandoned.append(key)
+
+
+class Submissions:
+    """Makes a mistake with one of the jobs."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def adopt(self, _principal: object, _request: Callable[[], object], key: str) -> Any:
+        self.asked.append(key)
+        if key == "odd":
+            raise KeyError(key)
+        return SimpleNamespace(id="1", status=SimpleNamespace(state=TaskState.QUEUED))
+
+
+def test_a_job_that_cosched_makes_a_mistake_with_is_let_go_and_the_others_are_adopted(tmp_path: Path) -> None:
+    """Its lease was renewed with all others', so that it never ran, and no job after it was adopted."""
+    queue, submissions = Queue(), Submissions()
+    core = SimpleNamespace(ask=lambda _question: {}, now=lambda: 1.0)
+    adopter = Adopter(
+        cast("Any", queue), cast("Any", core), cast("Any", submissions), lambda _attempt: None, 60.0, tmp_path / "seen"
+    )
+    adopter.look()
+    assert (queue.abandoned, submissions.asked) == (["odd"], ["odd", "plain"])
+    adopter.look()
+    assert submissions.asked == ["odd", "plain", "plain"]
