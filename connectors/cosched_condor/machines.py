@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import Host, HostShare
+from cosched_condor.job_ads import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -125,7 +126,7 @@ class JobRequirements:
         """Return whether these slots together have all of them."""
         parts = list(slots)
         return all(
-            sum(float(part.get(name, 0)) for part in parts) >= getattr(self, name)
+            sum(_amount(part, name) for part in parts) >= getattr(self, name)
             for name in ("Cpus", "Memory", "Disk", "GPUs")
         )
 
@@ -205,21 +206,27 @@ def _whole_machine(host: Host) -> dict[str, float]:
 def _others_share(slots: Iterable[Mapping[str, Any]], ours: Ours) -> HostShare:
     """Return what foreign jobs hold of a machine's partitionable slots."""
     held = [slot for slot in slots if slot.get("DynamicSlot") is True and _is_foreign(slot, ours)]
-    memory, cores, gpus = (sum(int(slot.get(name, 0)) for slot in held) for name in ("Memory", "Cpus", "GPUs"))
+    memory, cores, gpus = (sum(whole_number(slot, name) for slot in held) for name in ("Memory", "Cpus", "GPUs"))
     return HostShare(memory, cores, gpus)
 
 
 def _largest(slots: Sequence[Mapping[str, Any]], resource: str) -> int | None:
     """Return the most that one job may have of a machine; None if unknown."""
     found = [
-        slot.get(f"TotalSlot{resource}" if slot.get("PartitionableSlot") is True else resource)
+        whole_number(slot, f"TotalSlot{resource}" if slot.get("PartitionableSlot") is True else resource, -1)
         for slot in slots
         if slot.get("DynamicSlot") is not True  # its partitionable one stands for it
     ]
-    sizes = [int(size) for size in found if isinstance(size, (int, float))]
+    sizes = [size for size in found if size >= 0]
     if resource == "GPUs" and not sizes and any("Cpus" in slot for slot in slots):
         return 0  # only slots with GPUs name them
     return max(sizes) if sizes else None
+
+
+def _amount(slot: Mapping[str, Any], name: str) -> float:
+    """Return how much of a resource a slot has; 0 where its host says nothing that makes sense."""
+    value = slot.get(name)
+    return math.inf if value == math.inf else float(max(whole_number(slot, name), 0))
 
 
 def _is_foreign(slot: Mapping[str, Any], ours: Ours) -> bool:

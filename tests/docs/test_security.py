@@ -11,6 +11,7 @@ import pytest
 import uvicorn
 
 from cosched.access import accounts, principals
+from cosched.app.elastic import service
 from cosched.app.event_feed import EventFeed
 from cosched.app.submission import field_checks, submissions
 from cosched.daemon.processes import predictors
@@ -18,7 +19,7 @@ from cosched.daemon.web import protocol
 from cosched.daemon.web.connections import ServerLimits
 from cosched.portal import application, request_bodies
 from cosched.portal.computations import Computations
-from cosched.portal.routes import tasks
+from cosched.portal.submitting import MANY_TASKS
 from tests.docs.examples import ROOT
 
 TEXT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -74,7 +75,9 @@ FIGURES = (
     (r"A user follows (\d+) event streams", signature(EventFeed).parameters["places_each"].default),
     (r"one that takes longer than (\d+) s is ended", predictors._LIMIT),
     (r"each has (\d+) GB of address space", predictors._MEMORY >> 30),
-    (r"submissions that may have more than (\d+) tasks", tasks._MANY_TASKS),
+    (r"submissions that may have more than (\d+) tasks", MANY_TASKS),
+    (r"and refuses, ([\d,]+) lines at once", service._MOST_LINES),
+    (r"one each (\d+) s are kept in its task's log", 1 / service._MOST_LINES_A_SECOND),
     (r"from one address, (\w+) are checked", accounts._TRIES),
     (r"are refused after at most (\d+) s", principals._KNOWN_FOR),
 )

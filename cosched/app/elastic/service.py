@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.access.principals import ProofOfIdentity, Scope
+from cosched.access.rate_limits import RateLimits
 from cosched.api.documents import WorkersView, WorkerView
-from cosched.api.problems import ConflictError, NotFoundError
+from cosched.api.problems import BusyError, ConflictError, NotFoundError
 from cosched.app.elastic.offers import events_of, offer_of
+from cosched.coscheduler.events import LeadAnnounced, WorkerRefused
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.task import AttemptState
 from cosched.durations import format_duration
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from cosched.store.store import Store, TaskHistory
 
 __all__ = ["ElasticService", "WorkerCounts"]
+
+_MOST_LINES = 1000.0  # of the log that a lead's words make at once
+_MOST_LINES_A_SECOND = 0.1
 
 
 class WorkerCounts(NamedTuple):
@@ -57,6 +62,7 @@ class ElasticService:
         """
         self._core = core
         self._store = store
+        self._announced = RateLimits(_MOST_LINES_A_SECOND, _MOST_LINES)
 
     def workers(self, principal: Principal, task_id: str) -> WorkersView:
         """Return the workers of a task's last try.
@@ -106,7 +112,7 @@ class ElasticService:
         """Take what a live lead says.
 
         Raises:
-            UserError: a value is at fault.
+            UserError: a value is at fault, or the lead announces itself or refuses too often.
         """
         events = events_of(lead, message, self._core.now())
         if message.drained or message.refused:
@@ -114,6 +120,10 @@ class ElasticService:
             leaving = self._core.ask(lambda core, _time: _leaving(core, lead.task))
             events = [each for each in events if getattr(each, "worker", None) in (None, *leaving)]
         for event in events:
+            if isinstance(event, LeadAnnounced | WorkerRefused):  # each is kept as a line of the task's log
+                pause = self._announced.take(lead.uuid, self._core.now())
+                if pause > 0:
+                    raise BusyError("this lead announces itself or refuses too often: say what has changed", pause)
             self._core.apply(event)
 
     def counts(self) -> WorkerCounts:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
 from cosched.access.principals import Principal, ProofOfIdentity, Role
 from cosched.api.documents import LeadMessage, StopOrder, WorkerOrder
-from cosched.api.problems import ConflictError, NotFoundError
+from cosched.api.problems import BusyError, ConflictError, NotFoundError
 from cosched.app.elastic.offers import offer_of
 from cosched.app.elastic.service import ElasticService
 from cosched.connector.interface import StartDiagnosis, StartVerdict
@@ -208,6 +209,22 @@ def test_a_list_of_workers_that_are_not_there_costs_no_commit_for_each(
     others = {str(number): "no" for number in range(100, 200)}
     service.take(lead, LeadMessage(drained=(*range(4000), *range(4000)), refused=others))
     assert [getattr(event, "worker", None) for event in applied] == [leaving.worker]
+
+
+def test_a_lead_that_never_stops_announcing_itself_fills_no_log(
+    domain: Domain, service: ElasticService, lead: Attempt
+) -> None:
+    """By mail it said 80 addresses a second, each of which is a line of the database."""
+    kept = 0
+    for number in range(1100):
+        with suppress(BusyError):
+            service.take(domain.core.attempts[lead.uuid], LeadMessage(address=f"here {number}"))
+            kept += 1
+    assert kept == 1000
+    service.take(lead, LeadMessage(fraction=0.5))
+    domain.time += 10.0
+    service.take(domain.core.attempts[lead.uuid], LeadMessage(address="there"))
+    assert domain.core.attempts[lead.uuid].lead is not None
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "-1", "²", "٣", "1" * 10])

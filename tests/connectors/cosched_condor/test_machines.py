@@ -27,6 +27,14 @@ def test_a_machine_with_anothers_job_is_claimed_and_one_with_ours_is_not() -> No
     assert _hosts([{**taken, "JobId": "8.0"}, {"Machine": "a", "State": "Unclaimed"}]) == [Host("a")]
 
 
+@pytest.mark.parametrize("value", ["x", None, float("nan"), float("inf"), -4, 10**400, [1]])
+def test_a_host_that_says_odd_things_of_itself_keeps_no_other_from_being_seen(value: object) -> None:
+    names = ("Cpus", "Memory", "Disk", "GPUs", "TotalSlotCpus", "TotalSlotMemory", "TotalSlotGPUs")
+    odd = {"Machine": "odd", "State": "Claimed", "JobId": "8.0", "Start": value, **dict.fromkeys(names, value)}
+    slots = [{**odd, "PartitionableSlot": True}, {**odd, "DynamicSlot": True}, odd]
+    assert Host("plain") in _hosts([*slots, {"Machine": "plain", "State": "Unclaimed"}])
+
+
 def test_each_static_slot_is_a_host_where_that_is_set() -> None:
     one: dict[str, object] = {"Machine": "a", "Name": "slot1@a", "State": "Unclaimed", "Cpus": 16, "Memory": 4096}
     two = {**one, "Name": "slot2@a", "Cpus": 48, "State": "Claimed", "JobId": "8.0", "RemoteOwner": "eve@pool"}
