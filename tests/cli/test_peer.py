@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -53,6 +54,19 @@ def test_the_key_is_private_and_kept(configs: dict[str, str], tmp_path: Path) ->
     assert run(["peer", "init", "--config", configs["a"], "--out", str(tmp_path / "again.toml")]) == 0
     assert key.read_bytes() == before
     assert (tmp_path / "again.toml").read_text() == (tmp_path / "a.peer.toml").read_text()
+
+
+def test_a_state_folder_that_it_makes_is_its_users_alone_whatever_the_umask(
+    configs: dict[str, str], tmp_path: Path
+) -> None:
+    """It was open to everybody to write where the mask said so, and `serve` took it."""
+    before = os.umask(0)
+    try:
+        assert run(["peer", "init", "--config", configs["a"], "--out", str(tmp_path / "a.peer.toml")]) == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "a" / "agent.key").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:8651", "[::]:8651"])
