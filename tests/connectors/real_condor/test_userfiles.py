@@ -163,6 +163,28 @@ def test_commands_that_are_not_the_users_are_refused(bench: Bench, key: str) -> 
         bench.submit(_native(bench, {"executable": "/bin/true", key: "1"}))
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("periodic_remove", "false // \\ "),  # it swallowed the line of cosched's mark: a cancelled job ran to its end
+        ("requirements", 'TARGET.Machine=="node04") || (false'),
+        ("my.requirements", 'TARGET.Machine=="node04"'),
+        ("my.accountinggroup", '"vip.bob"'),
+        ("my.acctgroupuser", '"bob"'),
+        ("accounting_group_user", "bob"),
+        ("universe", "local"),
+        ("universe", "scheduler"),
+    ],
+)
+def test_what_a_review_said_to_htcondor_through_cosched_is_refused(
+    pool: CondorPool, bench: Bench, key: str, value: str
+) -> None:
+    before = pool.tool("condor_q", "-allusers", "-af", "ClusterId")
+    with pytest.raises(UserError, match=key):
+        bench.submit(_native(bench, {"executable": "/bin/true", key: value}))
+    assert pool.tool("condor_q", "-allusers", "-af", "ClusterId") == before
+
+
 def test_a_users_own_requirements_let_no_job_onto_another_host(bench: Bench) -> None:
     """One that closed cosched's parenthesis ran on a host that was reserved for others."""
     with pytest.raises(UserError, match="requirements"):
