@@ -182,7 +182,6 @@ def test_a_second_computation_of_a_user_is_refused_for_a_while(tmp_path: Path) -
         slow.released.set()
 
 
-<<<<<<< HEAD
 def test_submissions_that_take_long_to_predict_pass_the_gate_of_dry_runs(tmp_path: Path) -> None:
     """Tunable tasks kept threads of submissions, as many as a user sent."""
     slow = Slow()
@@ -218,7 +217,8 @@ def test_the_places_of_a_user_are_nobody_elses_and_come_back() -> None:
             pass
 
     anyio.run(run)
-=======
+
+
 def test_a_curve_waits_for_its_users_dry_run(tmp_path: Path) -> None:
     """Asked for again and again, curves delayed others' submissions by up to 13 s."""
     slow = Slow()
@@ -228,7 +228,6 @@ def test_a_curve_waits_for_its_users_dry_run(tmp_path: Path) -> None:
             refused = ann.get("/api/v1/models/applications/jacobi/curves")
         slow.released.set()
     assert (refused.status_code, "an earlier prediction of yours" in refused.json()["detail"]) == (429, True)
->>>>>>> 09db5306 (tests: curves, and folders that peer init makes, as the review met them)
 
 
 def test_computations_of_all_users_are_bounded(tmp_path: Path) -> None:
