@@ -36,7 +36,7 @@ check-tests:
 # Lint and types are checked beside the tests, which wait for pools and daemons half of their time: so there are six workers.
 test:
 	@tools/setup test
-	@$(MAKE) --no-print-directory -j 2 machine-code testbed .venv/collected
+	@$(MAKE) --no-print-directory -j 2 machine-code testbed
 	@$(MAKE) --no-print-directory -j 2 lint all-tests
 
 all-tests:
@@ -72,11 +72,7 @@ audit:
 		-r requirements/test.txt -r requirements/build.txt -r requirements/audit.txt || { echo "audit: a locked package has" \
 		"a known weakness, or the index (PyPI) did not answer for it; above is which: nothing is audited until this passes" >&2; exit 1; }
 
-# Once, and not by every process of the tests at the same time: the bytecode of all tests, and the search's machine code.
-.venv/collected:
-	@$(PYTHON_IN_VENV) -m pytest --collect-only -qq > $@.log || { cat $@.log >&2; exit 1; }
-	@mv $@.log $@
-
+# Once, and not by every process of the tests at the same time.
 machine-code:
 	$(PYTHON_IN_VENV) -m cosched.scheduling.kernel_cache
 
