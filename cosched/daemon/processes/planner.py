@@ -1,9 +1,10 @@
 """The search, in a process of its own: `python -m cosched.daemon.processes.planner`.
 
 Snapshots come in on standard input, better plans go out on standard output, both as pickles between one user's own
-processes. A good neighbour: niced, a bounded share of one processor, asleep once it has converged until something
-changes. Where OR-Tools is installed, an exact partner works beside it on short queues that stay the same for a while,
-in a process that is niced as far as can be. It ends when its input does, so it never outlives the daemon.
+processes. A good neighbour: niced once it has its machine code, a bounded share of one processor, asleep once it has
+converged until something changes. Where OR-Tools is installed, an exact partner works beside it on short queues that
+stay the same for a while, in a process that is niced as far as can be. It ends when its input does, so it never
+outlives the daemon.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from cosched.coscheduler.events import ScheduleImproved
 from cosched.coscheduler.planning.task_plan import TaskPlan
+from cosched.scheduling import kernel_cache
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.exact.accompanied import AccompaniedSearch
@@ -112,27 +114,39 @@ class _SnapshotReader(threading.Thread):
             return snapshot
 
 
+class _MachineCode(threading.Thread):
+    """Reads the search's machine code, or compiles it on a new machine; heuristics answer meanwhile.
+
+    Attributes:
+        there: set when that is done.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True, name="compile")
+        self.there = threading.Event()
+
+    def run(self) -> None:
+        from cosched.scheduling.search.genetic_search import warm_up  # takes its time
+
+        warm_up()
+        self.there.set()
+
+
 class _Planner:
-    def __init__(self, snapshots: _SnapshotReader, out: BinaryIO, courtesy: SearchAllowance) -> None:
+    def __init__(
+        self, snapshots: _SnapshotReader, out: BinaryIO, courtesy: SearchAllowance, compiled: threading.Event
+    ) -> None:
         self._snapshots = snapshots
         self._out = out
         self._courtesy = courtesy
         self._partner = ExactPartner(_IDLEST) if courtesy.exact > 0 and solver_installed() else None
-        self._compiled = threading.Event()
+        self._compiled = compiled
 
     def run(self) -> None:
-        threading.Thread(target=self._compile, daemon=True, name="compile").start()
         snapshot = self._snapshots.take()
         while True:
             assert snapshot is not None
             snapshot = self._plan(snapshot) or self._snapshots.take()
-
-    def _compile(self) -> None:
-        # Imported here: on a new machine compiling takes its time, and heuristics answer meanwhile.
-        from cosched.scheduling.search.genetic_search import warm_up
-
-        warm_up()
-        self._compiled.set()
 
     def _plan(self, snapshot: PlanningSnapshot) -> PlanningSnapshot | None:
         """Improve a snapshot's plan until a newer one arrives (returned) or the search converges (None)."""
@@ -279,14 +293,20 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the daemon, which closes our input
     nice, *seconds = sys.argv[1:]
     courtesy = SearchAllowance(int(nice), *map(float, seconds))
-    os.nice(courtesy.nice)
+    code = _MachineCode()
+    if kernel_cache.ready():
+        code.start()  # not niced: it takes a second or two once, and tasks wait meanwhile. A thread keeps its priority
+        os.nice(courtesy.nice)
+    else:  # a minute of compiling
+        os.nice(courtesy.nice)
+        code.start()
     # Output of a library must not end up between the pickles.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     snapshots = _SnapshotReader(sys.stdin.buffer)
     snapshots.start()
     try:
-        _Planner(snapshots, out, courtesy).run()
+        _Planner(snapshots, out, courtesy, code.there).run()
     except BrokenPipeError:
         os._exit(0)  # the daemon has gone
 

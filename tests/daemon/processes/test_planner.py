@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +93,39 @@ def test_without_machine_code_on_disk_a_heuristic_answers_before_it_is_compiled(
         assert not answer.settled
         assert answer.evaluations == 3
         assert answer.makespan == pytest.approx(makespan(asked.problem, answer))
+
+
+PRIORITIES = """
+import os, sys, threading
+from cosched.daemon.processes import planner
+from cosched.scheduling import kernel_cache
+from cosched.scheduling.search import genetic_search
+
+def warm_up():
+    print(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()), file=sys.stderr, flush=True)
+
+kept = sys.argv.pop() == "kept"
+kernel_cache.ready = lambda: kept
+genetic_search.warm_up = warm_up
+planner.main()
+"""
+
+
+@pytest.mark.parametrize("code", ["kept", "missing"])
+def test_machine_code_is_read_at_the_daemons_priority_and_compiled_at_the_searchs(code: str) -> None:
+    """Beside a busy machine's programs a niced search took tens of seconds to begin, and tasks waited for it."""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    niced, pipe = min(own + 3, 19), subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", PRIORITIES, "3", "1.0", code], stdin=pipe, stderr=pipe) as process:
+        assert process.stderr is not None
+        try:
+            assert int(process.stderr.readline()) == (own if code == "kept" else niced)
+            until = time.monotonic() + 60
+            while os.getpriority(os.PRIO_PROCESS, process.pid) != niced:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+        finally:
+            process.kill()
 
 
 def three_tasks() -> PlanningSnapshot:
