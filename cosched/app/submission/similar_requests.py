@@ -53,6 +53,16 @@ def _present_hosts(task: TaskDetail) -> str:
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]}-{counts[-1]}"
 
 
+def _wanted_hosts(task: TaskDetail, source: str) -> int | str | None:
+    """Return the hosts that a predicted task was to have; None where its model may choose among several numbers."""
+    if not source:
+        return task.count
+    present = _present_hosts(task)
+    if source == PredictionSource.HISTORY:  # it is learnt anew, from what has run since
+        return present
+    return int(present) if present.isdecimal() else None
+
+
 def _figures(task: TaskDetail) -> tuple[ShapeFigure, ...]:
     """Return a user's own figures for several shapes; those of shapes that no plan needs are not kept."""
     shapes = [(each.cores, each.processes_per_host, each.profile) for each in task.alternatives]
@@ -82,7 +92,7 @@ def _per_process(task: TaskDetail) -> dict[str, int]:
 def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
     """Return the request that makes a task like this one, with as much time."""
     source = "" if task.profile is None else task.profile.source
-    learnt = source == PredictionSource.HISTORY  # it is learnt anew, from what has run since
+    learnt = source == PredictionSource.HISTORY
     own = source == PredictionSource.USER or (source and not learnt and not (catalogued or task.model))
     observed, ranged = SHIM_VARIABLE in task.environment, bool(task.cores_range or task.processes)
     again: dict[str, Any] = {
@@ -90,7 +100,7 @@ def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> Task
         "command": () if catalogued and task.native is None else task.command,
         "parameters": dict(task.parameters) if catalogued or task.model or observed else {},
         "deadline": None if task.deadline is None else now + task.deadline - task.submitted,
-        "hosts": _present_hosts(task) if learnt else None if source else task.count,
+        "hosts": None if own else _wanted_hosts(task, source),
         "profile": (task.profile.stated or task.profile.seconds) if own and not ranged and task.profile else None,
         "shapes": _figures(task) if own and ranged else (),
         "cores": 0 if task.processes else task.cores_range or task.cores,

@@ -38,6 +38,15 @@ def test_a_task_like_another_is_made_from_all_of_it() -> None:
     )
 
 
+def test_a_predicted_task_once_more_keeps_the_only_number_of_hosts_that_its_user_allowed() -> None:
+    """Regression: `--hosts 3` of an application with a model was lost, and the next one ran on any number."""
+    predicted = detail(application="jacobi", profile=profile((None, None, 2.0), "model"))
+    assert request_like_task(predicted, NOW, catalogued=True).hosts == 3
+    own = detail(command=("/bin/true",), profile=profile((None, None, 2.0), "user"))
+    again = request_like_task(own, NOW, catalogued=False)
+    assert (again.hosts, again.profile) == (None, (None, None, 2.0))
+
+
 @pytest.mark.parametrize(("begin", "kept"), [(NOW + 60, NOW + 60), (NOW - 60, None), (None, None)])
 def test_a_task_once_more_waits_for_a_begin_that_is_still_to_come(begin: float | None, kept: float | None) -> None:
     assert request_like_task(detail(begin=begin), NOW, catalogued=False).begin == kept
