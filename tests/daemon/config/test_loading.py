@@ -43,7 +43,14 @@ def test_every_key_has_a_default_and_stands_in_the_example_file() -> None:
     sections = {name: field.annotation for name, field in Configuration.model_fields.items()}
     assert keys == {
         f"{name}.{key}" for name, section in sections.items() for key in getattr(section, "model_fields", ())
-    } - {"connector.local", "elastic.applications", "elastic.users", "shares.groups", "shares.users"}
+    } - {
+        "connector.local",
+        "elastic.applications",
+        "elastic.users",
+        "planning.contention",
+        "shares.groups",
+        "shares.users",
+    }
     text = (resources.etc() / "cosched.toml").read_text()
     for key in keys:
         section, name = key.split(".")
