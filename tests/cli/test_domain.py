@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched import __version__
 from cosched.api.documents import Accuracy, LearntRunView
 from cosched.cli.main import run
 from cosched.client import Client
@@ -35,7 +36,8 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 @pytest.mark.usefixtures("server")
 def test_the_domain_is_told_to_people(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "hosts:   16 up, 0 down\ntasks:   1 queued\n" in said(capsys, "status")
+    status = said(capsys, "status")
+    assert f"cosched {__version__})\nhosts:   16 up, 0 down\ntasks:   1 queued\n" in status  # as SECURITY.md asks for it
     head, row = said(capsys, "schedule").splitlines()
     assert head.split()[:5] == ["TASK", "NAME", "OWNER", "APPLICATION", "IS"]
     assert row.split()[:5] == ["1", "night", getuser(), "halving", "planned"]
