@@ -45,7 +45,7 @@ def test_it_is_what_cosched_offers() -> None:
 
 def test_a_process_without_a_mailbox_is_no_lead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COSCHED_MAILBOX", raising=False)
-    with pytest.raises(UserError, match="--elastic workers makes one"):
+    with pytest.raises(UserError, match="--elastic workers or restart makes one"):
         Lead()
 
 

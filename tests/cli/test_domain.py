@@ -37,7 +37,7 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 @pytest.mark.usefixtures("server")
 def test_the_domain_is_told_to_people(capsys: pytest.CaptureFixture[str]) -> None:
     status = said(capsys, "status")
-    assert f"cosched {__version__})\nhosts:   16 up, 0 down\ntasks:   1 queued\n" in status  # as SECURITY.md asks for it
+    assert f"cosched {__version__})\nhosts:   16 up, 0 down\ntasks:   1 queued\n" in status
     head, row = said(capsys, "schedule").splitlines()
     assert head.split()[:5] == ["TASK", "NAME", "OWNER", "APPLICATION", "IS"]
     assert row.split()[:5] == ["1", "night", getuser(), "halving", "planned"]
