@@ -28,7 +28,7 @@ from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.exact.accompanied import AccompaniedSearch
 from cosched.scheduling.exact.partner import ExactPartner, solver_installed
 from cosched.scheduling.heuristics.licensed_tasks import licensed_plans
-from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, two_phase
+from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, earliest_finish, two_phase
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.objective.objective import measure, objective
 
@@ -226,7 +226,7 @@ class _Planner:
 def _heuristic_plans(problem: Problem) -> list[Plan]:
     if problem.packing is not None:
         return licensed_plans(problem, list(islice(packed_plans(problem, problem.packing), _PACKED_PLANS)))
-    return licensed_plans(problem, [two_phase(problem), earliest_deadline_first(problem)])
+    return licensed_plans(problem, [rule(problem) for rule in (two_phase, earliest_deadline_first, earliest_finish)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import subprocess
@@ -91,8 +92,15 @@ def test_without_machine_code_on_disk_a_heuristic_answers_before_it_is_compiled(
         assert process.stdout is not None
         answer: Any = pickle.load(process.stdout)
         assert not answer.settled
-        assert answer.evaluations == 3
+        assert answer.evaluations == 4
         assert answer.makespan == pytest.approx(makespan(asked.problem, answer))
+        # Regression: a task that takes fewer host-seconds on more hosts waited for those, beside idle ones.
+        problem = a_problem([[math.inf, 60.0, 30.0, 20.0]], 4, free=[0.0, 0.0, 300.0, 300.0])
+        widest = Plan(np.array([0]), np.array([4]))
+        give(process, pickle.dumps(PlanningSnapshot(100.0, problem, widest, Weights(), 0)))
+        answer = pickle.load(process.stdout)
+        assert not answer.settled
+        assert answer.makespan == 60.0
 
 
 PRIORITIES = """
