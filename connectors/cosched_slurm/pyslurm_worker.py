@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
+import os
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector.worker_process import serve_requests
@@ -30,7 +31,9 @@ class _PyslurmVerbs:
 
     def submit(self, description: Mapping[str, object]) -> int:
         """Submit a batch job, described by attributes of `JobSubmitDescription`; return its number."""
-        return int(self._library().JobSubmitDescription(**description).submit())
+        # Named: in a Python that links statically, as Debian's, pyslurm finds none, and Slurm takes no such job.
+        given = {"environment": dict(os.environ), **description}
+        return int(self._library().JobSubmitDescription(**given).submit())
 
     def cancel(self, jobs: Sequence[int]) -> None:
         """End jobs; one that has ended, or is gone, is fine."""
