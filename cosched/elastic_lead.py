@@ -37,7 +37,7 @@ _PROGRESS_EACH = 1.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class LeadOrder:
-    """What one worker is to do.
+    """The order for one worker: to work, or to leave.
 
     Attributes:
         worker: its number, as in COSCHED_WORKER.

@@ -107,7 +107,7 @@ class SlurmAttemptFolders(AttemptFolders):
         os.chown(self.folder(attempt), user.uid, user.gid, follow_symlinks=False)
 
     def owner(self, attempt: str) -> int | None:
-        """Return the number of the user whose folder an attempt's, or an array's, is; None where there is none."""
+        """Return the user ID that owns the folder of an attempt or array; None where there is no folder."""
         try:
             return self.folder(attempt).lstat().st_uid
         except OSError:

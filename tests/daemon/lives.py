@@ -315,6 +315,39 @@ class Life:
         self.inbox.post(HostsObserved(self.world.time, self._hosts))
 
 
+def live_to_the_end(begin: Callable[[], Life], live: Callable[[Life], None]) -> int:
+    """Let one daemon after the other live until one comes to the end; return how many there were.
+
+    Args:
+        begin: starts one; it may die of that already.
+        live: what each lives through.
+    """
+    lives = 0
+    while True:
+        lives += 1
+        life = None
+        try:
+            life = begin()
+            live(life)
+        except CrashError:
+            continue
+        else:
+            return lives
+        finally:
+            if life is not None:
+                life.close()
+
+
+def crash_at(*steps: int) -> Callable[[World], None]:
+    """Return what ends a daemon at these steps, counted over all lives."""
+
+    def crash(world: World) -> None:
+        if len(world.reached) in steps:
+            raise CrashError(f"at step {len(world.reached)}, {world.reached[-1]}")
+
+    return crash
+
+
 def a_request(seconds: Sequence[float] | None, count: int = 1) -> Task:
     """Return a task without a number."""
     from tests.coscheduler.makers import a_task

@@ -14,10 +14,9 @@ import pytest
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.elastic.values import Elastic, ElasticSettings
 from cosched.coscheduler.task import TaskState
-from tests.daemon.lives import CrashError, Life, Pool, World, a_request, is_worker
+from tests.daemon.lives import Life, Pool, World, a_request, crash_at, is_worker, live_to_the_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from cosched.coscheduler.task import Task
@@ -45,20 +44,7 @@ class ElasticStory:
             file.unlink()
 
     def run(self) -> None:
-        while True:
-            self.lives += 1
-            life = None
-            try:
-                life = Life(self._folder, self.pool, self.world, elastic=ELASTIC)
-                self._live(life)
-                self._check(life)
-            except CrashError:
-                continue
-            else:
-                return
-            finally:
-                if life is not None:
-                    life.close()
+        self.lives = live_to_the_end(lambda: Life(self._folder, self.pool, self.world, elastic=ELASTIC), self._live)
 
     def _live(self, life: Life) -> None:
         life.submit([elastic_request()], "elastic")
@@ -80,6 +66,7 @@ class ElasticStory:
                 life.submit([a_request([math.inf, 5.0])], "rigid")
             life.tick()
             assert life.world.time < 2000, "it does not come to an end"
+        self._check(life)
 
     def _has_grown_again(self) -> bool:
         mine = [uuid for uuid in self.pool.alive() if self.pool.launches[uuid].task == "1"]
@@ -91,14 +78,6 @@ class ElasticStory:
         assert not self.pool.alive()
         assert not any(attempt.state.live for task in ("1", "2") for attempt in life.store.attempts(task))
         assert self.widest == 4
-
-
-def crash_at(step: int) -> Callable[[World], None]:
-    def crash(world: World) -> None:
-        if len(world.reached) == step:
-            raise CrashError(f"at step {step}, {world.reached[-1]}")
-
-    return crash
 
 
 @pytest.mark.parametrize("shows_fences", [True, False])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.coscheduler.task import TaskState
-from tests.daemon.lives import CrashError, Life, Pool, World, a_request
+from tests.daemon.lives import CrashError, Life, Pool, World, a_request, crash_at, live_to_the_end
 from tests.exploring import examples
 
 if TYPE_CHECKING:
@@ -37,21 +37,16 @@ class Story:
         self._hears_all_again = hears_all_again
 
     def run(self, live: Callable[[Life], None]) -> None:
-        """Let one daemon after the other live until one comes to the end."""
-        while True:
-            self.lives += 1
-            life = None
-            try:
-                life = Life(self._folder, self.pool, self.world, hears_all_again=self._hears_all_again)
-                live(life)
-                self.check(life)
-            except CrashError:
-                continue
-            else:
-                return
-            finally:
-                if life is not None:
-                    life.close()
+        """Let one daemon after the other live until one comes to the end, and check what came of it."""
+
+        def begin() -> Life:
+            return Life(self._folder, self.pool, self.world, hears_all_again=self._hears_all_again)
+
+        def live_and_check(life: Life) -> None:
+            live(life)
+            self.check(life)
+
+        self.lives = live_to_the_end(begin, live_and_check)
 
     def check(self, life: Life) -> None:
         assert [task.status.state for task in life.store.tasks(limit=99)] == [TaskState.COMPLETED] * len(TASKS)
@@ -72,14 +67,6 @@ def in_order(life: Life) -> None:
             life.settle()
         life.tick()
         assert life.world.time < 2000, "it does not come to an end"
-
-
-def crash_at(*steps: int) -> Callable[[World], None]:
-    def crash(world: World) -> None:
-        if len(world.reached) in steps:
-            raise CrashError(f"at step {len(world.reached)}, {world.reached[-1]}")
-
-    return crash
 
 
 @pytest.mark.parametrize(("shows_fences", "hears_all_again"), [(True, True), (False, False)])

@@ -14,10 +14,9 @@ import pytest
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.elastic.values import Elastic, ElasticSettings
 from cosched.coscheduler.task import TaskState
-from tests.daemon.lives import CrashError, Life, Pool, World, a_request
+from tests.daemon.lives import Life, Pool, World, a_request, crash_at, live_to_the_end
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from cosched.coscheduler.task import Task
@@ -50,20 +49,7 @@ class RestartStory:
             file.unlink()
 
     def run(self) -> None:
-        while True:
-            self.lives += 1
-            life = None
-            try:
-                life = Life(self._folder, self.pool, self.world, elastic=ELASTIC)
-                self._live(life)
-                self._check(life)
-            except CrashError:
-                continue
-            else:
-                return
-            finally:
-                if life is not None:
-                    life.close()
+        self.lives = live_to_the_end(lambda: Life(self._folder, self.pool, self.world, elastic=ELASTIC), self._live)
 
     def _live(self, life: Life) -> None:
         life.submit([model()], "model")
@@ -86,6 +72,7 @@ class RestartStory:
                 life.submit([urgent()], "urgent")
             life.tick()
             assert life.world.time < BEGIN + 2000.0, "it does not come to an end"
+        self._check(life)
 
     def _is_asked(self, life: Life, uuid: str) -> bool:
         return any(each.uuid == uuid and each.leave_by is not None for each in life.store.attempts("1"))
@@ -105,14 +92,6 @@ class RestartStory:
         starts = [each.environment["COSCHED_START"] for each in self.pool.launches.values() if each.task == "1"]
         assert starts == [str(number) for number in range(1, first.status.restarts.count + 2)]
         assert len(starts) >= 2
-
-
-def crash_at(step: int) -> Callable[[World], None]:
-    def crash(world: World) -> None:
-        if len(world.reached) == step:
-            raise CrashError(f"at step {step}, {world.reached[-1]}")
-
-    return crash
 
 
 @pytest.mark.parametrize("shows_fences", [True, False])

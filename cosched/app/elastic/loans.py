@@ -16,7 +16,7 @@ __all__ = ["hosts_sentences", "loans_text"]
 
 
 def loans_text(loans: Iterable[tuple[float | None, float | None]]) -> str:
-    """Say how many hosts a task was lent at most at once, and for how long it had any; empty where it had none.
+    """Say the most hosts that a task was lent at once, and for how long it had lent ones; empty where it had none.
 
     Args:
         loans: when each worker on a lent host began and ended, epoch seconds; None where it did not.

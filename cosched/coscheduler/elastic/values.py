@@ -71,7 +71,7 @@ class LeadStatus:
 
 @dataclass(frozen=True, slots=True)
 class RestartRecord:
-    """What the restarts of a task have come to.
+    """Restarts of a task so far.
 
     Attributes:
         count: how many times it has stopped and waited to be run again.
