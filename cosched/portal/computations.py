@@ -1,7 +1,7 @@
 """What keeps requests under way for long is bounded for each user.
 
 Long computations run on threads of their own, one for each user: pages, status and logins never wait for them. Start at
-`Computations.run`; `UserPlaces` alone bounds requests that only wait.
+`Computations.run`; `UserPlaces` alone bounds requests that wait, and submissions of many tasks.
 """
 
 from __future__ import annotations

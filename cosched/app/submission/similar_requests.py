@@ -92,8 +92,9 @@ def _per_process(task: TaskDetail) -> dict[str, int]:
 def request_like_task(task: TaskDetail, now: float, *, catalogued: bool) -> TaskRequest:
     """Return the request that makes a task like this one, with as much time."""
     source = "" if task.profile is None else task.profile.source
-    learnt = source == PredictionSource.HISTORY
-    own = source == PredictionSource.USER or (source and not learnt and not (catalogued or task.model))
+    own = source == PredictionSource.USER or (
+        source and source != PredictionSource.HISTORY and not (catalogued or task.model)
+    )
     observed, ranged = SHIM_VARIABLE in task.environment, bool(task.cores_range or task.processes)
     again: dict[str, Any] = {
         "application": task.application if catalogued else "",
