@@ -2,10 +2,12 @@
 
     python -m benchmarks.soak [--connector simulated,local] [--tasks 20000] [--outage 60] [--minutes 60] [--json FILE]
 
-Tasks come as fast as they go, while people look at them, and old ones are deleted after a minute instead of months.
-Twice nothing works for a while: the manager is away, then another program locks the database. Memory, descriptors,
-threads, database and logs are read every few seconds; at the end they must be as they were after the first part, and
-the history that the tasks themselves keep must have each of them once. Exit code 1 where something grew or is wrong.
+Tasks come as fast as they go, while people look at them; old ones, and what their runs taught, are deleted after a
+minute instead of months. Twice nothing works for a while: the manager is away, then another program locks the
+database. Memory, descriptors, threads, database and logs are read every few seconds; at the end they must be as they
+were after the first part, and the history that the tasks themselves keep must have each of them once. A database is as
+large as the most tasks it ever held, which differ with the speed of the machine: so its size is divided by them. Exit
+code 1 where something grew or is wrong.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 _SCALE = 0.004  # seconds that one published second takes
 _WAITING = 60  # tasks that wait at most
 _AT_ONCE = 30  # tasks in one request
-_KEPT = 60.0  # seconds for which ended tasks are kept
+_KEPT = 60.0  # seconds for which ended tasks, and records of runs, are kept
 _DAY = 86400.0
 _LOOK = 0.25  # seconds between two looks of people
 _SAMPLE = 3.0  # seconds between two readings
@@ -51,7 +53,7 @@ _SLACK = {
     "memory": 8 << 20,
     "descriptors": 8,
     "threads": 4,
-    "database": 2 << 20,
+    "database": 512,  # bytes for each task
     "recording": 1 << 20,
 }
 _LOG = 200  # bytes of the log for each task: plans that became better, and outages
@@ -110,6 +112,7 @@ def _soak(connector: str, count: int, outage: float, seconds: float) -> dict[str
     """Run so many tasks and return figures, with what is wrong."""
     settings: dict[str, dict[str, object]] = {
         "database": {"keep_days": _KEPT / _DAY},
+        "prediction": {"keep_runs": f"{_KEPT:g}s"},
         "recorder": {"size": 500_000},
         "dispatch": {"grace": f"{outage + 10}s", "retry": "200ms", "attempts": 1000},
     }
@@ -134,6 +137,7 @@ class _Run:
         self._outages = [self._lock_database, self._send_manager_away]
         self._unanswered: list[TaskRequest] = []
         self._chance = random.Random(1)
+        self._most = 1  # tasks that the database held at once
         self._read: dict[str, list[tuple[float, int]]] = defaultdict(list)
 
     @property
@@ -225,13 +229,20 @@ class _Run:
             "memory of the daemon": _memory(process),
             "descriptors": len(list((process / "fd").iterdir())),
             "threads": len(list((process / "task").iterdir())),
-            "database": _size(database) + _size(database.with_name("cosched.db-wal")),
+            "database for each task": self._bytes_each(database),
             "log": _size(self._site.log),
             "recording": sum(_size(file) for file in (self._site.state / "recording").glob("*")),
             **{f"memory of {name}": _memory(pid) for name, pid in _helpers(self._site.pid).items()},
         }
         for name, value in now.items():
             self._read[name].append((self.elapsed, value))
+
+    def _bytes_each(self, database: Path) -> int:
+        """Return the size of the database divided by the most tasks that it has held."""
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True, timeout=30.0)) as reader:
+            ((held,),) = reader.execute("SELECT count(*) FROM tasks")
+        self._most = max(self._most, held)
+        return (_size(database) + _size(database.with_name("cosched.db-wal"))) // self._most
 
 
 def _live(client: Client) -> int:
