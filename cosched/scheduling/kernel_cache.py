@@ -1,7 +1,7 @@
 """Is the searches' machine code on the disk? Told without loading the compiler.
 
 Compiling takes many seconds, reading the code a fraction of one. `keep` does either and leaves a stamp that `ready`
-looks for; `python -m cosched.scheduling.kernel_cache` is `keep` as a process.
+looks for; `python -m cosched.scheduling.kernel_cache` is `keep` as a process, which waits for another that is at it.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = ["keep", "keep_in_background", "ready"]
 
 _SOURCES = Path(__file__).parent
 _STAMP, _LOCK = "cosched-machine-code", "cosched-machine-code.lock"
+_BACKGROUND = "--background"
 
 
 def ready() -> bool:
@@ -54,7 +55,7 @@ def keep_in_background() -> bool:
     """
     if not any(_can_be_written(folder) for folder in _folders()):
         return False
-    command = [sys.executable, "-m", "cosched.scheduling.kernel_cache"]
+    command = [sys.executable, "-m", "cosched.scheduling.kernel_cache", _BACKGROUND]
     quiet = subprocess.DEVNULL
     subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
     return True
@@ -115,16 +116,18 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _keep_alone() -> None:
-    """Do `keep` unless another process is at it, as a good neighbour."""
-    os.nice(10)
+def _keep_alone(*, wait: bool) -> None:
+    """Do `keep` while no other process is at it for the same folder; without `wait`, leave it to that one."""
     with suppress(OSError, StopIteration):  # no folder to lock in: nothing could be kept either
-        folder = next(folder for folder in reversed(_folders()) if _can_be_written(folder))
+        folder = next(folder for folder in _folders() if _can_be_written(folder))
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / _LOCK).open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             keep()
 
 
 if __name__ == "__main__":
-    _keep_alone()
+    in_background = _BACKGROUND in sys.argv
+    if in_background:
+        os.nice(10)  # as a good neighbour
+    _keep_alone(wait=not in_background)

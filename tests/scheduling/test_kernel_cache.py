@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-import os
+import fcntl
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from cosched.scheduling import kernel_cache
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -56,15 +59,45 @@ def test_where_nothing_can_be_kept_it_is_never_ready(empty: Path) -> None:
     assert not kernel_cache.ready()
 
 
-@pytest.mark.usefixtures("empty")
-def test_a_second_process_leaves_the_work_to_the_first(warmed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "nice", lambda _: 0)
-    kernel_cache._keep_alone()
+def test_a_process_in_the_background_leaves_the_work_to_the_one_that_is_at_it(
+    empty: Path, warmed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel_cache._keep_alone(wait=False)
     assert len(warmed) == 3
-    path = kernel_cache._folders()[-1] / "cosched-machine-code.lock"
-    import fcntl
+    with _locked(empty):
+        kernel_cache._keep_alone(wait=False)
+    assert len(warmed) == 3
 
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        kernel_cache._keep_alone()
+
+def test_a_command_waits_for_the_one_that_is_at_it(empty: Path, warmed: list[str]) -> None:
+    empty.mkdir()
+    with ThreadPoolExecutor() as pool:
+        with _locked(empty):
+            waiting = pool.submit(kernel_cache._keep_alone, wait=True)
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.3)
+            assert not warmed
+        waiting.result()
     assert len(warmed) == 3
+
+
+def test_another_tree_does_not_keep_one_waiting(
+    warmed: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each tree locked the same folder of its user, and a command of the second ended with nothing compiled."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(kernel_cache, "_SOURCES", tmp_path / "second")
+    (tmp_path / "second/kernels").mkdir(parents=True)
+    (tmp_path / "cosched").mkdir()
+    with _locked(tmp_path / "cosched"):
+        kernel_cache._keep_alone(wait=False)
+    assert len(warmed) == 3
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """As another process that compiles."""
+    with (folder / "cosched-machine-code.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
