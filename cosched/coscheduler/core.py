@@ -60,6 +60,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.planning.plan_adoption import PlanAdoption
 from cosched.coscheduler.planning.planning_view import PlanningView
+from cosched.coscheduler.planning.reschedule_trigger import RescheduleTrigger, running_ends
 from cosched.coscheduler.planning.staging import Staging
 from cosched.coscheduler.planning.task_queue import TaskQueue
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
@@ -130,6 +131,7 @@ class Coscheduler:
         self._forwarding = Forwarding(settings, self._state, self._queue, self._lifecycle)
         self.planning_view = PlanningView(settings, self._state, self._queue, self._lifecycle)
         self.elastic = ElasticTasks(settings, self._state, self._queue, self._lifecycle, self.planning_view)
+        self._trigger = RescheduleTrigger(settings, self._state, self.planning_view)
         self._chains = Chains(
             self._state, self._queue, self.planning_view, self._lifecycle, guarantees=self._policy.searched
         )
@@ -188,6 +190,7 @@ class Coscheduler:
             staging=self._staging.snapshot(),
             contentions=self.contentions(),
             occupancy=self._state.occupancy.snapshot(),
+            overruns=self._trigger.snapshot(),
         )
 
     @property
@@ -375,6 +378,7 @@ class Coscheduler:
             case Tick():
                 self._lifecycle.ask_again(event.time)
                 self._lifecycle.unstarted.ask(event.time)
+                self._trigger.look(event.time)
             case (
                 TaskForwarded()
                 | TaskReturned()
@@ -418,6 +422,7 @@ class Coscheduler:
         self._state.shares.load(snapshot.shares)
         self.elastic.load(snapshot.elastic)
         self._staging.load(snapshot.staging)
+        self._trigger.load(snapshot.overruns)
 
     def _restore(self, event: Restored) -> None:
         """Begin anew with the records, and find out what became of each attempt meanwhile."""
@@ -479,15 +484,20 @@ class Coscheduler:
         return event.task.id in self._queue.planned and not self._queue.staged(event.task, event.time)
 
     def _observe(self, event: HostsObserved) -> None:
-        known, loads = bool(self.domain.hosts), self.domain.loads
+        loads = self.domain.loads
+        departs = bool(self.domain.hosts) and event.loads != loads  # else a former process has reckoned with them
+        running, ends = (running_ends(self._state, event.time), self._trigger.ends(event.time)) if departs else ({}, {})
         if self.domain.observe(event.hosts, event.time, event.loads):
             self._state.occupancy.observe(event.time)
             self._state.replan()
             self._chains.repair(event.time)
         if self.domain.up():
             self._staging.hosts_came(event.time)
-        if known and event.loads != loads:  # else a former process has reckoned with them
+        if departs:
             self._lifecycle.reckon_with_loads(loads, event.time)
+            self.elastic.reckon_with_loads(loads, event.time)
+            self.planning_view.forget()
+            self._trigger.say_loads(loads, running, ends, event.time)
         self._lifecycle.recall(event.time)
 
     def _reserve(self, event: HostsReserved | ReservationReleased) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.elastic.values import ElasticSettings
-from cosched.prediction.host_load import Interruption
+from cosched.prediction.host_load import Interruption, LoadTrigger
 from cosched.scheduling.objective.weights import Weights
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class CoreSettings:
         elastic: how hosts are lent to elastic tasks.
         licences: how many the domain has of each, by name.
         interruption: what the owners of hosts do to tasks there when they come back.
+        trigger: what a load or a run that is not as predicted leads to.
         contention: how much longer a program is said to run on a host of a class that others fill, 0.08 for 8 %; counts
             where runs have not taught it. `default` stands for the classes that are not named.
     """
@@ -61,4 +62,5 @@ class CoreSettings:
     elastic: ElasticSettings = field(default_factory=ElasticSettings)
     licences: Mapping[str, int] = field(default_factory=dict)
     interruption: Interruption = Interruption.SUSPEND
+    trigger: LoadTrigger = LoadTrigger.ACT
     contention: Mapping[str, float] = field(default_factory=dict)

@@ -25,7 +25,7 @@ from cosched.prediction.profile import PredictionSource
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from cosched.coscheduler.changes import Decision
+    from cosched.coscheduler.changes import Decision, LogEntry
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.sharing.shares import UserUsage
@@ -101,6 +101,7 @@ class CoreState:
         self._changed_attempts: dict[str, Attempt] = {}
         self._changed_reservations: dict[str, Reservation] = {}
         self._new_runs: list[RunRecord] = []
+        self._notes: list[LogEntry] = []
         self._decisions: list[Decision] = []
         self._replan = False
 
@@ -112,6 +113,7 @@ class CoreState:
             self._changed_reservations,
             usage=self._changed_usage,
             runs=tuple(self._new_runs),
+            log=tuple(self._notes),
         )
         decisions = (*self._decisions, Replan()) if self._replan else tuple(self._decisions)
         return Outcome(changes, decisions, events)
@@ -119,6 +121,10 @@ class CoreState:
     def decide(self, *decisions: Decision) -> None:
         """Have something done once the changes are written down."""
         self._decisions += decisions
+
+    def note(self, entry: LogEntry) -> None:
+        """Append a line to the log, of what no event says by itself."""
+        self._notes.append(entry)
 
     def replan(self) -> None:
         """Say that what waits, what runs or the hosts have changed."""

@@ -30,20 +30,21 @@ _log = structlog.get_logger("cosched.loads")
 class LoadWatch(PeriodicWriter):
     """Takes in each look at the hosts, on the thread that looks; readers may be on any other."""
 
-    def __init__(self, table: HostLoadTable, now: Callable[[], float], *, planned: bool) -> None:
+    def __init__(self, table: HostLoadTable, now: Callable[[], float], *, planned: bool, follows: bool = True) -> None:
         """Set up; reads what a former process kept.
 
         Args:
             table: keeps the hours.
             now: returns seconds since the epoch.
             planned: whether plans are to reckon with the loads.
+            follows: whether they follow what is seen of hosts that do not do as their past foretells.
         """
         super().__init__("loads")
         self._table = table
         self._now = now
         self._planned = planned
         self._guard = threading.Lock()
-        self._owners = LoadHistory(LoadCause.OWNER)
+        self._owners = LoadHistory(LoadCause.OWNER, follows=follows)
         self._jobs = LoadHistory(LoadCause.JOBS)
         kept = table.all()
         for history in (self._owners, self._jobs):

@@ -71,7 +71,7 @@ from cosched.daemon.site_shares import configured_shares
 from cosched.daemon.web.server import web_server
 from cosched.errors import SystemFault
 from cosched.prediction.catalogue import Catalogue
-from cosched.prediction.host_load import Interruption
+from cosched.prediction.host_load import Interruption, LoadTrigger
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import find_policy
 from cosched.secret_files import read_secret
@@ -155,7 +155,8 @@ class Daemon:
         notify = notification_settings(configuration)
         self._parts = parts = _domain_parts(configuration, clock, models, notify.targets)
         store, client = parts.store, CoreClient(parts.inbox)
-        self._loads = LoadWatch(HostLoadTable(store), clock.now, planned=configuration.load.planned)
+        load = configuration.load
+        self._loads = LoadWatch(HostLoadTable(store), clock.now, planned=load.planned, follows=load.trigger != "off")
         self._manager = _resource_manager(configuration, parts.inbox, clock, self._loads)
         self._search = search = _search_process(configuration, parts, clock)
         self._models = models
@@ -469,6 +470,7 @@ def core_settings(configuration: Configuration, instance: str) -> CoreSettings:
         elastic=_elastic_settings(configuration.elastic),
         licences=configuration.licences,
         interruption=Interruption(configuration.load.interruption),
+        trigger=LoadTrigger(configuration.load.trigger),
         contention=planning.contention,
     )
 

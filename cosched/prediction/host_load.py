@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["HostLoad", "Interruption"]
+__all__ = ["HostLoad", "Interruption", "LoadTrigger"]
 
 
 class Interruption(StrEnum):
@@ -18,6 +18,14 @@ class Interruption(StrEnum):
 
     SUSPEND = "suspend"  # it stands still, or goes on with a part of the processor
     EVICT = "evict"  # it ends, and begins again
+
+
+class LoadTrigger(StrEnum):
+    """What a load or a run that is not as predicted leads to."""
+
+    ACT = "act"  # to a new plan, to be told, and what runs is moved as far as it can be
+    ADVISE = "advise"  # to a new plan, and to be told
+    OFF = "off"  # to nothing: plans keep to what the past foretells
 
 
 @dataclass(frozen=True, slots=True)

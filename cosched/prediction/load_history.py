@@ -109,8 +109,15 @@ class LoadHistory:
         cause: whose presences are counted; all of an `observe` are of this one.
     """
 
-    def __init__(self, cause: LoadCause = LoadCause.OWNER) -> None:
+    def __init__(self, cause: LoadCause = LoadCause.OWNER, *, follows: bool = True) -> None:
+        """Begin with nothing seen.
+
+        Args:
+            cause: whose presences are counted.
+            follows: whether loads to plan with are what is seen, where that departs from what the past foretells.
+        """
         self.cause = cause
+        self._follows = follows
         self._longest = _LONGEST.get(cause, math.inf)
         self._seen: dict[str, float] = {}  # host → when it was seen first, epoch seconds
         self._rows: dict[str, dict[int, HourlyLoad]] = {}
@@ -238,7 +245,8 @@ class LoadHistory:
             change = self._departed.get(host)
             if change is None:
                 continue
-            value = change.expected if change.observed is None else change.observed
+            departed = self._follows and change.observed is not None
+            value = change.observed if departed and change.observed is not None else change.expected
             level = self._levels[host] = _level(value, self._levels.get(host, 0.0))
             if level:
                 found[host] = self.at_level(level)

@@ -72,6 +72,18 @@ def test_loads_that_are_only_shown_are_not_planned_with(store: Store) -> None:
     assert hosts_of(watch)[0] == ["a"]
 
 
+@pytest.mark.parametrize("follows", [True, False])
+def test_an_owner_who_departs_from_his_past_is_followed_as_the_trigger_says(store: Store, follows: bool) -> None:
+    watch = LoadWatch(HostLoadTable(store), lambda: END, planned=True, follows=follows)
+    looked(watch)
+    time = END
+    while time < END + 3 * HOUR:  # the owner stays
+        loads = watch.look((Host("a", owner_takes=1.0),), time)
+        time += 30
+    assert watch.read(lambda owners, _jobs: owners.has_departed("a"))
+    assert (loads["a"].lost > 0.7) == follows
+
+
 def test_what_is_written_is_there_after_a_restart(store: Store) -> None:
     table = HostLoadTable(store)
     watch = a_watch(table)

@@ -70,7 +70,8 @@ def after_checkpoint(task: Task, attempt: Attempt, time: float) -> RestartRecord
     began = ended if attempt.started is None else attempt.started
     asked = None if attempt.leave_by is None else attempt.leave_by - task.spec.elastic.grace
     stop = before.stop if asked is None else max(ended - asked, 0.0)
-    went_on = (ended if asked is None else asked) - began - before.reading
+    until = ended if asked is None else asked
+    went_on = until - began - attempt.lead.slowed_until(until) - before.reading
     work = max((task.status.predicted or 0.0) - before.reading, 1e-3)
     left = before.left * min(max(1.0 - went_on / work, _LEAST_LEFT), 1.0)
     found = replace(before, count=before.count + 1, left=left, stop=stop)

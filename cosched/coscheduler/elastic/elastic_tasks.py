@@ -14,7 +14,7 @@ from uuid import UUID, uuid5
 
 import numpy as np
 
-from cosched.coscheduler.changes import DispatchAttempt
+from cosched.coscheduler.changes import DispatchAttempt, LogEntry
 from cosched.coscheduler.dispatching.immediate_starts import NOW
 from cosched.coscheduler.elastic.restarts import Restarts
 from cosched.coscheduler.elastic.values import WorkRecord
@@ -23,9 +23,11 @@ from cosched.coscheduler.elastic.workers import ended_unasked, what_became_of
 from cosched.coscheduler.events import HostsWished, LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.problem_builder import run_times
+from cosched.coscheduler.planning.reschedule_trigger import load_text
 from cosched.coscheduler.recording.snapshot import ElasticSnapshot
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import Attempt, AttemptState
+from cosched.prediction.host_load import LoadTrigger
 from cosched.scheduling.elastic.idle_loans import lend_idle_hosts
 from cosched.scheduling.elastic.tasks import ElasticProgress, ElasticTask
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
+    from cosched.prediction.host_load import HostLoad
     from cosched.scheduling.schedule import Assignment
 
 __all__ = ["ElasticTasks"]
@@ -75,6 +78,7 @@ class ElasticTasks:
         planning_view: PlanningView,
     ) -> None:
         self._settings = settings.elastic
+        self._off_loaded = settings.trigger is LoadTrigger.ACT  # whether workers leave hosts whose owners take more
         self._instance = UUID(settings.instance)
         self._state = state
         self._queue = queue
@@ -149,6 +153,29 @@ class ElasticTasks:
         work = self._advanced(running, work, event.time)
         self._work[lead.task] = replace(work, total=max(work.done, 1e-3) / min(event.fraction, 1.0))
 
+    def reckon_with_loads(self, earlier: Mapping[str, HostLoad], time: float) -> None:
+        """Expect running tasks to go on as their hosts' loads are now; what they have done stays done.
+
+        Args:
+            earlier: the loads that were reckoned with so far.
+            time: now, epoch seconds.
+        """
+        for running in filter(None, map(self._running, self._state.elastic)):
+            lead, hosts = running.lead, running.lead.reckoned_hosts
+            if lead.state is AttemptState.RUNNING and lead.leave_by is None:
+                before = self._lifecycle.times_longer(hosts, earlier)
+                self._go_on(running, self._lifecycle.times_longer(hosts, self._state.hosts.loads) / before, time)
+
+    def _go_on(self, running: _Running, slower: float, time: float) -> None:
+        """Have a task go on at another pace, so many times slower than so far."""
+        if slower == 1 or (work := self._work.get(running.task.id)) is None:
+            return
+        self._work[running.task.id] = self._advanced(running, work, time)
+        status = running.status.at_pace(running.status.pace * slower, time)
+        lead = replace(running.lead, lead=status)
+        self._state.put_attempt(lead)
+        self._reckon(running._replace(lead=lead, status=status), time)
+
     def tend(self, time: float) -> None:
         """End the workers that must go, and reckon how far the tasks have come."""
         for ended in self._lifecycle.workers.take_ended():
@@ -222,7 +249,62 @@ class ElasticTasks:
         if wanted := sum(unbegun) + len(self._queue.unmodelled(time, len(up))):
             self._give_back_some(wanted - len(idle), time)
             idle = dict(list(idle.items())[wanted:])
+        if self._off_loaded and self._state.hosts.loads:
+            self._leave_loaded(idle, time)
         self._lend(idle, time)
+
+    def _leave_loaded(self, idle: dict[str, float], time: float) -> None:
+        """Have workers leave hosts whose owners take more than that of their lead's host.
+
+        A lent host is given back. For a promised one an idle host of the lead's kind that nobody needs until the task's
+        end is promised instead; where there is none, the worker stays.
+
+        Args:
+            idle: for how many seconds each idle host will not be needed; those that are promised are taken out.
+            time: epoch seconds.
+        """
+        loads = self._state.hosts.loads
+        for name in self._state.elastic:
+            running, work = self._running(name), self._work.get(name)
+            if running is None or work is None or time < work.settled:
+                continue
+            usual = _lost(running.lead.hosts[0], loads)
+            for worker in running.workers:
+                if not worker.leaves and _lost(worker.hosts[0], loads) > usual:
+                    reason = load_text(worker.hosts, loads)
+                    if worker.loan:
+                        self._order_to_leave(worker, reason, time)
+                        self._state.note(LogEntry(time, "host left", name, reason))
+                    elif (instead := self._instead(name, idle, time)) is not None:
+                        del idle[instead]
+                        self._promise_instead(worker, instead, reason, time)
+                        self._state.note(LogEntry(time, "host left", name, f"{reason}; {instead} is promised instead"))
+
+    def _instead(self, name: str, idle: Mapping[str, float], time: float) -> str | None:
+        """Return an idle host that can be promised to a running task in place of a loaded one."""
+        running = self._running(name)
+        assert running is not None
+        if not self._may_grow(running, time):
+            return None
+        kinds, left = self._planning_view.classes(), expected_end(running.lead, time) - time
+        kind = kinds.get(running.lead.hosts[0], "")
+        offering = set(self._state.hosts.offering(running.task.spec.needs))
+        found = [host for host in idle if host in offering and kinds.get(host, "") == kind and idle[host] >= left]
+        return min(found, default=None)
+
+    def _promise_instead(self, worker: Attempt, host: str, reason: str, time: float) -> None:
+        """Promise a host in place of a worker's, which leaves."""
+        running = self._running(worker.task)
+        assert running is not None
+        before = self._lifecycle.times_longer(running.lead.reckoned_hosts, self._state.hosts.loads)
+        promised = tuple(host if each == worker.hosts[0] else each for each in running.status.promised)
+        self._state.put_attempt(replace(running.lead, lead=replace(running.status, promised=promised)))
+        # It leaves as from a loan, which the lead is not charged for any more, nor anybody else.
+        self._order_to_leave(replace(worker, loan=True, predicted=self.drain), reason, time)
+        moved = self._running(worker.task)
+        assert moved is not None
+        now = self._lifecycle.times_longer(moved.lead.reckoned_hosts, self._state.hosts.loads)
+        self._go_on(moved, now / before, time)
 
     def _give_back(
         self,
@@ -346,8 +428,8 @@ class ElasticTasks:
                 max(time - begun, 0.0), time, lead.predicted or 0.0, settled=time + self._terms(running.task).settle
             )
         work = self._work[name] = self._advanced(running, work, time)
-        predicted = time - (time if lead.started is None else lead.started) + max(work.total - work.done, 0.0)
-        ahead = max(work.total - work.done, 1.0)
+        left = max(work.total - work.done, 0.0) * running.status.pace
+        predicted, ahead = time - (time if lead.started is None else lead.started) + left, max(left, 1.0)
         if lead.leave_by is not None:
             return  # it has been asked to stop: its hosts are reckoned to be free then
         if lead.predicted is not None and abs(predicted - lead.predicted) > max(_LEAST_CHANGE * ahead, 0.5):
@@ -366,7 +448,7 @@ class ElasticTasks:
             seconds = self._seconds(running)
             whole, now = _on(seconds, promised), _on(seconds, width)
             speed = whole / now if now and math.isfinite(whole) else 0.0
-        return replace(work, done=work.done + passed * speed, time=time)
+        return replace(work, done=work.done + passed * speed / running.status.pace, time=time)
 
     def _start(self, name: str, host: str, time: float, *, loan: bool) -> None:
         """Start a worker of a running task on a host."""
@@ -416,6 +498,11 @@ class ElasticTasks:
         count = lead.lead.workers if workers is None else workers
         status = replace(lead.lead, workers=count, revision=lead.lead.revision + 1)
         self._state.put_attempt(replace(lead, lead=status))
+
+
+def _lost(host: str, loads: Mapping[str, HostLoad]) -> float:
+    """Return which part of a host its owner is expected to take."""
+    return loads[host].lost if host in loads else 0.0
 
 
 def _on(seconds: Sequence[float], hosts: int) -> float:

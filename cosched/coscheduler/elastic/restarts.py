@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.coscheduler.elastic.checkpoints import after_checkpoint, restart_cost
-from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.hosts import expected_end, heaviest_load
 from cosched.coscheduler.places.licences import with_one_more
 from cosched.coscheduler.planning.problem_builder import run_times
+from cosched.coscheduler.planning.reschedule_trigger import load_text
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import AttemptState
+from cosched.counts import plural
 from cosched.durations import format_duration
+from cosched.prediction.host_load import LoadTrigger
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.host_counts import quicker_counts
 from cosched.scheduling.plan import Plan
@@ -106,6 +109,7 @@ class Restarts:
         planning_view: PlanningView,
     ) -> None:
         self._settings = settings.elastic
+        self._off_loaded = settings.trigger is LoadTrigger.ACT  # whether programs are asked to leave loaded hosts
         self._state = state
         self._queue = queue
         self._lifecycle = lifecycle
@@ -167,7 +171,9 @@ class Restarts:
             why = f"task {move.rescued[0]}{more} would be late without its hosts"
         else:
             sooner = expected_end(lead, time) - time - move.end
-            why = f"on {move.hosts} hosts it ends {format_duration(sooner)} sooner"
+            why = f"on {plural(move.hosts, 'host')} it ends {format_duration(sooner)} sooner"
+            if self._is_loaded(lead):
+                why += f"; {load_text(lead.hosts, self._state.hosts.loads)}"
         status = replace(
             running.status,
             revision=running.status.revision + 1,
@@ -189,6 +195,7 @@ class Restarts:
         due, late = math.inf if task.due is None else task.due - time, trial.ends > deadline
         order = trial.plan.order.tolist()
         places = [0, *[place + 1 for place, row in enumerate(order) if late[row]][-1:]]
+        stays = not terms.lending or (not self._off_loaded and self._is_loaded(running.lead))
         best: _Move | None = None
         for place in places:
             for count in trial.counts:
@@ -202,12 +209,15 @@ class Restarts:
                 if not rescued:
                     delayed = (np.array(others) > trial.ends + _NOTICEABLE).any()
                     pays = end - mine > _NOTICEABLE and end - mine + cost >= terms.payback * cost
-                    if delayed or not pays or not terms.lending:
+                    if delayed or not pays or stays:
                         continue
                 behind = waiting[order[place - 1]] if place else ""
                 if best is None or (-len(rescued), mine) < (-len(best.rescued), best.end):
                     best = _Move(count, behind, mine, rescued)
         return best
+
+    def _is_loaded(self, lead: Attempt) -> bool:
+        return heaviest_load(lead.hosts, self._state.hosts.loads) is not None
 
     def _trial(self, running: _Restartable, time: float) -> _Trial | None:
         """Return the plan to try a restart on; None where nothing is known of it, or its task is about to end."""

@@ -54,6 +54,10 @@ class LeadStatus:
         next_hosts: hosts on which its task is to run next, once it has stopped; 0 where it was not asked.
         behind: waiting task that is to go before its own then; empty: none.
         deaf: whether it has not stopped when it was asked.
+        pace: how many times longer what is left of its work takes than was predicted at its start, for what the owners
+            of its hosts take since.
+        paced: when that changed last, epoch seconds.
+        slowed: seconds of its run until then that their owners took beyond what was predicted.
     """
 
     promised: tuple[str, ...] = ()
@@ -67,6 +71,17 @@ class LeadStatus:
     next_hosts: int = 0
     behind: str = ""
     deaf: bool = False
+    pace: float = 1.0
+    paced: float = 0.0
+    slowed: float = 0.0
+
+    def slowed_until(self, time: float) -> float:
+        """Return how many seconds of its run until a time its hosts' owners took beyond what was predicted."""
+        return self.slowed + max(time - self.paced, 0.0) * (1 - 1 / self.pace)
+
+    def at_pace(self, pace: float, time: float) -> LeadStatus:
+        """Return the status of a lead that goes on at another pace from a time on."""
+        return replace(self, pace=pace, paced=time, slowed=self.slowed_until(time))
 
 
 @dataclass(frozen=True, slots=True)

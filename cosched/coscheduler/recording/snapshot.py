@@ -174,6 +174,7 @@ class CoreSnapshot:
         staging: what staging counts from.
         contentions: what runs have taught of others beside them, by application and class of hosts.
         occupancy: what jobs have had of shared hosts.
+        overruns: ends that plans reckon with of runs that last too long, epoch seconds, by attempt.
     """
 
     tasks: tuple[Task, ...]
@@ -196,3 +197,4 @@ class CoreSnapshot:
     staging: StagingSnapshot = field(default_factory=StagingSnapshot)
     contentions: Mapping[str, Contention] = field(default_factory=dict)
     occupancy: OccupancySnapshot = field(default_factory=OccupancySnapshot)
+    overruns: Mapping[str, float] = field(default_factory=dict)

@@ -292,10 +292,11 @@ class ElasticSection(_Section):
 
 
 class LoadSection(_Section):
-    """[load]: whether plans reckon with hosts whose owners come back, and what these do to tasks there."""
+    """[load]: whether plans reckon with hosts whose owners come back, what these do to tasks, and what follows."""
 
     planned: bool = True
     interruption: Literal["suspend", "evict"] = "suspend"
+    trigger: Literal["act", "advise", "off"] = "act"
 
 
 class DispatchSection(_Section):

@@ -25,6 +25,7 @@ from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.prediction.host_load import HostLoad, LoadTrigger
 from tests.coscheduler.makers import (
     a_core,
     a_task,
@@ -425,3 +426,70 @@ def test_an_application_may_have_to_save_more_by_a_loan() -> None:
     assert not workers(core.handle(Tick(7.0)))
     dear, _, _ = running(applications={"another": LoanExceptions(payback=1e3)})
     assert workers(dear.handle(Tick(7.0)))
+
+
+HALF = HostLoad(rate=1 / 100, mean=100, square=20_000)
+
+
+def leaving(core: Coscheduler) -> list[tuple[str, str]]:
+    return [(each.hosts[0], each.reason) for each in core.workers_of("1") if each.leaves]
+
+
+def test_a_worker_leaves_a_lent_host_whose_owner_comes() -> None:
+    core, _, lent = grown()
+    loaded = lent[1].hosts[0]
+    outcome = core.handle(HostsObserved(20.0, hosts(6), {loaded: HALF}))
+    assert leaving(core) == [(loaded, f"owners take 50% of {loaded}")]
+    assert [entry.kind for entry in outcome.changes.log] == ["host left"]
+    removed(core, lent[1], 21.0)
+    for second in range(22, 60):
+        assert not workers(core.handle(Tick(float(second))))  # it is not lent again
+    assert not leaving(core)
+
+
+def test_a_worker_on_a_promised_host_moves_to_an_idle_one_that_is_promised_instead() -> None:
+    core, lead, (mine,) = running(3, promised=2, lending=False)
+    (loaded,) = mine.hosts
+    before = core.attempts[lead.uuid].predicted
+    core.handle(HostsObserved(20.0, hosts(3), {loaded: HALF}))
+    status = core.attempts[lead.uuid].lead
+    assert status is not None
+    assert status.promised == ("node03",)
+    assert leaving(core) == [(loaded, f"owners take 50% of {loaded}")]
+    (worker,) = workers(core.handle(Tick(21.0)))
+    assert (worker.hosts, worker.loan) == (("node03",), False)
+    assert core.attempts[lead.uuid].predicted == pytest.approx(before, abs=1.0)
+    removed(core, mine, 22.0)
+    assert core.attempts[lead.uuid].reckoned_hosts == ("node01", "node03")
+
+
+def test_a_worker_on_a_promised_host_stays_where_no_other_is_idle_and_its_task_is_expected_later() -> None:
+    core, lead, (mine,) = running(2, promised=2)
+    assert lead.predicted == pytest.approx(60.0)
+    core.handle(HostsObserved(21.0, hosts(2), {mine.hosts[0]: HALF}))  # 40 of 60 s are left
+    assert not leaving(core)
+    longer = core.attempts[lead.uuid].predicted
+    assert longer is not None
+    assert longer > 20 + 40 * 2  # it waits for both
+    core.handle(HostsObserved(41.0, hosts(2), {}))
+    work = core.elastic.work("1")
+    assert work is not None
+    assert 20 < work.done < 20 + 20 / 2 + 1
+
+
+def test_a_host_that_the_plan_needs_is_not_promised_instead() -> None:
+    core, _, (mine,) = running(3, promised=2, lending=False)
+    submit(core, a_task(2, (math.inf, math.inf, 30.0)), 5.0)  # on all three, as soon as they are free
+    core.handle(HostsReserved(6.0, Reservation("r", ("node03",), 30.0, 100.0, "others")))
+    core.handle(HostsObserved(20.0, hosts(3), {mine.hosts[0]: HALF}))
+    assert not leaving(core)
+
+
+@pytest.mark.parametrize("trigger", [LoadTrigger.ADVISE, LoadTrigger.OFF])
+def test_workers_stay_where_the_trigger_does_not_act(trigger: LoadTrigger) -> None:
+    core = a_core(6, elastic=ElasticSettings(settle=5.0), trigger=trigger)
+    for attempt in dispatched(submit(core, elastic_task(1, SPEEDS))):
+        start(core, attempt, 1.0)
+    loads = dict.fromkeys(("node02", "node03", "node04", "node05", "node06"), HALF)
+    core.handle(HostsObserved(20.0, hosts(6), loads))
+    assert not leaving(core)

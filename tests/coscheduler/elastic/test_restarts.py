@@ -10,10 +10,11 @@ from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.values import ElasticSettings, RestartRecord
-from cosched.coscheduler.events import CancelRequested, Tick
+from cosched.coscheduler.events import CancelRequested, HostsObserved, Tick
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.progress import progress
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.prediction.host_load import HostLoad, LoadTrigger
 from tests.coscheduler.makers import (
     a_core,
     a_task,
@@ -21,6 +22,7 @@ from tests.coscheduler.makers import (
     complete,
     dispatched,
     elastic_task,
+    hosts,
     report,
     restart_task,
     restore,
@@ -297,3 +299,41 @@ def test_an_attempt_that_has_checkpointed_is_no_failure_and_teaches_no_run_time(
     assert (ended.state, ended.exit_code) == (AttemptState.CANCELLED, 85)
     assert "it has checkpointed: task 2" in ended.reason
     assert not outcome.changes.runs
+
+
+HALF = HostLoad(rate=1 / 100, mean=100, square=20_000)
+
+
+def on_a_loaded_host(**changes: Any) -> tuple[Coscheduler, Attempt]:
+    """Return a core with a task on one of two hosts since 0 s, that ends at 400 s, and whose owner comes at 100 s."""
+    core = a_core(1, elastic=ElasticSettings(settle=5.0), **changes)
+    (attempt,) = dispatched(submit(core, restart_task(1, [400.0], cost=4.0, grace=20.0)))
+    start(core, attempt, 0.0)
+    core.handle(HostsObserved(100.0, hosts(2)))
+    assert core.attempts[attempt.uuid].leave_by is None
+    core.handle(HostsObserved(100.5, hosts(2), {"node01": HALF}))
+    core.handle(Tick(110.0))
+    return core, core.attempts[attempt.uuid]
+
+
+def test_a_program_that_checkpoints_leaves_a_host_whose_owner_comes() -> None:
+    core, attempt = on_a_loaded_host()
+    assert attempt.leave_by is not None
+    assert attempt.lead is not None
+    assert attempt.lead.why.endswith("sooner; owners take 50% of node01")
+    assert attempt.lead.why.startswith("on 1 host it ends ")
+    outcome = report(core, attempt, JobState.FAILED, 112.0, started=0.0, finished=112.0, exit_code=85)
+    (again,) = dispatched(outcome)
+    assert again.hosts == ("node02",)
+    known = core.tasks["1"].status.restarts
+    assert known is not None
+    assert known.left == pytest.approx(1 - (100.5 + 9.5 / 2) / 400)  # beside the owner it did half as much
+
+
+def test_a_program_that_checkpoints_stays_where_the_trigger_only_advises() -> None:
+    core, attempt = on_a_loaded_host(trigger=LoadTrigger.ADVISE)
+    assert attempt.leave_by is None
+    assert attempt.predicted == pytest.approx(100.5 + 2 * 299.5)  # it is expected later
+    found = explain(core, "1", 110.0)
+    assert found is not None
+    assert found.planned_end == pytest.approx(attempt.predicted)
