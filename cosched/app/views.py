@@ -233,7 +233,8 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
     """Return all hosts by name; occupied by other users' tasks, without their names."""
     occupied = _attempts_by_host(core)
     whole = core.domain.claims(time)
-    claims = whole | {held.host: held.until for held in core.domain.held((), time)}
+    parts = {held.host: held for held in core.domain.held((), time)}
+    claims = whole | {name: held.until for name, held in parts.items()}
     left = core.domain.left(core.attempts.values()) if core.domain.shared else {}
     reserved = {host: each.title for each in core.reservations.live(time) if each.begin <= time for host in each.hosts}
     views = []
@@ -249,7 +250,7 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 up=host.up,
                 reason=host.reason,
                 task=task,
-                owner=owners.pop() if len(owners) == 1 else "",
+                owner=", ".join(sorted(owners - {""})),
                 free_at=max((expected_end(attempt, time) for attempt in here), default=claims.get(host.name)),
                 reserved=reserved.get(host.name, ""),
                 memory=host.memory,
@@ -257,6 +258,8 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 gpus=host.gpus,
                 tasks=tuple(sorted([name for name, _ in shown if name], key=_by_number)) if core.domain.shared else (),
                 free=_free_view(host, left[host.name], whole=host.name in whole) if left else None,
+                others_until=claims.get(host.name),
+                others_cores=parts[host.name].share.cores if host.name in parts and host.name not in whole else 0,
             )
         )
     return views

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TaskExplanation", "explain", "planned_shape"]
 
+_WORTH_A_CHANGE = 1.0  # seconds; news of ends come late by that
+
 
 @dataclass(frozen=True, slots=True)
 class TaskExplanation:
@@ -358,7 +360,7 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
         a for a in schedule.assignments if a.task == mine.task
     )  # whom it comes after goes before it all the same
     found = []
-    if first.end < mine.end - 1e-6:
+    if first.end <= mine.end - _WORTH_A_CHANGE:
         found.append(f"first in the queue it would end {format_duration(mine.end - first.end)} earlier")
     found += _quicker(problem, place, mine)
     down = len(core.domain.hosts) - len(problem.hosts)

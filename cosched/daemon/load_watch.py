@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.app.periodic_writer import PeriodicWriter
+from cosched.connector.hosts import HostShare
 from cosched.errors import SystemFault
 from cosched.prediction.load_history import LoadCause, LoadHistory
 
@@ -30,7 +31,15 @@ _log = structlog.get_logger("cosched.loads")
 class LoadWatch(PeriodicWriter):
     """Takes in each look at the hosts, on the thread that looks; readers may be on any other."""
 
-    def __init__(self, table: HostLoadTable, now: Callable[[], float], *, planned: bool, follows: bool = True) -> None:
+    def __init__(
+        self,
+        table: HostLoadTable,
+        now: Callable[[], float],
+        *,
+        planned: bool,
+        follows: bool = True,
+        shared: bool = False,
+    ) -> None:
         """Set up; reads what a former process kept.
 
         Args:
@@ -38,11 +47,13 @@ class LoadWatch(PeriodicWriter):
             now: returns seconds since the epoch.
             planned: whether plans are to reckon with the loads.
             follows: whether they follow what is seen of hosts that do not do as their past foretells.
+            shared: whether tasks share hosts, so that foreign jobs that have a part of one leave the rest.
         """
         super().__init__("loads")
         self._table = table
         self._now = now
         self._planned = planned
+        self._shared = shared
         self._guard = threading.Lock()
         self._owners = LoadHistory(LoadCause.OWNER, follows=follows)
         self._jobs = LoadHistory(LoadCause.JOBS)
@@ -70,7 +81,7 @@ class LoadWatch(PeriodicWriter):
         """Take in a look at the hosts; return the loads of owners that plans are to reckon with."""
         with self._guard:
             self._owners.observe({host.name: host.owner_takes for host in hosts}, time)
-            self._jobs.observe({host.name: _part_of_jobs(host) for host in hosts if host.up}, time)
+            self._jobs.observe({host.name: _part_of_jobs(host, shared=self._shared) for host in hosts if host.up}, time)
             loads = self._owners.loads(time)
         return loads if self._planned else {}
 
@@ -80,8 +91,10 @@ class LoadWatch(PeriodicWriter):
             return question(self._owners, self._jobs)
 
 
-def _part_of_jobs(host: Host) -> float:
-    """Return which part of a host foreign jobs have now, 0…1."""
-    if host.claimed and not host.owner_takes:
+def _part_of_jobs(host: Host, *, shared: bool) -> float:
+    """Return which part of a host foreign jobs have now, 0…1; of a shared one that of what they hold most of."""
+    if host.claimed and not host.owner_takes and not (shared and host.others != HostShare()):
         return 1.0
-    return min(host.others.cores / host.cores, 1.0) if host.cores else 0.0
+    others = host.others
+    pairs = ((others.cores, host.cores), (others.memory, host.memory), (others.gpus, host.gpus))
+    return min(max((taken / had for taken, had in pairs if had), default=0.0), 1.0)

@@ -155,8 +155,13 @@ class Daemon:
         notify = notification_settings(configuration)
         self._parts = parts = _domain_parts(configuration, clock, models, notify.targets)
         store, client = parts.store, CoreClient(parts.inbox)
-        load = configuration.load
-        self._loads = LoadWatch(HostLoadTable(store), clock.now, planned=load.planned, follows=load.trigger != "off")
+        self._loads = LoadWatch(
+            HostLoadTable(store),
+            clock.now,
+            planned=configuration.load.planned,
+            follows=configuration.load.trigger != "off",
+            shared=configuration.planning.share_hosts,
+        )
         self._manager = _resource_manager(configuration, parts.inbox, clock, self._loads)
         self._search = search = _search_process(configuration, parts, clock)
         self._models = models

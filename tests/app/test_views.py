@@ -23,7 +23,7 @@ from cosched.app.views import (
     task_detail,
     task_view,
 )
-from cosched.connector.hosts import Host
+from cosched.connector.hosts import Host, HostShare
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
@@ -183,6 +183,21 @@ def test_a_host_that_tasks_share_says_who_has_it_and_what_is_left() -> None:
     assert shared.free.cores == 2
     (others,) = host_views(YOU, core, NOW)
     assert (others.tasks, others.owner, others.free) == ((), "", shared.free)
+    assert (others.others_until, others.others_cores) == (None, 0)
+
+
+def test_a_shared_host_names_all_owners_and_what_others_hold_of_it() -> None:
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0, share_hosts=True))
+    foreign = {"claimed": True, "free_at": NOW + 90, "reason": "taken by job 7"}
+    part = Host("h1", memory=8000, cores=8, gpus=0, others=HostShare(1000, 3, 0), **foreign)  # type: ignore[arg-type]
+    core.handle(HostsObserved(NOW, (part, Host("h2", memory=8000, cores=8, gpus=0, **foreign))))  # type: ignore[arg-type]
+    for number, owner in ((1, "eva"), (2, "bob")):
+        spec = replace(PREDICTED_TASK.spec, cores=2)
+        core.handle(TaskSubmitted(NOW, replace(PREDICTED_TASK, id=str(number), number=number, owner=owner, spec=spec)))
+    shared, whole = host_views(Principal("root", Role.ADMINISTRATOR), core, NOW)
+    assert (shared.tasks, shared.owner) == (("1", "2"), "bob, eva")
+    assert (shared.others_until, shared.others_cores) == (NOW + 90, 3)
+    assert (whole.tasks, whole.others_until, whole.others_cores) == ((), NOW + 90, 0)
 
 
 def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:

@@ -125,3 +125,15 @@ def test_the_range_of_the_end_is_that_of_the_run() -> None:
     certain = explain(core, "3", 3.0)
     assert certain is not None
     assert certain.end_low is certain.end_high is None
+
+
+def test_what_would_gain_less_than_news_are_late_is_no_advice() -> None:
+    core = a_core(1)
+    (running,) = dispatched(submit(core, a_task(1, [10.0])))
+    start(core, running, 0.0)
+    submit(core, a_task(2, [0.9]))
+    submit(core, a_task(3, [5.0]))
+    core.handle(ScheduleImproved(1.0, TaskPlan(("2", "3"), (1, 1))))
+    found = explain(core, "3", 2.0)
+    assert found is not None
+    assert (found.planned_start, found.would_change) == (10.9, ())

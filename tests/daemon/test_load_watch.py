@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,3 +130,14 @@ def test_what_could_not_be_written_is_written_the_next_time(store: Store) -> Non
     assert not table.all()
     watch.write()
     assert {row.host for row in table.all()} == {"a", "b"}
+
+
+def test_of_a_shared_host_foreign_jobs_take_what_they_hold_most_of_and_no_more(store: Store) -> None:
+    node = Host("a", claimed=True, memory=256, cores=64, gpus=4, others=HostShare(64, 10, 0))
+    hosts = (node, replace(node, name="b", others=HostShare()), replace(node, name="c", others=HostShare(0, 1, 4)))
+    found = {}
+    for shared in (True, False):
+        watch = LoadWatch(HostLoadTable(store), lambda: START, planned=True, shared=shared)
+        watch.look(hosts, START)
+        found[shared] = watch.read(lambda _owners, jobs: [jobs.taken_now(each.name) for each in hosts])
+    assert found == {True: [0.25, 1.0, 1.0], False: [1.0, 1.0, 1.0]}

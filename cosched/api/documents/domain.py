@@ -47,7 +47,10 @@ class HostView:
     Another user's task has no name here: what is not free has `free_at`. `reserved` says for what the host is kept now.
     `memory` (MiB), `cores` and `gpus` are what a job may have of it; null where the manager does not say.
     Where tasks share hosts, `tasks` are all that have names here, `free` is what is left, and `free_at` is when the
-    last of them ends; `task` is the one if there is only one, `owner` that of all. Else `tasks` is empty, `free` null.
+    last of them ends; `task` is the one if there is only one, `owner` names the owners of all, joined by ", ". Else
+    `tasks` is empty, `free` null.
+    What jobs that are not cosched's hold of it is expected to be free at `others_until` (null: there are none);
+    `others_cores` are the cores that they hold, 0 for the whole host.
     """
 
     name: str
@@ -63,6 +66,8 @@ class HostView:
     gpus: int | None = None
     tasks: tuple[str, ...] = ()
     free: FreeView | None = None
+    others_until: float | None = None
+    others_cores: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,7 +117,8 @@ def _check_launch(request: TaskRequest) -> None:
         )
     if request.processes_per_host > 1 and not request.launch.once:
         raise UserError(
-            "the command runs once on each host: for more processes give launch once, openmpi, mpich or intel"
+            "the command runs once on each host: for several processes there say what launches them, "
+            "--mpi openmpi (mpich, intel) or --launch once"
         )
 
 

@@ -146,6 +146,7 @@ def domain(
         request,
         "domain.html",
         hosts=hosts,
+        shared=any(host.free is not None for host in hosts),
         licences=plan.licences,
         busy=busy,
         course=busy_over_time(hosts, spans, window),

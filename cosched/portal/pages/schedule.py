@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import Depends, Request, Response
 
 from cosched.access.principals import Principal
-from cosched.api.documents import PlanView, SearchPoint
+from cosched.api.documents import HostView, PlanView, SearchPoint
 from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
@@ -39,7 +39,7 @@ def schedule(
     now = time.time()
     window = view.window(now, plan.makespan)
     expected = deadlines(plan)
-    blocks = _blocks(services, principal, plan, window[0], frozenset(expected.at_risk))
+    blocks = _blocks(services, principal, plan, window[0], frozenset(expected.at_risk)) + _others(hosts, now)
     picture = schedule_chart(
         blocks,
         hosts,
@@ -67,6 +67,7 @@ def schedule(
         owners=sorted({block.owner for block in blocks if block.owner}),
         hosts=hosts,
         up=sum(host.up for host in hosts),
+        taken=any(block.kind == "others" for block in blocks),
         busy=len({name for spot in plan.placements if spot.running for name in spot.hosts}),
         progress=_search_progress(services.history.search(), now),
     )
@@ -117,6 +118,17 @@ def _blocks(
         for spot in plan.placements
     ]
     return past + present
+
+
+def _others(hosts: Sequence[HostView], now: float) -> list[ChartBlock]:
+    """Return what jobs hold that are not cosched's, until they are expected to end."""
+    return [
+        ChartBlock(
+            "", host.reason or "other jobs", "", (host.name,), now, host.others_until, None, "others", host.others_cores
+        )
+        for host in hosts
+        if host.up and host.others_until is not None
+    ]
 
 
 @dataclass(frozen=True, slots=True)

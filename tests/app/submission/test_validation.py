@@ -116,7 +116,7 @@ def test_a_task_says_how_it_is_launched(intake: TaskValidator) -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"processes_per_host": 2}, "once on each host"),
+        ({"processes_per_host": 2}, "--mpi openmpi"),
         ({"launch": LaunchMode.MPICH, "processes_per_host": 0}, "from 1 to"),
         ({"launch": LaunchMode.ONCE, "native": NativeDescription("local", script="x")}, "says itself"),
     ],

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from cosched.access import Principal, Role
 from cosched.api.documents import ReservationRequest
-from cosched.coscheduler.events import ScheduleImproved
+from cosched.connector.hosts import Host
+from cosched.coscheduler.events import HostsObserved, ScheduleImproved
 from tests.portal.pages.makers import portal
 
 if TYPE_CHECKING:
@@ -68,3 +69,18 @@ def test_a_plan_that_is_proved_to_be_shortest_is_called_optimal(tmp_path: Path) 
 
         here.daemon.inbox.ask(prove).result(60)
         assert "optimal: no plan is shorter" in ann.see("/schedule")
+
+
+def test_hosts_that_others_have_are_no_idle_ones(tmp_path: Path) -> None:
+    with portal(tmp_path, hosts=2) as here:
+        free, taken = here.daemon.inbox.ask(lambda core, _time: core.domain.up()).result(60)
+        now = here.daemon.clock.now()
+        hosts = (Host(free), Host(taken, claimed=True, free_at=now + 3600, reason="taken by job 7 of <eva>"))
+        ann = here.person("ann")
+        assert "taken by others" not in ann.see("/schedule?span=1h")
+        here.daemon.inbox.apply(HostsObserved(now, hosts)).result(60)
+        text = ann.see("/schedule?span=1h")
+        assert text.count('<path class="others ') == 1
+        assert "taken by others" in text
+        assert "taken by job 7 of &lt;eva&gt;" in text
+        assert "other jobs · <time>" in ann.see("/domain")

@@ -11,7 +11,8 @@ __all__ = ["ChartBlock"]
 class ChartBlock:
     """One task on its hosts; times are seconds since the epoch.
 
-    `kind` is past, broken, running or planned. `cores` is what it takes of each host where tasks share them, 0 for all.
+    `kind` is past, broken, running or planned; others is a host, or its part, that jobs hold which are not cosched's,
+    from now on. `cores` is what it takes of each host where tasks share them, 0 for all.
     `at_risk` is as `cosched.portal.pages.figures.deadlines` sorts the plan.
     """
 

@@ -1,10 +1,12 @@
 """Rows of the schedule's chart: tasks that share a host are side by side in its row, each as high as it has cores.
 
-Start at `lanes`. Which cores a task has is the manager's choice; here it takes the first that are free.
+Where there is room a task of few cores is higher, so that it is seen. Start at `lanes`.
+Which cores a task has is the manager's choice; here it takes the first that are free.
 """
 
 from __future__ import annotations
 
+import math
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,15 +31,22 @@ class LaneBlock(Protocol):
     def cores(self) -> int: ...
 
 
-def lanes(blocks: Sequence[LaneBlock], hosts: Sequence[HostView]) -> list[list[tuple[float, float]]]:
+def lanes(
+    blocks: Sequence[LaneBlock], hosts: Sequence[HostView], least: float = 0.0
+) -> list[list[tuple[float, float]]]:
     """Return for each block its bands: where each begins, in rows from the top, and its height in rows.
 
     Hosts that are not among these rows are left out.
+
+    Args:
+        blocks: tasks in any order.
+        hosts: the rows, from the top down.
+        least: height in rows below which a task is hard to see. Tasks of few cores are as high as that, or half of it
+            and so on, as their hosts have room for all the time.
     """
     place = {host.name: number for number, host in enumerate(hosts)}
-    cores = {host.name: max(host.cores or 1, 1) for host in hosts}
-    lanes_of = {name: _Lanes(had) for name, had in cores.items()} if any(block.cores for block in blocks) else {}
     found: list[list[tuple[float, float]]] = [[] for _ in blocks]
+    sharing: dict[int, list[int]] = {}
     for number in sorted(range(len(blocks)), key=lambda number: blocks[number].start):
         block = blocks[number]
         rows = sorted(place[host] for host in block.hosts if host in place)
@@ -45,28 +54,44 @@ def lanes(blocks: Sequence[LaneBlock], hosts: Sequence[HostView]) -> list[list[t
             found[number] = [(float(first), float(count)) for first, count in row_runs(rows)] if rows else []
             continue
         for row in rows:
-            name = hosts[row].name
-            taken = lanes_of[name].take(block.cores, block.start, block.end)
-            found[number] += [(row + first / cores[name], count / cores[name]) for first, count in row_runs(taken)]
+            sharing.setdefault(row, []).append(number)
+    for row, numbers in sharing.items():
+        cores, together = max(hosts[row].cores or 1, 1), [blocks[number] for number in numbers]
+        fewest = math.ceil(least * cores)
+        while not all(taken := _side_by_side(together, cores, fewest)) and fewest > 1:
+            fewest //= 2
+        for number, free in zip(numbers, taken, strict=True):
+            chosen = free or range(min(blocks[number].cores, cores))  # something lasts longer than was planned
+            found[number] += [(row + first / cores, count / cores) for first, count in row_runs(chosen)]
     return found
+
+
+def _side_by_side(blocks: Sequence[LaneBlock], cores: int, fewest: int) -> list[list[int]]:
+    """Return the lanes of each block on a host: one for each core, at least `fewest`; none where too few are free.
+
+    Args:
+        blocks: in order of their starts.
+        cores: of the host.
+        fewest: lanes of a block.
+    """
+    host = _Lanes(cores)
+    return [host.take(min(max(block.cores, fewest), cores), block.start, block.end) for block in blocks]
 
 
 class _Lanes:
     """The cores of a host over time."""
 
     def __init__(self, cores: int) -> None:
-        self._cores = cores
         self._free = list(range(cores))
         self._busy: list[tuple[float, list[int]]] = []
 
-    def take(self, cores: int, start: float, end: float) -> list[int]:
-        """Return cores, ascending: those that are free, or the first ones where too few are."""
+    def take(self, wanted: int, start: float, end: float) -> list[int]:
+        """Return cores, ascending; none where too few are free."""
         while self._busy and self._busy[0][0] <= start:
             for core in heappop(self._busy)[1]:
                 heappush(self._free, core)
-        wanted = min(cores, self._cores)
-        if len(self._free) < wanted:  # something lasts longer than was planned
-            return list(range(wanted))
+        if len(self._free) < wanted:
+            return []
         taken = [heappop(self._free) for _ in range(wanted)]
         heappush(self._busy, (end, taken))
         return taken

@@ -5,6 +5,7 @@ A task has one path even on hosts far apart, so that thousands of tasks stay qui
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ CHART_WIDTH = 1200.0  # of the plot, in SVG units
 _LETTER = 6.1  # width of a letter at font size 11
 _TALLEST, _LOWEST, _HEIGHT = 22.0, 2.5, 480.0
 _MARKED = 6.0  # height of a row that has room for marks of deadlines
+_THINNEST = 4.0  # height of a task side by side with others that is easily seen and pointed at
 _LANES = 3.0  # times as high is a row at most in which tasks are side by side
 
 
@@ -129,9 +131,8 @@ def schedule_chart(
     scale = _TimeScale(left, CHART_WIDTH / (right - left), row)
     shown = [block for block in blocks if block.end > left and block.start < right]
     every = max(1, -(-12 // int(row)) if row >= 1 else 12)
-    drawn = [
-        (block, bands, outstanding(block)) for block, bands in zip(shown, lanes(shown, hosts), strict=True) if bands
-    ]
+    placed = zip(shown, lanes(shown, hosts, min(_THINNEST / row, 1.0)), strict=True)
+    drawn = [(block, bands, outstanding(block)) for block, bands in placed if bands]
     return ScheduleChart(
         bars=tuple(_bar(block, bands, scale, right, now, colours, zone, dim=not out) for block, bands, out in drawn),
         rows=tuple((row * (number + 0.5), host.name) for number, host in enumerate(hosts) if number % every == 0),
@@ -191,6 +192,7 @@ def _bar(
     dim: bool,
 ) -> ChartBar:
     x, width = _extent(block.start, min(block.end, right), scale)
+    bands = [_seen(band, scale.row) for band in bands]
     first, count = max(bands, key=lambda band: band[1])
     path = _path(x, width, bands, scale.row, min(1.0, scale.row / 6, min(count for _, count in bands) * scale.row / 6))
     label = block.name or block.task
@@ -230,6 +232,15 @@ def _band(
     return ChartBand(_path(x, width, runs, scale.row, 0.0), label if fits else "", x + width / 2, middle, tip)
 
 
+def _seen(band: tuple[float, float], row: float) -> tuple[float, float]:
+    """Return a part of a row as it is drawn, never lower than can be seen."""
+    first, count = band
+    least = min(_LOWEST / row, 1.0)
+    if count >= least:
+        return band
+    return min(first, math.floor(first) + 1 - least), least
+
+
 def _extent(start: float, end: float, scale: _TimeScale) -> tuple[float, float]:
     """Return where a time begins on paper, and how wide it is."""
     return scale.x(start), max(scale.x(end) - scale.x(start), 0.8)
@@ -245,7 +256,7 @@ def _path(x: float, width: float, runs: Sequence[tuple[float, float]], row: floa
 
 def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
     who = f"{block.task} {block.name}".strip() or "another user's task"
-    words = {"past": "ran", "broken": "ended early", "running": "runs", "planned": "planned"}
+    words = {"past": "ran", "broken": "ended early", "running": "runs", "planned": "planned", "others": "runs"}
     hosts = plural(len(block.hosts), "host")
     if block.cores:
         hosts += (

@@ -215,6 +215,7 @@ def utilisation(
         by=by,
         groupings=list(UseGrouping),
         hosts=hosts,
+        shared=any(host.free is not None for host in hosts),
         shares=shares_in_force(services, principal),
         cut=len(past) >= MOST_USES,
     )

@@ -163,3 +163,36 @@ def test_a_deadline_that_is_not_on_its_task_is_shown_where_that_is_pointed_at() 
     drawn = schedule_chart(blocks, HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC)
     assert drawn.deadlines == ""  # a mark would be taken for another task's
     assert {bar.task: bar.due for bar in drawn.bars} == {"1": None, "2": CHART_WIDTH * 0.6, "3": None}
+
+
+def heights(path: str) -> list[float]:
+    """Return how high each rectangle of a path is drawn."""
+    return [float(height) for height in re.findall(r"v([\d.]+)h", path)]
+
+
+def test_a_task_of_one_core_that_has_a_nodes_gpus_is_seen() -> None:
+    nodes = [replace(host(f"h{number}"), cores=64) for number in range(16)]
+    blocks = [block(("h0",), task="1", cores=30), block(("h0",), task="2", cores=1), block(("h0",), task="3", cores=1)]
+    drawn = schedule_chart(blocks, nodes, (NOW, NOW + 100), NOW, COLOURS, UTC)
+    wide, *narrow = drawn.bars
+    assert heights(wide.path)[0] > drawn.row * 0.4
+    assert all(heights(bar.path)[0] >= 2.5 for bar in narrow)
+    assert narrow[0].y + 4 <= narrow[1].y + 0.1 < drawn.row  # neither is upon the other
+
+
+def test_where_cores_are_full_tasks_of_one_core_are_seen_all_the_same() -> None:
+    nodes = [replace(host(f"h{number}"), cores=64) for number in range(16)]
+    blocks = [block(("h0",), task=str(number), cores=cores) for number, cores in enumerate((62, 1, 1))]
+    drawn = schedule_chart(blocks, nodes, (NOW, NOW + 100), NOW, COLOURS, UTC)
+    tops = [float(top) for bar in drawn.bars for top in re.findall(r"M\S+ ([\d.]+)h", bar.path)]
+    high = [heights(bar.path)[0] for bar in drawn.bars]
+    assert high[0] > drawn.row * 0.85  # but for the gaps between bars
+    assert all(each >= 1.5 for each in high[1:])
+    assert all(top + each <= drawn.row for top, each in zip(tops, high, strict=True))
+
+
+def test_what_others_hold_is_drawn_and_told_in_the_managers_words() -> None:
+    held = block(("h0",), task="", name="taken by job 7 of eva", application="", kind="others")
+    (bar,) = schedule_chart([held], HOSTS, (NOW, NOW + 100), NOW, COLOURS, UTC).bars
+    assert (bar.kind, bar.label, bar.task) == ("others", "taken by job 7 of eva", "")
+    assert bar.tip == "taken by job 7 of eva\nruns on 1 host, 50 s\n15:06:40 to 15:07:30"
