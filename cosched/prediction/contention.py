@@ -9,14 +9,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-__all__ = ["Contention", "RunBeside", "exponent_of", "times_longer"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "LARGEST_SLOWDOWN",
+    "Contention",
+    "RunBeside",
+    "exponent_of",
+    "left_beside",
+    "stated_slowdown",
+    "times_longer",
+]
+
+LARGEST_SLOWDOWN = 3.0
+"""On a host that others fill: what shares a memory of n channels is seldom slower by more."""
+
 
 _KEPT = 30  # newest runs; there are 435 pairs of them
 _APART = 0.2  # part of a host by which two runs must differ, else the slope between them is noise
-_LARGEST = math.log(4.0)  # what shares a memory of n channels is seldom slower by more
+_LARGEST = math.log1p(LARGEST_SLOWDOWN)
+_DEFAULT = "default"
 _SHORTEST = 5.0  # seconds; reports of begin and end come late by up to one, and shorter runs are mostly start-up
 _FEWEST_PAIRS = 16  # as four runs with few beside them and four with many have
 
@@ -95,3 +112,22 @@ def times_longer(exponent: float, part: float) -> float:
 def exponent_of(slowdown: float) -> float:
     """Return the exponent of a stated slowdown on a host that others fill: 0.08 for 8 %, 0 or more."""
     return min(math.log1p(slowdown), _LARGEST)
+
+
+def stated_slowdown(stated: Mapping[str, float], host_class: str) -> float:
+    """Return the slowdown that is stated for a class of hosts, by its name or for all others as "default"; else 0."""
+    return stated.get(host_class, stated.get(_DEFAULT, 0.0))
+
+
+def left_beside(cores: int, memory: int, host_cores: int | None, host_memory: int | None) -> float:
+    """Return which part of a host's cores others can have beside a task.
+
+    Args:
+        cores: that the task takes.
+        memory: that the task takes, MiB.
+        host_cores: that the host has; None where nobody says, then it counts as one core.
+        host_memory: MiB that the host has; None where nobody says.
+    """
+    if host_memory is not None and 0 < host_memory <= memory:
+        return 0.0
+    return max(1 - cores / (host_cores or 1), 0.0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.prediction.contention import Contention, exponent_of, times_longer
+from cosched.prediction.contention import Contention, exponent_of, left_beside, times_longer
 
 PARTS = (0.0, 0.0, 0.1, 0.0, 0.9, 0.8, 0.9, 1.0, 0.5, 0.0)
 NOISE = (1.01, 0.99, 1.0, 1.02, 0.98, 1.01, 1.0, 0.99, 1.0, 1.01)
@@ -101,3 +101,10 @@ def test_no_runs_cost_less_than_nothing_or_more_than_four_times(runs: list[tuple
     for part, predicted, actual in runs:
         known = known.learn(part, predicted, actual)
     assert known.slowdown is None or 0.0 <= known.slowdown <= 3.0 + 1e-9
+
+
+def test_what_is_left_beside_a_task() -> None:
+    assert left_beside(2, 0, 8, 16000) == 0.75
+    assert left_beside(8, 0, 8, 16000) == left_beside(9, 0, 8, None) == left_beside(1, 0, None, None) == 0.0
+    assert left_beside(1, 16000, 8, 16000) == 0.0
+    assert left_beside(2, 99, 8, None) == 0.75

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cosched.prediction.contention import exponent_of, times_longer
+from cosched.prediction.contention import exponent_of, left_beside, stated_slowdown, times_longer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.places.hosts import DomainHosts
     from cosched.coscheduler.task import Task
 
-__all__ = ["ExpectedContention", "contention_key", "contention_on", "left_beside"]
-
-_DEFAULT = "default"
+__all__ = ["ExpectedContention", "contention_key", "contention_on"]
 
 
 def contention_key(task: Task, hardware: str) -> str:
@@ -33,20 +31,6 @@ def contention_key(task: Task, hardware: str) -> str:
     if not task.correction:
         return f"{task.owner} {task.spec.application}/{hardware}"
     return task.correction_on(hardware).replace("+runs/", "/")  # its runs contend whatever corrects their predictions
-
-
-def left_beside(cores: int, memory: int, host_cores: int | None, host_memory: int | None) -> float:
-    """Return which part of a host's cores others can have beside a task.
-
-    Args:
-        cores: that the task takes.
-        memory: that the task takes, MiB.
-        host_cores: that the host has; None where nobody says, then it counts as one core.
-        host_memory: MiB that the host has; None where nobody says.
-    """
-    if host_memory is not None and 0 < host_memory <= memory:
-        return 0.0
-    return max(1 - cores / (host_cores or 1), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +62,7 @@ class ExpectedContention:
         learnt = self.learnt.get(contention_key(task, hardware)) if self.learnt else None
         if learnt is not None:
             return learnt
-        return exponent_of(self.stated.get(host_class, self.stated.get(_DEFAULT, 0.0)))
+        return exponent_of(stated_slowdown(self.stated, host_class))
 
     def times_longer(self, task: Task, hardware: str, host_class: str, part: float) -> float:
         """Return the expected run time as a multiple of that alone, where others have a part of the host."""

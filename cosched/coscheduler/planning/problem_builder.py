@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.coscheduler.places.contention import ExpectedContention, left_beside
+from cosched.coscheduler.places.contention import ExpectedContention
 from cosched.coscheduler.places.hosts import needs_of_alternative, needs_on_host, share_of
 from cosched.prediction.calibration import AS_EXPECTED, Correction
-from cosched.prediction.contention import times_longer
+from cosched.prediction.contention import left_beside, times_longer
 from cosched.prediction.host_load import Interruption
 from cosched.prediction.loaded_profile import loaded_profile
 from cosched.scheduling.host_counts import best_times

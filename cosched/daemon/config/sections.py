@@ -21,6 +21,7 @@ from cosched.durations import parse_duration
 from cosched.errors import UserError
 from cosched.licence_requests import MOST_LICENCES, checked_licence
 from cosched.paths import database_file
+from cosched.prediction.contention import LARGEST_SLOWDOWN
 from cosched.secret_files import check_private
 from cosched.user_names import checked_user_name
 
@@ -49,6 +50,7 @@ __all__ = [
 STATE = "{state}"
 """Stands for the folder [domain] state in defaults; loading writes the folder, by default the user's state folder."""
 
+_Slowdown = Annotated[float, Field(ge=0, le=LARGEST_SLOWDOWN, allow_inf_nan=False)]
 _DEFAULT_POLICY = "genetic"
 _HOUR = 3600.0
 _DAY = 24 * _HOUR
@@ -241,7 +243,7 @@ class PlanningSection(_Section):
 
     policy: Annotated[str, AfterValidator(_policy)] = _DEFAULT_POLICY
     share_hosts: bool = False
-    contention: dict[str, Annotated[float, Field(ge=0, le=3, allow_inf_nan=False)]] = Field(default_factory=dict)
+    contention: dict[str, _Slowdown] = Field(default_factory=dict)
     staging: Duration = 1.0
     search_start: Duration = 10.0
     margin: Annotated[float, Field(ge=0, lt=1)] = 0.05

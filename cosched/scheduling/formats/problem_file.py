@@ -9,6 +9,9 @@ Hosts that tasks share have `"cores": 32, "memory": "64 GiB", "gpus": 1` (cores 
 take of each of their hosts by the same keys; a task that can run in several shapes has in place of `profile`
 `"shapes": [{"hosts": 1, "cores": 8, "memory": 4096, "seconds": 90 | {"fast": 60, …}}, …]`.
 
+What tasks side by side cost one another is `"contention": {"fast": 0.08}` of the file, by class, `"contention": 0.08`
+of a host or a task, see `contention_file`.
+
 Licences that tasks hold while they run are `"licences": {"matlab": 4}` of the file and `"licences": {"matlab": 2}` of a
 task.
 
@@ -32,6 +35,7 @@ import numpy as np
 from cosched.errors import UserError
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.availability import Unavailability, normalised_availability
+from cosched.scheduling.formats.contention_file import CONTENTION, refuse_contention, with_contention
 from cosched.scheduling.formats.elastic_file import refuse_elastic, with_elastic
 from cosched.scheduling.formats.input_file import quoted, read_list, read_name, read_object, read_time
 from cosched.scheduling.formats.licences_file import with_licences_of
@@ -94,7 +98,7 @@ def read_hosts(value: object) -> HostElements:
     unavailability: list[Unavailability] = []
     for number, item in enumerate(read_list(value, "hosts", 1, MOST_HOSTS)):
         where = f"hosts[{number}]"
-        host = read_object(item, where, {"name", "class", "available", *RESOURCES}, {"name", "class"})
+        host = read_object(item, where, {"name", "class", "available", CONTENTION, *RESOURCES}, {"name", "class"})
         name = read_name(host["name"], f"{where}.name")
         if name in seen:
             raise UserError(f"{where}.name: {name!r} is there twice: give each host a name of its own")
@@ -170,7 +174,8 @@ def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
     Raises:
         UserError: with the path of the bad element.
     """
-    document = read_object(value, "", {"hosts", "tasks", "reservations", "licences"}, {"hosts", "tasks"})
+    known = {"hosts", "tasks", "reservations", "licences", CONTENTION}
+    document = read_object(value, "", known, {"hosts", "tasks"})
     hosts = read_hosts(document["hosts"])
     names, classes = hosts.names, hosts.classes
     items = read_list(document["tasks"], "tasks", 1, MOST_TASKS)
@@ -187,7 +192,9 @@ def problem_from_document(value: object, quantile: float = 0.5) -> Problem:
         refuse_elastic(items, "beside tasks with licences")
     if hosts.capacity is not None:
         refuse_elastic(items, "on hosts that tasks share")
-        return with_packing(problem, hosts.capacity, items)
+        packed = with_packing(problem, hosts.capacity, items)
+        return with_contention(packed, document, document["hosts"], items)
+    refuse_contention(document, document["hosts"], items)
     problem = with_elastic(problem, items)
     _refuse_impossible(problem)
     return problem
@@ -198,7 +205,7 @@ def _problem(items: list[Any], hosts: HostElements, quantile: float) -> Problem:
     seconds = np.full((len(classes), len(items), len(names)), np.inf)
     release, deadline = np.zeros(len(items)), np.full(len(items), np.inf)
     shared = hosts.capacity is not None
-    known = {"id", "profile", "deadline", "release", "waited", "depends_on", "elastic", "licences"}
+    known = {"id", "profile", "deadline", "release", "waited", "depends_on", "elastic", "licences", CONTENTION}
     known |= {"shapes", *RESOURCES} if shared else set()
     index: dict[str, int] = {}
     found = []

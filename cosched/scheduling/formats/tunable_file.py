@@ -18,6 +18,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from cosched.errors import UserError
+from cosched.scheduling.formats.contention_file import refuse_contention
 from cosched.scheduling.formats.input_file import quoted, read_list, read_name, read_object, read_time
 from cosched.scheduling.formats.problem_file import MOST_TASKS, read_hosts
 from cosched.scheduling.tunable.tasks import Stage, StageChoice, TunableQueue, TunableTask, chains
@@ -57,6 +58,7 @@ def tunable_from_document(value: object, chains_of: ChainsOf | None = None) -> T
     """
     document = read_object(value, "", {"hosts", "tasks"}, {"hosts", "tasks"})
     hosts = read_hosts(document["hosts"])
+    refuse_contention({}, document["hosts"], ())
     names = hosts.names
     if len(hosts.classes) > 1:
         raise UserError(f"hosts: tunable tasks need hosts of one class, there are {len(hosts.classes)}")

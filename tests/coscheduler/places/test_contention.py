@@ -13,7 +13,6 @@ from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.learnt_corrections import LearntCorrections
-from cosched.coscheduler.places.contention import left_beside
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.decoding.packed_decoder import PackedDecoder
@@ -336,10 +335,3 @@ def test_a_core_goes_on_from_a_snapshot_with_what_it_has_seen() -> None:
     assert again.snapshot() == core.snapshot()
     assert complete(core, first, time, time + 120.0) == complete(again, first, time, time + 120.0)
     assert again.snapshot() == core.snapshot()
-
-
-def test_what_is_left_beside_a_task() -> None:
-    assert left_beside(2, 0, 8, 16000) == 0.75
-    assert left_beside(8, 0, 8, 16000) == left_beside(9, 0, 8, None) == left_beside(1, 0, None, None) == 0.0
-    assert left_beside(1, 16000, 8, 16000) == 0.0
-    assert left_beside(2, 99, 8, None) == 0.75
