@@ -35,8 +35,8 @@ from cosched.connector.hosts import HostShare
 from cosched.coscheduler import explain
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.learnt_corrections import corrected_profile
-from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.progress import doubtful_hosts, overrun
+from cosched.coscheduler.places.hosts import expected_end, overrun
+from cosched.coscheduler.progress import doubtful_hosts
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.scheduling.bounds import proved_optimal
 from cosched.store import tables

@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.task import AttemptState
+from cosched.coscheduler.places.hosts import expected_end, overrun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,10 +16,8 @@ if TYPE_CHECKING:
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Attempt
 
-__all__ = ["Overrun", "Progress", "doubtful_hosts", "overrun", "overrun_of", "progress"]
+__all__ = ["Overrun", "Progress", "doubtful_hosts", "overrun_of", "progress"]
 
-_TOLERANCE = 0.1  # of the prediction: runs vary
-_LEAST = 1.0  # seconds
 _MOST_PRESSED = 5  # tasks behind an overrun that are named
 
 
@@ -55,16 +52,6 @@ class Progress:
     unstarted: tuple[str, ...] = ()
     suspects: Mapping[str, int] = field(default_factory=dict)
     overruns: tuple[Overrun, ...] = ()
-
-
-def overrun(attempt: Attempt, time: float) -> float:
-    """Return how many seconds a run is past its predicted end; 0 within the usual, and for what has to leave."""
-    unforeseen = attempt.predicted is None or attempt.loan or attempt.leave_by is not None
-    if attempt.state is not AttemptState.RUNNING or attempt.started is None or unforeseen:
-        return 0.0
-    assert attempt.predicted is not None
-    past = time - attempt.started - attempt.predicted
-    return past if past > max(_TOLERANCE * attempt.predicted, _LEAST) else 0.0
 
 
 def doubtful_hosts(core: Coscheduler, time: float) -> set[str]:

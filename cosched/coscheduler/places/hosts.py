@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.connector.hosts import Host, HostShare
+from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,6 +26,7 @@ __all__ = [
     "heaviest_load",
     "needs_of_alternative",
     "needs_on_host",
+    "overrun",
     "share_of",
 ]
 
@@ -32,6 +34,7 @@ __all__ = [
 # the estimate must grow, or a job that never ends would hold back everything planned behind it.
 _OVERRUN_SHARE = 0.05
 _OVERRUN_GROWTH = 0.5
+_TOLERANCE, _LEAST = 0.1, 1.0  # of the prediction, and seconds, beyond which a run lasts too long: runs vary
 _SHORTEST_CLAIM = 10.0  # seconds for which a host that others have is planned to stay theirs at least
 _PLENTY = 1 << 40  # MiB of a shared host whose memory nobody tells
 _NOTHING = HostShare()
@@ -63,6 +66,16 @@ class HeldShare(NamedTuple):
     host: str
     until: float
     share: HostShare
+
+
+def overrun(attempt: Attempt, time: float) -> float:
+    """Return how many seconds a run is past its predicted end; 0 within the usual, and for what has to leave."""
+    unforeseen = attempt.predicted is None or attempt.loan or attempt.leave_by is not None
+    if attempt.state is not AttemptState.RUNNING or attempt.started is None or unforeseen:
+        return 0.0
+    assert attempt.predicted is not None
+    past = time - attempt.started - attempt.predicted
+    return past if past > max(_TOLERANCE * attempt.predicted, _LEAST) else 0.0
 
 
 def share_of(spec: TaskSpec, memory_per_core: int) -> HostShare | None:

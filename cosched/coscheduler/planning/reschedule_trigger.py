@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import LogEntry
-from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.progress import overrun
+from cosched.coscheduler.places.hosts import expected_end, overrun
 from cosched.coscheduler.task import AttemptState
 from cosched.durations import format_duration
 from cosched.prediction.host_load import HostLoad, LoadTrigger
