@@ -53,10 +53,14 @@ def _seconds(item: pytest.Item) -> float:
 
 
 def from_both_ends(config: pytest.Config, log: Any) -> Any:
-    """Return the scheduling of `--dist loadgroup`, of which every third worker takes its tests from the end."""
+    """Return the scheduling of `--dist loadgroup`, of which every third worker takes its tests from the end.
+
+    What has run is forgotten: pytest-xdist 3.8 counts at each end of a test through all that its worker has run, some
+    million times in a whole run.
+    """
     config.option.loadscopereorder = False
     scheduling: Any = LoadGroupScheduling(config, log)
-    assign = scheduling._assign_work_unit
+    assign, complete = scheduling._assign_work_unit, scheduling.mark_test_complete
 
     def assign_from_one_end(worker: Any) -> None:
         number = int(worker.gateway.id.removeprefix("gw"))
@@ -64,5 +68,12 @@ def from_both_ends(config: pytest.Config, log: Any) -> Any:
             scheduling.workqueue.move_to_end(next(reversed(scheduling.workqueue)), last=False)
         assign(worker)
 
+    def complete_and_forget(worker: Any, number: int, duration: float = 0.0) -> None:
+        complete(worker, number, duration)
+        units = scheduling.assigned_work[worker]
+        for unit in [unit for unit, tests in units.items() if all(tests.values())]:
+            del units[unit]
+
     scheduling._assign_work_unit = assign_from_one_end
+    scheduling.mark_test_complete = complete_and_forget
     return scheduling

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tests.distribution import group_of, sort_for_workers
+from tests.distribution import from_both_ends, group_of, sort_for_workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,3 +51,43 @@ def test_a_group_waits_as_a_whole_where_one_of_it_does() -> None:
 def test_a_test_of_two_groups_is_of_one_that_has_both_names() -> None:
     item = Item("x", pytest.mark.xdist_group("b"), pytest.mark.xdist_group("a"))
     assert group_of(cast("pytest.Item", item)) == "a_b"
+
+
+class Worker:
+    """A process of the tests as far as it is told what to run."""
+
+    def __init__(self, number: int) -> None:
+        self.gateway = SimpleNamespace(id=f"gw{number}")
+        self.shutting_down = False
+        self.told: list[int] = []
+
+    def send_runtest_some(self, numbers: list[int]) -> None:
+        self.told += numbers
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+def test_each_test_is_handed_out_once_groups_whole_and_a_third_of_them_from_the_end() -> None:
+    option = SimpleNamespace(tx=["3*popen"], loadscopereorder=True)
+    config: Any = SimpleNamespace(option=option, getvalue=lambda name: getattr(option, name))
+    scheduling = from_both_ends(config, None)
+    workers = [Worker(number) for number in range(3)]
+    names = [f"test_{number}@group" if number < 5 else f"test_{number}" for number in range(40)]
+    for worker in workers:
+        scheduling.add_node(worker)
+    for worker in workers:
+        scheduling.add_node_collection(worker, names)
+    scheduling.schedule()
+    first = [worker.told[0] for worker in workers]
+    ran: list[int] = []
+    while any(worker.told for worker in workers):
+        for worker in [each for each in workers if each.told]:
+            ran.append(worker.told.pop(0))
+            scheduling.mark_test_complete(worker, ran[-1])
+            if len(ran) == 30:
+                assert scheduling.has_pending
+    assert first == [0, 5, 39]
+    assert sorted(ran) == [*range(40)]
+    assert not scheduling.has_pending
+    assert scheduling.tests_finished
