@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -143,12 +144,12 @@ class LastCompletion:
     @property
     def mean(self) -> float:
         """The expected time: the integral of the probability that one of them still runs."""
-        return self._moments()[0]
+        return _moments(tuple(self.parts))[0]
 
     @property
     def deviation(self) -> float:
         """The standard deviation in seconds."""
-        mean, square = self._moments()
+        mean, square = _moments(tuple(self.parts))
         return math.sqrt(max(square - mean**2, 0.0))
 
     def within(self, seconds: float) -> float:
@@ -160,13 +161,15 @@ class LastCompletion:
         slowest = max(part.quantile(share) for part in set(self.parts))
         return _inverse(self.within, share, 0.0, slowest)
 
-    def _moments(self) -> tuple[float, float]:
-        """Return the mean and the mean square, in seconds and their square."""
-        end = self.quantile(1 - 1e-7)
-        times = np.linspace(0.0, end, _MOMENT_STEPS + 1)
-        runs = np.array([1 - self.within(float(time)) for time in times])
-        mean, square = np.trapezoid(runs, times), np.trapezoid(2 * times * runs, times)
-        return float(mean), float(square)
+
+@lru_cache(maxsize=64)  # of some thousand steps each, and whoever asks for the mean asks for the deviation
+def _moments(parts: tuple[Distribution, ...]) -> tuple[float, float]:
+    """Return the mean and the mean square of the last completion of several, in seconds and their square."""
+    last = LastCompletion(parts)
+    times = np.linspace(0.0, last.quantile(1 - 1e-7), _MOMENT_STEPS + 1)
+    runs = np.array([1 - last.within(float(time)) for time in times])
+    mean, square = np.trapezoid(runs, times), np.trapezoid(2 * times * runs, times)
+    return float(mean), float(square)
 
 
 def interrupted(work: float, load: HostLoad) -> CompletionTime:
