@@ -264,11 +264,11 @@ class RestartWeather(ElasticWeather):
                 assert known.reading >= 0.0
 
 
-RestartWeather.TestCase.settings = hypothesis_settings(max_examples=examples(30), stateful_step_count=50, deadline=None)
+RestartWeather.TestCase.settings = hypothesis_settings(max_examples=examples(15), stateful_step_count=50, deadline=None)
 TestRestartWeather = RestartWeather.TestCase
 ElasticWithLicences.TestCase.settings = hypothesis_settings(
     max_examples=examples(15), stateful_step_count=40, deadline=None
 )
 TestElasticWithLicences = ElasticWithLicences.TestCase
-ElasticWeather.TestCase.settings = hypothesis_settings(max_examples=examples(50), stateful_step_count=50, deadline=None)
+ElasticWeather.TestCase.settings = hypothesis_settings(max_examples=examples(25), stateful_step_count=50, deadline=None)
 TestElasticWeather = ElasticWeather.TestCase

@@ -97,7 +97,7 @@ ChainsWithLicences.TestCase.settings = hypothesis_settings(
 )
 TestChainsWithLicences = ChainsWithLicences.TestCase
 ChainsOnWholeHosts.TestCase.settings = hypothesis_settings(
-    max_examples=examples(25), stateful_step_count=40, deadline=None
+    max_examples=examples(15), stateful_step_count=40, deadline=None
 )
 TestChainsOnWholeHosts = ChainsOnWholeHosts.TestCase
 ChainsOnSharedHosts.TestCase.settings = hypothesis_settings(
