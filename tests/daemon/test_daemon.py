@@ -78,7 +78,7 @@ def alive(pid: int) -> bool:
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with Site("local", scale=0.05, settings={"planning": {"search_start": "2s"}}) as site:
+    with QuickSite("local", scale=0.05, settings={"planning": {"search_start": "2s"}}) as site:
         yield site
 
 
@@ -159,30 +159,6 @@ def test_a_signal_that_woke_nobody_ends_it_all_the_same(site: Site) -> None:
     assert ctypes.CDLL(None).tgkill(site.pid, other, int(signal.SIGTERM)) == 0
     until(lambda: not alive(site.pid))
     site.stop()
-    site.start()
-
-
-def test_whoever_waits_for_a_model_is_told_that_the_daemon_ends(site: Site) -> None:
-    text = "application endless { var numeric: Nproc; proc exec init { while (1) { } } }"
-    request = TaskRequest(command=("/bin/true",), model=text, hosts="1-16")
-
-    def ask() -> None:
-        with site.client() as client:
-            client.submit(request)
-
-    with ThreadPoolExecutor(5) as pool:
-        asked = [pool.submit(ask) for _ in range(5)]
-        # Stopped: it ends by itself after so many steps, on a quick machine before those who wait are told.
-        until(lambda: child_of(site.pid, "cosched.daemon.processes.predictors") is not None)
-        evaluating = child_of(site.pid, "cosched.daemon.processes.predictors")
-        assert evaluating is not None
-        os.kill(evaluating, signal.SIGSTOP)
-        # One more than may wait: when that is sent away, the others have come, and not only their connections.
-        until(lambda: any(each.done() for each in asked))
-        (refused,) = (each for each in asked if each.done())
-        assert "models of users are being evaluated" in str(refused.exception(0))
-        site.stop()
-        assert all("cosched is ending" in str(each.exception(60)) for each in asked if each is not refused)
     site.start()
 
 
@@ -306,8 +282,16 @@ class PoisonedSite(Site):
             return subprocess.Popen(command, stderr=log, stdout=log, stdin=subprocess.DEVNULL)
 
 
-def test_a_daemon_goes_on_after_a_mistake_and_keeps_a_recording_that_replays_it() -> None:
-    with PoisonedSite("local", scale=0.05) as site, site.client() as client:
+@pytest.fixture(scope="module")
+def poisoned() -> Iterator[Site]:
+    settings = {"planning": {"converged": "0.5s", "exact": "0s"}}
+    with PoisonedSite("local", scale=0.05, settings=settings) as site:
+        yield site
+
+
+def test_a_daemon_goes_on_after_a_mistake_and_keeps_a_recording_that_replays_it(poisoned: Site) -> None:
+    site = poisoned
+    with site.client() as client:
         daemon = site.pid
         first = client.submit_all([TaskRequest(application="jacobi", hosts="1-4")] * 8)
         for _ in range(2):
@@ -336,6 +320,30 @@ def _accepts(client: Client, tasks: list[TaskView]) -> bool:
     except SystemFault:
         return False
     return True
+
+
+def test_whoever_waits_for_a_model_is_told_that_the_daemon_ends(poisoned: Site) -> None:
+    site = poisoned  # its processes are no forks: the one that evaluates can be stopped
+    text = "application endless { var numeric: Nproc; proc exec init { while (1) { } } }"
+    request = TaskRequest(command=("/bin/true",), model=text, hosts="1-16")
+
+    def ask() -> None:
+        with site.client() as client:
+            client.submit(request)
+
+    with ThreadPoolExecutor(5) as pool:
+        asked = [pool.submit(ask) for _ in range(5)]
+        # Stopped: it ends by itself after so many steps, on a quick machine before those who wait are told.
+        until(lambda: child_of(site.pid, "cosched.daemon.processes.predictors") is not None)
+        evaluating = child_of(site.pid, "cosched.daemon.processes.predictors")
+        assert evaluating is not None
+        os.kill(evaluating, signal.SIGSTOP)
+        # One more than may wait: when that is sent away, the others have come, and not only their connections.
+        until(lambda: any(each.done() for each in asked))
+        (refused,) = (each for each in asked if each.done())
+        assert "models of users are being evaluated" in str(refused.exception(0))
+        site.stop()
+        assert all("cosched is ending" in str(each.exception(60)) for each in asked if each is not refused)
 
 
 def test_a_job_that_does_not_begin_is_called_back_and_runs_once_also_over_a_crash() -> None:
