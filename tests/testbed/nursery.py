@@ -24,7 +24,7 @@ __all__ = ["QuickSite", "forked_command", "forked_daemon"]
 
 # What these daemons are tested for is not how good their plans are: they search no longer than that for a better one,
 # and their tasks wait for no search that starts, which takes long beside other tests.
-_PLANNING = {"converged": "0.5s", "exact": "0s", "search_start": "0s"}
+_PLANNING = {"converged": "0.05s", "exact": "0s", "search_start": "0s"}
 
 
 class QuickSite(Site):
