@@ -158,7 +158,8 @@ class Lead:
     def wish(self, most: int | None) -> None:
         """Say for how many hosts there is a use, the lead's own among them; None: for as many as can be had.
 
-        It is lent no more than that; the promised hosts stay.
+        It is lent no more than that; the promised hosts stay. Where workers have ended by themselves with code 0, a
+        wish has others started in their places.
         """
         self._way.tell({"most": -1 if most is None else most})
 

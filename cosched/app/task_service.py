@@ -36,7 +36,8 @@ from cosched.coscheduler.edits import HostChoice, ShapeChoice, TaskEdit, edited,
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
 from cosched.coscheduler.rescue import other_hosts
 from cosched.coscheduler.sharing.shares import share_user
-from cosched.errors import SystemFault, UserError
+from cosched.coscheduler.task import TaskState
+from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.licence_requests import checked_amounts
 from cosched.sizes import parse_memory
 from cosched.store.selection import LateTasks
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["EditChecks", "TaskService"]
 
 _LOG_LINES = 200
+_ERROR_BYTES, _ERROR_LINES = 2000, 5  # of a failed task's standard error, in its explanation
 
 
 class TaskService:
@@ -166,8 +168,20 @@ class TaskService:
         explained = self._core.ask(question)
         if explained is None:
             task = self._find(principal, task.id)  # as it has ended
-            return ended_explanation(task, self._store.attempts(task.id) if task.spec.elastic is not None else ())
+            attempts = self._store.attempts(task.id) if task.spec.elastic is not None else ()
+            return ended_explanation(task, attempts, self._last_errors(task))
         return self._with_other_hosts(explained, task) if explained.rescues else explained
+
+    def _last_errors(self, task: Task) -> list[str]:
+        """Return the last lines of what a task that failed wrote to its standard error, as far as they can be read."""
+        if task.status.state is not TaskState.FAILED or task.status.started is None:
+            return []
+        try:
+            found = self._outputs.read(task.id, "err", 0, 0, -_ERROR_BYTES, _ERROR_BYTES)
+        except CoschedError:  # its domain does not answer, or it is not kept: the explanation is worth having without
+            return []
+        lines = [] if found is None else found.data.decode(errors="replace").splitlines()
+        return [line for line in lines if line.strip()][-_ERROR_LINES:]
 
     def _with_other_hosts(self, explained: ExplanationView, task: Task) -> ExplanationView:
         """Add the number of hosts that would save a late task, or help it; predicted where it has a fixed one."""

@@ -43,7 +43,7 @@ from cosched.store import tables
 from cosched.store.rows import row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from cosched.access.principals import Principal
     from cosched.agents.agent import Agent
@@ -146,7 +146,13 @@ def task_detail(
         "elastic": None if elastic is None else elastic_view(elastic),
         "restarts": None
         if restarts is None
-        else RestartsView(count=restarts.count, left=restarts.left, reason=restarts.why),
+        else RestartsView(
+            count=restarts.count,
+            left=restarts.left,
+            reason=restarts.why,
+            unheeded=restarts.unheeded,
+            forced=restarts.forced,
+        ),
         "tries": tuple(
             AttemptView(**{name: getattr(attempt, name) for name in _ATTEMPT})
             for attempt in attempts
@@ -418,6 +424,13 @@ def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> Expla
     )
 
 
+_HOW_ENDED = {
+    TaskState.COMPLETED: "it has completed",
+    TaskState.FAILED: "it failed",
+    TaskState.CANCELLED: "it was cancelled",
+}
+
+
 def rescue_view(rescue: Rescue, asked: Task, core: Coscheduler) -> RescueView:
     """Return what would help a late task; on the core's thread."""
     other = core.tasks.get(rescue.task)
@@ -432,11 +445,17 @@ def rescue_view(rescue: Rescue, asked: Task, core: Coscheduler) -> RescueView:
     )
 
 
-def ended_explanation(task: Task, attempts: Iterable[Attempt] = ()) -> ExplanationView:
-    """Return the explanation of a task that has ended; of an elastic one with what it was lent, by its attempts."""
-    sentence = f"nothing: the task is {task.status.state}"
+def ended_explanation(task: Task, attempts: Iterable[Attempt] = (), errors: Sequence[str] = ()) -> ExplanationView:
+    """Return the explanation of a task that has ended.
+
+    Args:
+        task: with its end.
+        attempts: of an elastic one all of them, for what it was lent.
+        errors: of one that failed the last lines of its standard error.
+    """
+    sentence = _HOW_ENDED.get(task.status.state, f"it is {task.status.state}")
     if task.status.reason:
-        sentence += f" ({task.status.reason})"
+        sentence += f": {task.status.reason}"
     deadline, finished = task.spec.deadline, task.status.finished
     slack = None  # a task that failed has met no deadline
     if task.status.state is TaskState.COMPLETED and deadline is not None and finished is not None:
@@ -451,4 +470,5 @@ def ended_explanation(task: Task, attempts: Iterable[Attempt] = ()) -> Explanati
         slack=slack,
         would_change=(),
         chain=chain_view(None, task, 0.0),
+        errors=tuple(errors),
     )

@@ -27,6 +27,7 @@ from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.coscheduler.recording.snapshot import AttemptsSnapshot
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.coscheduler.unstarted import UnstartedAttempts
+from cosched.counts import plural
 from cosched.prediction.loaded_profile import times_longer
 
 if TYPE_CHECKING:
@@ -365,12 +366,20 @@ class AttemptLifecycle:
             self._ended(replace(attempt, state=AttemptState.FAILED, reason=reason), reason, time)
             return
         why = f"it has checkpointed: {record.why}" if record.why else "it has checkpointed, without being asked"
-        self._restart(attempt, record, why)
+        self._restart(
+            replace(attempt, state=AttemptState.CHECKPOINTED, reason=_move_text(attempt, record)), record, why
+        )
 
     def _restart(self, attempt: Attempt, record: RestartRecord, why: str) -> None:
-        """End an attempt whose task is to be run again, on the hosts for which it was asked to stop."""
+        """End an attempt whose task is to be run again, on the hosts for which it was asked to stop.
+
+        Args:
+            attempt: as it has ended.
+            record: of its task from now on.
+            why: its task waits, for people.
+        """
         assert attempt.lead is not None
-        self._close(replace(attempt, state=AttemptState.CANCELLED, reason=why))
+        self._close(attempt)
         task = self._state.tasks[attempt.task]
         task = task.with_status(state=TaskState.QUEUED, reason=why, started=None, restarts=record)
         self._state.put(task)
@@ -477,6 +486,7 @@ class AttemptLifecycle:
         """End an attempt and with it its task."""
         if attempt.started is not None:
             self.unstarted.began(attempt)  # perhaps nothing was told of it before its end
+        self._note_owners(attempt)
         self._close(attempt)
         actual = None
         if attempt.state is AttemptState.COMPLETED and attempt.started is not None and attempt.finished is not None:
@@ -492,6 +502,15 @@ class AttemptLifecycle:
             )
         )
 
+    def _note_owners(self, attempt: Attempt) -> None:
+        """Note of a program that checkpoints how many times longer owners that came in mid-run had it take."""
+        if attempt.lead is None or not attempt.lead.restarts or attempt.started is None or attempt.finished is None:
+            return
+        ran, slowed = attempt.finished - attempt.started, attempt.lead.slowed_until(attempt.finished)
+        if 0 < slowed < ran:
+            task = self._state.tasks[attempt.task]
+            self._state.put(task.with_status(load_factor=task.status.load_factor * ran / (ran - slowed)))
+
     def _requeue_or_end(self, attempt: Attempt, state: AttemptState, reason: str, time: float) -> None:
         """End an abandoned attempt; queue its task again, or cancel it as asked."""
         task = self._state.tasks[attempt.task]
@@ -500,7 +519,8 @@ class AttemptLifecycle:
             return
         if state is AttemptState.CANCELLED and attempt.lead is not None and attempt.leave_by is not None:
             known = task.status.restarts or RestartRecord()  # it goes on from its last checkpoint, whichever that is
-            self._restart(attempt, replace(known, count=known.count + 1, why=attempt.lead.why), reason)
+            record = replace(known, count=known.count + 1, why=attempt.lead.why)
+            self._restart(replace(attempt, state=state, reason=reason), record, reason)
             return
         self._close(replace(attempt, state=state, reason=reason))
         if attempt.started is not None and not task.spec.requeue:
@@ -568,6 +588,14 @@ class AttemptLifecycle:
         self.unstarted.forget_task(task.id)
         self._corrections.learn_run_time(task)
         self._state.close(task)
+
+
+def _move_text(attempt: Attempt, record: RestartRecord) -> str:
+    """Say of an attempt that has checkpointed on how many hosts its task goes on, and why."""
+    before, lead = plural(attempt.count, "host"), attempt.lead
+    if lead is None or attempt.leave_by is None:
+        return f"without being asked; it goes on with {before}"
+    return f"{before} → {plural(lead.next_hosts, 'host')}: {record.why}"
 
 
 def _with_report(attempt: Attempt, report: JobReport) -> Attempt:

@@ -49,7 +49,7 @@ class TaskExplanation:
     """The answer for one task. Times are epoch seconds, durations seconds.
 
     Attributes:
-        waits_for: obstacles to the task's start (or end), one sentence each; the nearest first.
+        waits_for: obstacles to a waiting task's start, the nearest first; what one does that has left; a sentence each.
         planned_start: when the current plan starts it; None where nothing is planned (not possible now, no profile).
         planned_end: when it is predicted to end.
         end_low: before when a run in twenty ends that starts as planned; None where no uncertainty is known.
@@ -130,7 +130,7 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
     if waited:
         sentences = [_not_begun(core, attempt, job, waited)]
     elif attempt.state is AttemptState.SUBMITTED and attempt.reason:
-        sentences.append(f"its start: {attempt.reason}")
+        sentences.append(f"why it has not begun: {attempt.reason}")
     if attempt.predicted is None or waited or attempt.state is AttemptState.HELD:
         return TaskExplanation(task.id, task.status.state, tuple(sentences))  # nothing is known of its end
     sentences += worker_sentences(core, task, attempt, time)
@@ -152,14 +152,14 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
 def _not_begun(core: Coscheduler, attempt: Attempt, job: str, waited: float) -> str:
     reason = core.unstarted.reason(attempt.uuid)
     return (
-        f"the resource manager, which has {job} and has not started it on free hosts for {format_duration(waited)}"
+        f"the resource manager has {job}, and has not started it on free hosts for {format_duration(waited)}"
         f"{f': {reason}' if reason else ''}; it is asked why, and the job is called back if it does not begin"
     )
 
 
 def _overrun_sentences(core: Coscheduler, task: Task, past: Overrun, time: float) -> list[str]:
     found = [
-        f"its end: it runs {format_duration(time - past.predicted)} longer than predicted, "
+        f"it runs {format_duration(time - past.predicted)} longer than predicted, "
         f"and is now expected to run for another {format_duration(past.expected - time)}"
     ]
     for name, missed in past.presses.items():

@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.elastic.checkpoints import whole_run
 from cosched.coscheduler.places.contention import ExpectedContention, contention_key
 from cosched.coscheduler.task import TaskState
 from cosched.prediction.calibration import Correction, DispatchLatency
@@ -83,15 +84,21 @@ class LearntCorrections:
     def learn_run_time(self, task: Task) -> None:
         """Learn from a task that has completed here; others teach nothing.
 
-        Nor does an elastic one, whose hosts changed while it ran. Of a run on hosts with owners, or beside others, the
-        time that it would have taken alone on dedicated ones counts, as far as that is known.
+        Nor does an elastic one with workers, whose hosts changed while it ran; of one that checkpoints all attempts
+        count together. Of a run on hosts with owners, or beside others, the time that it would have taken alone on
+        dedicated ones counts, as far as that is known.
         """
-        if task.spec.elastic is not None:
+        status, elastic = task.status, task.spec.elastic
+        if elastic is not None and not elastic.restart:
             return
-        status = task.status
         if status.state is not TaskState.COMPLETED or status.actual is None or status.peer or task.profile is None:
             return
-        actual, longer = status.actual / status.load_factor, status.contention
+        seconds = status.actual
+        if elastic is not None:
+            if (whole := whole_run(task, len(status.hosts), status.actual)) is None:
+                return
+            seconds = whole.seconds
+        actual, longer = seconds / status.load_factor, status.contention
         if status.beside is not None:
             learnt = self.contention.learnt.get(contention_key(task, task.profile.hardware))
             longer = longer if learnt is None else times_longer(learnt, status.beside)

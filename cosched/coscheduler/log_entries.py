@@ -29,6 +29,7 @@ from cosched.coscheduler.events import (
     WorkerDrained,
     WorkerRefused,
 )
+from cosched.coscheduler.task import AttemptState
 from cosched.counts import plural
 
 if TYPE_CHECKING:
@@ -64,8 +65,11 @@ def _entry(event: Event, attempts: Mapping[str, Attempt]) -> LogEntry | None:
         case AttemptMissing() | AttemptDiagnosed() | AttemptAbsent() | AttemptBegun():
             return _of_manager(event, _task(event.attempt, attempts))
         case JobReported(time, report) if _task(report.attempt, attempts):
-            detail = f"{report.attempt} {report.reason}".rstrip()
-            return LogEntry(time, f"job {report.state}", _task(report.attempt, attempts), detail)
+            attempt = attempts[report.attempt]
+            checkpointed = attempt.state is AttemptState.CHECKPOINTED
+            detail = f"{report.attempt} {attempt.reason if checkpointed else report.reason}".rstrip()
+            what = "checkpointed" if checkpointed else f"job {report.state}"
+            return LogEntry(time, what, attempt.task, detail)
         case LeadAnnounced() | WorkerDrained() | WorkerRefused():
             return _of_leads(event, _task(event.attempt, attempts))
         case HostsObserved() | HostsReserved() | ReservationReleased():

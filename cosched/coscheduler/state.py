@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import Changes, Outcome, Replan, RunRecord
+from cosched.coscheduler.elastic.checkpoints import whole_run
 from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.places.hosts import DomainHosts
 from cosched.coscheduler.places.licences import LicenceUse
@@ -253,7 +254,7 @@ class CoreState:
         del self.attempts[attempt.uuid]
         self.put_usage(self.shares.charge(attempt, share_user(self.tasks[attempt.task]), self._time))
         beside = self.occupancy.end(attempt, self._time)
-        if not attempt.worker and attempt.lead is None:  # an elastic task's hosts change
+        if not attempt.worker and (attempt.lead is None or attempt.lead.restarts):  # hosts of others with leads change
             self._note_run(attempt, ends, self._note_beside(attempt, beside))
         self.unmodelled_submitting.discard(attempt.uuid)
         task = self.tasks[attempt.task]
@@ -297,6 +298,12 @@ class CoreState:
         if attempt.state is not AttemptState.COMPLETED or attempt.started is None or attempt.finished is None:
             return
         task, classes = self.tasks[attempt.task], self.hosts.classes()
+        seconds, predicted = attempt.finished - attempt.started, attempt.predicted
+        if attempt.lead is not None:
+            if (whole := whole_run(task, len(attempt.hosts) or attempt.count, seconds)) is None:
+                return
+            seconds, predicted = whole
+            ends = None if task.status.restarts is not None else ends  # it is of the last attempt
         found = {classes.get(host, "") for host in attempt.hosts} or {""}
         if attempt.finished > attempt.started and len(found) == 1:
             features, hardware = task.spec.features(task.owner), found.pop()
@@ -310,8 +317,8 @@ class CoreState:
                     task.spec.application,
                     len(attempt.hosts) or attempt.count,
                     hardware,
-                    None if attempt.predicted is None else attempt.predicted / (longer * contention),
-                    (attempt.finished - attempt.started) / (longer * task.status.contention),
+                    None if predicted is None else predicted / (longer * contention),
+                    seconds / (longer * task.status.contention),
                     attempt.finished,
                     task.spec.program_digest,
                     _stated_seconds(task, attempt, hardware),

@@ -64,6 +64,7 @@ class AttemptState(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    CHECKPOINTED = "checkpointed"  # stopped with its work saved; its task is run again
     LOST = "lost"  # the manager knows nothing of it and never will (fenced)
 
     @property
@@ -369,7 +370,7 @@ class Task:
     def ahead(self, seconds: float) -> float:
         """Return how much of a run time is still ahead: all of it, but of a task that has checkpointed."""
         known = self.status.restarts
-        return seconds if known is None else known.left * seconds + known.reading
+        return seconds if known is None else known.left * known.pace * seconds + known.reading
 
     def as_start(self) -> Task:
         """Return a task that checkpoints as it is launched: its program learns which start this is.

@@ -42,6 +42,7 @@ __all__ = ["main"]
 _OWN_WORKER = "0"  # name of the worker on the lead's host; cosched's numbers begin with 1
 _PAUSE = 1.0  # seconds until it is started again, where it ended by itself
 _REPORT_EACH = 1.0  # seconds
+_WISH_AGAIN = 10.0  # seconds after which a wish is said again
 _CALM = 30.0  # seconds for which hosts are kept that it has no use for
 _MOST_WISHED = 10_000
 _PATIENCE = 10.0  # seconds for a process to end
@@ -141,8 +142,11 @@ def _follow(lead: Lead, drains: Drains) -> None:
 
 
 async def _report(scheduler: Scheduler, control: Control, lead: Lead) -> None:
-    """Report progress and the useful number of hosts to cosched, once a second."""
-    steady, said = SteadyWish(_CALM), 0
+    """Report progress and the useful number of hosts to cosched, once a second.
+
+    A wish is said again now and then: a Dask worker that lost its scheduler ends with code 0, and is to be replaced.
+    """
+    steady, said, again = SteadyWish(_CALM), 0, 0.0
     while True:
         figures = Figures.of(scheduler)
         useful = steady.now(figures.useful_hosts(thread_count(os.environ)), time.monotonic())
@@ -150,9 +154,9 @@ async def _report(scheduler: Scheduler, control: Control, lead: Lead) -> None:
         with contextlib.suppress(OSError):  # a full disk: it is told the next time
             if figures.done > 0 and figures.left > 0:
                 lead.progress(figures.done, figures.done + figures.left)
-            if wish != said:
+            if wish != said or time.monotonic() >= again:
                 lead.wish(wish)
-                said = wish
+                said, again = wish, time.monotonic() + _WISH_AGAIN
         await asyncio.sleep(_REPORT_EACH)
 
 

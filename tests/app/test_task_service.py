@@ -9,11 +9,16 @@ from cosched.access import Principal, Role
 from cosched.api.documents import TaskChange, TaskRequest
 from cosched.api.problems import ConflictError, NotFoundError
 from cosched.app.submission.resubmission import requests_again
+from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.events import JobReported
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.store import TaskSelection
+from tests.daemon.makers import daemon
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from cosched.api.documents import TaskDetail
     from tests.daemon.makers import Daemon
 
@@ -28,7 +33,23 @@ def test_a_waiting_task_is_cancelled_at_once_and_stays_so(here: Daemon) -> None:
     assert here.services.tasks.cancel(ME, "1").state == "cancelled"
     assert here.services.tasks.cancel(ME, "1").state == "cancelled"
     explanation = here.services.tasks.explain(ME, "1")
-    assert explanation.waits_for == ("nothing: the task is cancelled (cancelled by the user)",)
+    assert explanation.waits_for == ("it was cancelled: cancelled by the user",)
+
+
+def test_the_explanation_of_a_failure_has_the_last_lines_that_its_program_wrote(tmp_path: Path) -> None:
+    with daemon(tmp_path, hosts=8, staging=0.0) as here:
+        here.services.submissions.submit(ME, [replace(HALVING, hosts=8)] * 2, "", "")
+        attempt, _ = here.manager.submitted[0]
+        lines = [f"step {number}" for number in range(1000)] + ["", "cannot open mesh.dat", ""]
+        here.manager.written[attempt.uuid, "err", 0] = "\n".join(lines).encode()
+        begun = JobReport(attempt.uuid, JobState.RUNNING, "job-1", started=here.clock.now())
+        here.inbox.apply(JobReported(here.clock.now(), begun)).result(60)
+        assert here.services.tasks.explain(ME, "1").errors == ()
+        failed = JobReport(attempt.uuid, JobState.FAILED, finished=here.clock.now(), exit_code=3)
+        here.inbox.apply(JobReported(here.clock.now(), failed)).result(60)
+        found = here.services.tasks.explain(ME, "1")
+        assert found.waits_for == ("it failed: exit code 3",)
+        assert found.errors == ("step 996", "step 997", "step 998", "step 999", "cannot open mesh.dat")
 
 
 def test_a_task_that_nobody_submitted_is_not_found(here: Daemon) -> None:

@@ -279,13 +279,13 @@ def test_an_explained_task_shows_what_runs_on_each_class_have_taught(monkeypatch
     assert [(each.hardware, each.seconds) for each in profile.classes] == [("fast", (6.0,)), ("slow", (18.0,))]
 
 
-def test_an_ended_task_waits_for_nothing() -> None:
+def test_an_ended_task_is_explained_by_how_it_ended() -> None:
     task = change_task(PREDICTED_TASK, state=TaskState.FAILED, reason="exit code 3", finished=NOW + 50)
-    explanation = ended_explanation(task)
-    assert explanation.waits_for == ("nothing: the task is failed (exit code 3)",)
+    explanation = ended_explanation(task, errors=["out of memory"])
+    assert (explanation.waits_for, explanation.errors) == (("it failed: exit code 3",), ("out of memory",))
     assert explanation.slack is None  # it failed before its deadline, and has not met it
     done = change_task(PREDICTED_TASK, state=TaskState.COMPLETED, finished=NOW + 50)
-    assert ended_explanation(done).slack == 10
+    assert (ended_explanation(done).slack, ended_explanation(done).waits_for) == (10, ("it has completed",))
 
 
 def test_of_other_users_tasks_only_times_and_hosts_are_shown(core: Coscheduler) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import Changes, LogEntry
@@ -21,7 +23,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.log_entries import log_entries
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Attempt
+from cosched.coscheduler.task import Attempt, AttemptState
 from tests.tasks import make_task
 
 TASK = make_task(7, name="night run", application="sweep3d", command=("sweep3d",))
@@ -45,6 +47,15 @@ def test_events_of_a_task_name_it() -> None:
     assert entry(AttemptAbsent(5.0, "u")) == LogEntry(5.0, "attempt lost", "7", "u")
     report = JobReport("u", JobState.HELD, reason="no licence")
     assert entry(JobReported(6.0, report)) == LogEntry(6.0, "job held", "7", "u no licence")
+
+
+def test_a_checkpoint_is_logged_as_one_and_not_as_a_failure() -> None:
+    stopped = JobReport("u", JobState.FAILED, exit_code=85)
+    why = "2 hosts → 4 hosts: it ends sooner"
+    saved = replace(ATTEMPT, state=AttemptState.CHECKPOINTED, reason=why)
+    assert entry(JobReported(7.0, stopped), Changes({}, {"u": saved})) == LogEntry(7.0, "checkpointed", "7", f"u {why}")
+    failed = replace(ATTEMPT, state=AttemptState.FAILED)
+    assert entry(JobReported(7.0, stopped), Changes({}, {"u": failed})) == LogEntry(7.0, "job failed", "7", "u")
 
 
 def test_hosts_that_are_down_are_named() -> None:

@@ -141,7 +141,10 @@ class RecordingManager:
 
     def output(self, uuid: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         written = self.written.get((uuid, stream, rank))
-        return None if written is None else Output(written[offset : offset + limit], offset, len(written))
+        if written is None:
+            return None
+        first = max(len(written) + offset, 0) if offset < 0 else offset
+        return Output(written[first : first + limit], first, len(written))
 
     def locate(self, uuid: str, *, fence: bool) -> None:
         raise AssertionError(f"nothing here is restored, and {uuid} is asked for")

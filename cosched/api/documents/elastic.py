@@ -45,14 +45,18 @@ class RestartsView:
     """What the restarts of an elastic task have come to.
 
     Attributes:
-        count: how many times it has stopped to be run again.
+        count: how many times it has stopped to be run again; 0 where it was only asked in vain.
         left: part of all its work that was left at the last one, 0 to 1, as reckoned by the time that it ran.
         reason: for what it was asked to stop last; empty where it stopped unasked.
+        unheeded: how many times it was asked and let go on, for it had not stopped within its grace.
+        forced: how many times it was ended then.
     """
 
     count: int
     left: float
     reason: str
+    unheeded: int = 0
+    forced: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +67,8 @@ class PromiseView:
         hosts: promised, its lead's among them.
         start: when they are there.
         promised_end: its end on these hosts alone; only this one counts for its deadline.
-        expected_end: its end with the hosts that the plan leaves idle, which are lent to it.
+        expected_end: its end with the hosts that the plan leaves idle, which are lent to it; null for a task that
+            checkpoints, which is lent none.
         meets_deadline: whether the promised end does; null without a deadline.
         planned: whether this number is planned at present; the search may choose another one.
     """
@@ -71,7 +76,7 @@ class PromiseView:
     hosts: int
     start: float
     promised_end: float
-    expected_end: float
+    expected_end: float | None
     meets_deadline: bool | None
     planned: bool
 

@@ -606,6 +606,9 @@ class ExplanationView:
     """The reasons of a task's state, its planned place, and changes that would help.
 
     Attributes:
+        waits_for: for what a queued task waits; what one does that has left, or how it ended.
+        planned_start: when it is to start; of one that runs or has ended, when it did.
+        planned_end: likewise of its end.
         profile: its prediction as runs have corrected it by now, on the class of its planned hosts; null where it
             passes through, or has ended.
         end_low: before when a run in twenty ends that starts as planned; null where no uncertainty is known.
@@ -614,6 +617,7 @@ class ExplanationView:
         planned_cores: of a task with several shapes the cores of each host in the planned one; 0 for others.
         chain: the tunable application of which it is a stage, with where each of its ways would run now; null for
             others.
+        errors: the last lines that a task which failed wrote to its standard error, where they can be read.
     """
 
     task: str
@@ -630,3 +634,4 @@ class ExplanationView:
     rescues: tuple[RescueView, ...] = ()
     planned_cores: int = 0
     chain: ChainView | None = None
+    errors: tuple[str, ...] = ()

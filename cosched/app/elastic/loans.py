@@ -40,7 +40,13 @@ def hosts_sentences(task: Task, attempts: Iterable[Attempt]) -> list[str]:
     found, restarts = [], task.status.restarts
     if loans := loans_text([(each.started, each.finished) for each in attempts if each.loan]):
         found.append(f"it ran {loans}")
-    if restarts is not None:
+    if restarts is not None and restarts.count:
         why = f": {restarts.why}" if restarts.why else " without being asked"
         found.append(f"it was started again {plural(restarts.count, 'time')}, the last one{why}")
+    if restarts is not None and restarts.unheeded:
+        found.append(f"it was asked to stop {plural(restarts.unheeded, 'time')} in vain, and let go on")
+    if restarts is not None and restarts.forced:
+        found.append(
+            f"it was ended by force {plural(restarts.forced, 'time')}, for it had not stopped when it was asked"
+        )
     return found

@@ -67,7 +67,7 @@ def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEven
         if not (message.most == -1 or 1 <= message.most <= _MOST_WORKERS):
             raise UserError(f"most is {message.most}: give a number of hosts from 1, or -1 for as many as can be")
         most = None if message.most == -1 else message.most
-        if most != lead.lead.most:
+        if most != lead.lead.most or lead.lead.enough is not None:
             events.append(HostsWished(time, lead.uuid, most))
     if (fraction := _fraction(message)) is not None:
         events.append(WorkReported(time, lead.uuid, fraction))

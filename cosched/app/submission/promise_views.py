@@ -35,7 +35,7 @@ def promise_views(
                 hosts=each.hosts,
                 start=each.start,
                 promised_end=each.promised,
-                expected_end=each.expected,
+                expected_end=None if task.spec.elastic.restart else each.expected,
                 meets_deadline=None if deadline is None else each.promised <= deadline,
                 planned=each.hosts == len(placement.hosts),
             )

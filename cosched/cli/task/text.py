@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from cosched.api.documents.tasks import FINAL_STATES
 from cosched.api.times import format_optional_time
 from cosched.cli.output import clean
 from cosched.cli.task.chains import chain_lines, chain_text, way_lines
@@ -132,13 +133,19 @@ def _claim_text(task: TaskDetail | Forecast) -> str:
 
 
 def _restarts_text(task: TaskDetail) -> str:
-    """Tell how often a task that checkpoints was started again, and why the last time."""
+    """Tell how often a task that checkpoints was started again, why the last time, and whether it stopped by itself."""
+    known = task.restarts
     if task.elastic is None or task.elastic.kind != "restart":
         return ""
-    if task.restarts is None:
-        return "it may be asked to checkpoint, and go on on other hosts"
-    why = f": {task.restarts.reason}" if task.restarts.reason else ""
-    return f"{task.restarts.count}, the last with {round(task.restarts.left * 100)} % of its work left{why}"
+    if known is None:
+        return "" if task.state in FINAL_STATES else "it may be asked to checkpoint, and go on on other hosts"
+    why = f": {known.reason}" if known.reason else ""
+    parts = [f"{known.count}, the last with {round(known.left * 100)} % of its work left{why}" if known.count else ""]
+    if known.unheeded:
+        parts.append(f"asked {plural(known.unheeded, 'time')} in vain, and let go on")
+    if known.forced:
+        parts.append(f"ended by force {plural(known.forced, 'time')}, for it had not stopped when it was asked")
+    return "; ".join(filter(None, parts))
 
 
 def task_lines(task: TaskDetail) -> list[str]:
@@ -239,15 +246,23 @@ def _launch_text(task: TaskDetail) -> str:
 
 
 def explanation_lines(explanation: ExplanationView) -> list[str]:
-    """Return why a task is where it is."""
+    """Return why a task is where it is, or how it ended."""
+    has_ended = explanation.state in FINAL_STATES
+    begun = has_ended or explanation.state == "running"
+    says = "how it ended:" if has_ended else "it waits for:" if explanation.state == "queued" else "what it does:"
     lines = [f"task {explanation.task} is {explanation.state}"]
-    lines += [f"it waits for:  {clean(sentence)}" for sentence in explanation.waits_for]
+    lines += [f"{says:14} {clean(sentence)}" for sentence in explanation.waits_for]
+    if explanation.state == "failed":
+        lines += [f"its errors:    {clean(line)}" for line in explanation.errors]
+        if explanation.planned_start is not None:
+            lines.append(f"read them all: `cosched task err {explanation.task}`")
     if explanation.planned_start is not None:
         where = _hosts_text(explanation.planned_hosts)
         place = f" on {clean(where)}{_with_cores(explanation.planned_cores)}" if where else ""
-        lines.append(f"start:         {format_optional_time(explanation.planned_start)}{place}")
+        lines.append(f"{'started:' if begun else 'start:':14} {format_optional_time(explanation.planned_start)}{place}")
     if explanation.planned_end is not None:
-        lines.append(f"end:           {format_optional_time(explanation.planned_end)}{_range_text(explanation)}")
+        end = format_optional_time(explanation.planned_end)
+        lines.append(f"{'ended:' if has_ended else 'end:':14} {end}{_range_text(explanation)}")
     if explanation.slack is not None:
         late = explanation.slack < 0
         lines.append(

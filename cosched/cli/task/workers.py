@@ -47,12 +47,20 @@ def worker_rows(found: WorkersView) -> list[tuple[str, ...]]:
 
 
 def promise_lines(promises: Sequence[PromiseView]) -> list[str]:
-    """Return both ends of an elastic task for each number of hosts that it may be promised."""
-    rows: list[tuple[str, ...]] = [("promised hosts", "starts", "promised end", "expected end", "")] if promises else []
+    """Return both ends of an elastic task for each number of hosts that it may be promised.
+
+    One that checkpoints is lent no hosts: it has one end.
+    """
+    lends = any(each.expected_end is not None for each in promises)
+    heading = (
+        ("promised hosts", "starts", "promised end", "expected end", "") if lends else ("hosts", "starts", "end", "")
+    )
+    rows: list[tuple[str, ...]] = [heading] if promises else []
     for each in promises:
         remarks = ["planned"] if each.planned else []
         remarks += ["misses its deadline"] if each.meets_deadline is False else []
-        times = [format_optional_time(time) for time in (each.start, each.promised_end, each.expected_end)]
+        known = (each.start, each.promised_end, *((each.expected_end,) if lends else ()))
+        times = [format_optional_time(time) for time in known]
         rows.append((str(each.hosts), *times, ", ".join(remarks)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]

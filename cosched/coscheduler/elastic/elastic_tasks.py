@@ -16,10 +16,11 @@ import numpy as np
 
 from cosched.coscheduler.changes import DispatchAttempt, LogEntry
 from cosched.coscheduler.dispatching.immediate_starts import NOW
+from cosched.coscheduler.elastic.checkpoints import LEAST_TOLD, by_report
 from cosched.coscheduler.elastic.restarts import Restarts
 from cosched.coscheduler.elastic.values import WorkRecord
-from cosched.coscheduler.elastic.wishes import unwanted
-from cosched.coscheduler.elastic.workers import ended_unasked, what_became_of
+from cosched.coscheduler.elastic.wishes import staying, unwanted
+from cosched.coscheduler.elastic.workers import failed_unasked, what_became_of
 from cosched.coscheduler.events import HostsWished, LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.problem_builder import run_times
@@ -51,7 +52,6 @@ _NEWEST = 0.3  # weight of the last drain in the learnt seconds
 _SOON = 0.9  # of the drain: a host that is already being left is taken before one that is not
 _LEAST_CHANGE = 0.02  # of the seconds left, by which an expected end must have moved to be written down
 _LONGEST_PAUSE = 600.0  # seconds before another worker is tried where they end by themselves
-_EARLIEST_REPORT = 0.01  # part that must be done before a program's word of it tells how long all takes
 _GOING_ON = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING)
 _WORKER_LEAVES = "its host is needed"
 
@@ -115,13 +115,23 @@ class ElasticTasks:
         if worker.leave_by is not None:
             took = max(time - (worker.leave_by - task.spec.elastic.grace), 0.0)
             self.drain += _NEWEST * (took - self.drain)
-        elif task.id in self._work and ended_unasked(worker):
+        elif worker.state is AttemptState.COMPLETED:
+            self._take_as_wish(task.id)
+        elif task.id in self._work and failed_unasked(worker):
             work, lived = self._work[task.id], time - (worker.started or time)
             settle = self._terms(task).settle
             setbacks = work.setbacks + 1 if lived < settle else 0
             pause = min(settle * 2.0 ** min(setbacks, 20), _LONGEST_PAUSE) if setbacks else 0.0
             settled, why = max(work.settled, time + pause), what_became_of(worker) if setbacks else ""
             self._work[task.id] = replace(work, setbacks=setbacks, settled=settled, setback=why)
+
+    def _take_as_wish(self, name: str) -> None:
+        """Give a task no more hosts than it has: a worker that ends by itself with code 0 has found no work."""
+        running = self._running(name)
+        if running is None or self._lifecycle.workers.ending(name):
+            return
+        enough = 1 + len(staying(running.workers))
+        self._state.put_attempt(replace(running.lead, lead=replace(running.status, enough=enough)))
 
     def handle(self, event: LeadEvent) -> None:
         """Take the word of a lead; of one that has ended or is being ended it does not count."""
@@ -133,7 +143,8 @@ class ElasticTasks:
                 status = replace(lead.lead, address=event.address, drains=event.drains)
                 self._state.put_attempt(replace(lead, lead=status))
             case HostsWished():
-                self._state.put_attempt(replace(lead, lead=replace(lead.lead, most=event.most)))
+                if (status := replace(lead.lead, most=event.most, enough=None)) != lead.lead:
+                    self._state.put_attempt(replace(lead, lead=status))
             case WorkReported():
                 self._note_work(lead, event)
             case WorkerDrained() | WorkerRefused():
@@ -148,9 +159,17 @@ class ElasticTasks:
 
     def _note_work(self, lead: Attempt, event: WorkReported) -> None:
         work, running = self._work.get(lead.task), self._running(lead.task)
-        if work is None or running is None or event.fraction < _EARLIEST_REPORT or running.elastic.restart:
-            return  # of a program that was started again the part is of all its runs
+        if work is None or running is None or event.fraction < LEAST_TOLD:
+            return  # it tells too little of how long all takes
         work = self._advanced(running, work, event.time)
+        if running.elastic.restart:
+            if abs(event.fraction - running.status.told) < LEAST_TOLD:
+                return  # what counts is written down, end and pace together
+            found = by_report(running.task, work, event.fraction)
+            self._work[lead.task] = found.work
+            pace = running.status.told_pace if found.pace is None else found.pace
+            self._state.put_attempt(replace(lead, lead=replace(running.status, told=event.fraction, told_pace=pace)))
+            return
         self._work[lead.task] = replace(work, total=max(work.done, 1e-3) / min(event.fraction, 1.0))
 
     def reckon_with_loads(self, earlier: Mapping[str, HostLoad], time: float) -> None:
@@ -215,6 +234,8 @@ class ElasticTasks:
         without = [host for host in running.status.promised if host not in mine]
         if not without:
             return []
+        if (enough := running.status.enough) is not None:
+            without = without[: max(enough - 1 - len(staying(running.workers)), 0)]
         usable = set(self._state.hosts.mine())
         # A held lead's hosts may have gone to others meanwhile, and reservations may have come.
         taken = {host for each in self._state.attempts.values() for host in each.hosts}
@@ -391,15 +412,17 @@ class ElasticTasks:
         """Return how far a task that may be lent hosts has come; None for one that may not."""
         work = self._work.get(running.task.id)
         leaving = any(each.leaves for each in running.workers)
-        promised = sum(not each.loan for each in running.workers) == len(running.status.promised)
+        promised = not self._without_worker(running, time)  # hosts that are down get none: others may stand in for them
         if not self._terms(running.task).lending or running.elastic.restart:
             return None
         if work is None or leaving or not promised or time < work.settled or not self._may_grow(running, time):
             return None
         seconds = self._seconds(running)
         held, able = 1 + len(running.workers), np.flatnonzero(np.isfinite(seconds)) + 1
-        wished = len(seconds) if running.status.most is None else running.status.most
-        most = min(int(able[-1]), held + int(min(self._room(running.task), len(seconds))), wished)
+        wishes = (running.status.most, running.status.enough)
+        wished = min([len(seconds), *[each for each in wishes if each is not None]])
+        away = len(set(running.status.promised).difference(*(each.hosts for each in running.workers)))
+        most = min(int(able[-1]) - away, held + int(min(self._room(running.task), len(seconds))), wished)
         least = int(able[0])
         if not least <= held <= most:
             return None

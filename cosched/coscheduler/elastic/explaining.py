@@ -35,13 +35,18 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
     if task.spec.elastic.needs_lead and not lead.lead.address and lead.state is AttemptState.RUNNING:
         found.append("its workers wait for the address of its lead, which it has not told")
     found += [_not_begun(core, each, waited) for each in workers if (waited := core.unstarted.waited(each.uuid, time))]
+    if (enough := lead.lead.enough) is not None:
+        found.append(
+            f"a worker ended by itself with code 0, as one does for lack of work: it is given no more than "
+            f"{plural(enough, 'host')} until its lead wishes for others"
+        )
     work = core.elastic.work(task.id)
     if work is not None and work.setbacks:
         last = f" (the last, {work.setback})" if work.setback else ""
         left = work.settled - time
         then = f"the next is tried in {format_duration(left)}" if left > 0 else "the next is tried as soon as it can be"
         found.append(
-            f"{work.setbacks} of its workers in a row ended soon and by themselves or did not begin{last}: {then}"
+            f"{work.setbacks} of its workers in a row failed soon after their start or did not begin{last}: {then}"
         )
     return found
 
@@ -49,7 +54,7 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
 def _restart_sentences(task: Task, lead: Attempt, status: LeadStatus, time: float) -> list[str]:
     """Say of a task that checkpoints which start this is and why, and whether it is asked to stop."""
     found, known = [], task.status.restarts
-    if known is not None:
+    if known is not None and known.count:
         why = known.why or "it had checkpointed, without being asked"
         left = f"{round(known.left * 100)} % of its work left"
         found.append(f"it was started again ({plural(known.count, 'restart')} so far), with {left}: {why}")

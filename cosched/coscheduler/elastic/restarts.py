@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.coscheduler.elastic.checkpoints import after_checkpoint, restart_cost
+from cosched.coscheduler.elastic.values import RestartRecord
 from cosched.coscheduler.places.hosts import expected_end, heaviest_load
 from cosched.coscheduler.places.licences import with_one_more
 from cosched.coscheduler.planning.problem_builder import run_times
@@ -131,11 +132,15 @@ class Restarts:
         for each in self._running():
             if each.lead.leave_by is None or time < each.lead.leave_by:
                 continue
+            known = each.task.status.restarts or RestartRecord()
             if each.elastic.force:
-                self._lifecycle.give_up(each.lead, f"it has not stopped within its grace ({each.status.why})", time)
+                self._state.put(each.task.with_status(restarts=replace(known, forced=known.forced + 1, spent=None)))
+                why = f"ended by force, for it had not stopped within its grace ({each.status.why})"
+                self._lifecycle.give_up(each.lead, why, time)
                 continue
             status = replace(each.status, deaf=True, revision=each.status.revision + 1)
             self._state.put_attempt(replace(each.lead, leave_by=None, lead=status))
+            self._state.put(each.task.with_status(restarts=replace(known, unheeded=known.unheeded + 1)))
             self._state.replan()
 
     def consider(self, time: float) -> None:

@@ -49,11 +49,15 @@ class LeadStatus:
         revision: number of the last change of what its workers are to do.
         most: hosts that it has a use for, as it has told, its own among them; None for as many as it can get. It keeps
             the promised ones all the same.
+        enough: hosts that it still had when a worker last ended by itself with code 0, which says that there is no work
+            for it: it is given no more until it wishes for some; None where none has.
         restarts: whether its program checkpoints and is run again; it has no workers.
         why: for what it has been asked to stop; empty where it has not.
         next_hosts: hosts on which its task is to run next, once it has stopped; 0 where it was not asked.
         behind: waiting task that is to go before its own then; empty: none.
         deaf: whether it has not stopped when it was asked.
+        told: part of all the work that its program has told to be done, where it checkpoints; 0 where it tells nothing.
+        told_pace: `RestartRecord.pace` by what it has told; 0 where it has told too little.
         pace: how many times longer what is left of its work takes than was predicted at its start, for what the owners
             of its hosts take since.
         paced: when that changed last, epoch seconds.
@@ -66,11 +70,14 @@ class LeadStatus:
     drains: bool = False
     revision: int = 0
     most: int | None = None
+    enough: int | None = None
     restarts: bool = False
     why: str = ""
     next_hosts: int = 0
     behind: str = ""
     deaf: bool = False
+    told: float = 0.0
+    told_pace: float = 0.0
     pace: float = 1.0
     paced: float = 0.0
     slowed: float = 0.0
@@ -90,11 +97,16 @@ class RestartRecord:
 
     Attributes:
         count: how many times it has stopped and waited to be run again.
-        left: part of all its work that is still to be done, as reckoned by the time that it ran.
+        left: part of all its work that is still to be done, as its program has told, or else by the time that it ran.
         reading: seconds from a start of its program until that goes on where it was.
         stop: seconds from being asked until it had stopped, as measured last; None where it never has been.
         breaks: checkpoints in a row that it made unasked and soon after its start.
         why: for what it has been asked to stop last; empty where it stopped unasked.
+        unheeded: how many times it was asked and let go on, for it did not stop within its grace.
+        forced: how many times it was ended then.
+        spent: what its earlier attempts took of their hosts' whole run times as predicted, added up; None where that
+            says nothing of all the work, for some was lost.
+        pace: how many times longer than predicted its work takes, as its program has told; 1 where it tells nothing.
     """
 
     count: int = 0
@@ -103,6 +115,10 @@ class RestartRecord:
     stop: float | None = None
     breaks: int = 0
     why: str = ""
+    unheeded: int = 0
+    forced: int = 0
+    spent: float | None = 0.0
+    pace: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +178,11 @@ class WorkRecord:
         done: seconds that what is done would have taken on the promised hosts.
         time: when that was reckoned.
         total: seconds that all of it takes there, as predicted, or by what its program has told.
-        setbacks: workers in a row that ended soon and by themselves, or did not begin.
+        setbacks: workers in a row that failed soon after their start, or did not begin.
         settled: time from which it may have more workers.
         setback: what became of the last of these workers; empty where nothing is known.
+        first_told: part of all the work that a program which checkpoints told to be done at first.
+        first_done: what `done` was then; None before that.
     """
 
     done: float
@@ -173,3 +191,5 @@ class WorkRecord:
     setbacks: int = 0
     settled: float = 0.0
     setback: str = ""
+    first_told: float = 0.0
+    first_done: float | None = None

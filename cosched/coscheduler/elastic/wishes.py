@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.task import Attempt
 
-__all__ = ["unwanted"]
+__all__ = ["staying", "unwanted"]
+
+
+def staying(workers: Sequence[Attempt]) -> list[Attempt]:
+    """Return the workers that are not to leave and are not being ended."""
+    return [each for each in workers if each.leave_by is None and each.state is not AttemptState.CANCELLING]
 
 
 def unwanted(workers: Sequence[Attempt], most: int | None) -> list[Attempt]:
@@ -23,6 +28,6 @@ def unwanted(workers: Sequence[Attempt], most: int | None) -> list[Attempt]:
     """
     if most is None:
         return []
-    staying = [each for each in workers if each.leave_by is None and each.state is not AttemptState.CANCELLING]
-    lent = [each for each in staying if each.loan]
-    return lent[::-1][: max(1 + len(staying) - most, 0)]
+    stay = staying(workers)
+    lent = [each for each in stay if each.loan]
+    return lent[::-1][: max(1 + len(stay) - most, 0)]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     _End = JobReported | SubmitFailed | AttemptAbsent
 
-__all__ = ["WorkerReports", "ended_unasked", "what_became_of"]
+__all__ = ["WorkerReports", "failed_unasked", "what_became_of"]
 
 _UNKNOWN = "the resource manager does not know this worker"
 _ENDS: Mapping[JobState, AttemptState] = {
@@ -181,10 +181,10 @@ class WorkerReports:
         self._closed.append(ended)
 
 
-def ended_unasked(worker: Attempt) -> bool:
-    """Return whether a worker that was not to leave ended by itself, or never began and was called back."""
+def failed_unasked(worker: Attempt) -> bool:
+    """Return whether a worker that was not to leave failed by itself, or never began and was called back."""
     never_began = worker.state is AttemptState.CANCELLED and worker.started is None
-    return never_began or worker.state in (AttemptState.COMPLETED, AttemptState.FAILED)
+    return never_began or worker.state is AttemptState.FAILED
 
 
 def what_became_of(worker: Attempt) -> str:

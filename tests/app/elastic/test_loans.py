@@ -46,3 +46,11 @@ def test_a_task_that_has_ended_says_how_often_it_was_started_again() -> None:
     assert hosts_sentences(task, []) == told
     unasked = task.with_status(restarts=RestartRecord(count=1))
     assert hosts_sentences(unasked, []) == ["it was started again 1 time, the last one without being asked"]
+
+
+def test_a_program_that_did_not_stop_when_it_was_asked_is_remembered_for_it() -> None:
+    task = restart_task(1, [60.0]).with_status(state=TaskState.COMPLETED)
+    deaf = task.with_status(restarts=RestartRecord(unheeded=2))
+    assert hosts_sentences(deaf, []) == ["it was asked to stop 2 times in vain, and let go on"]
+    ended = task.with_status(restarts=RestartRecord(count=1, why="task 2", forced=1))
+    assert hosts_sentences(ended, [])[-1].startswith("it was ended by force 1 time, for it had not stopped")

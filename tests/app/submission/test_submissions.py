@@ -126,6 +126,15 @@ def test_a_dry_run_of_many_elastic_tasks_shows_both_ends_of_the_first_ones(here:
     found = here.services.submissions.foresee(ME, [HALVING, *[elastic] * 7, HALVING])
     assert [bool(each.promises) for each in found] == [False, *[True] * 5, False, False, False]
     assert all(each.planned_end is not None for each in found)
+    assert all(row.expected_end is not None for each in found for row in each.promises)
+
+
+def test_a_task_that_checkpoints_is_lent_no_hosts_and_has_no_expected_end(here: Daemon) -> None:
+    checkpoints = ElasticRequest(kind="restart")
+    task = TaskRequest(command=("/bin/true",), hosts="1-2", profile=(20.0, 10.0), elastic=checkpoints)
+    (found,) = here.services.submissions.foresee(ME, [task])
+    assert [row.hosts for row in found.promises] == [1, 2]
+    assert {row.expected_end for row in found.promises} == {None}
 
 
 def test_a_dry_run_that_nobody_waits_for_ends_between_tasks(here: Daemon) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from cosched.api.documents import (
     AlternativeView,
+    ElasticRequest,
     Evidence,
     ExplanationView,
     Forecast,
@@ -16,6 +17,7 @@ from cosched.api.documents import (
     PlanView,
     ProfileView,
     RescueView,
+    RestartsView,
     TaskDetail,
 )
 from cosched.api.times import format_time
@@ -144,6 +146,54 @@ def test_an_explanation_says_how_the_deadline_stands(slack: float, words: str) -
     assert lines[5] == "would change:  more hosts"
 
 
+def explained(state: str, **changes: Any) -> list[str]:
+    found = ExplanationView(
+        task="7",
+        state=state,
+        waits_for=("what is said",),
+        planned_start=1e9,
+        planned_end=1e9 + 40,
+        planned_hosts=("a",),
+        slack=None,
+        would_change=(),
+    )
+    return explanation_lines(replace(found, **changes))
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ("queued", ["it waits for:", "start:", "end:"]),
+        ("dispatching", ["what it does:", "start:", "end:"]),
+        ("running", ["what it does:", "started:", "end:"]),
+        ("completed", ["how it ended:", "started:", "ended:"]),
+        ("cancelled", ["how it ended:", "started:", "ended:"]),
+    ],
+)
+def test_an_explanation_speaks_of_what_is_past_as_past(state: str, words: list[str]) -> None:
+    lines = explained(state)
+    assert lines[0] == f"task 7 is {state}"
+    assert [line[:14].strip() for line in lines[1:]] == words
+
+
+def test_the_explanation_of_a_failure_ends_with_what_its_program_said() -> None:
+    lines = explained("failed", errors=("cannot open mesh.dat", "\x1b[31mgiving up"))
+    assert lines[2:5] == ["its errors:    cannot open mesh.dat", lines[3], "read them all: `cosched task err 7`"]
+    assert lines[3].startswith("its errors:")
+    assert "\x1b" not in lines[3]
+    assert not any("cosched task err" in line for line in explained("failed", planned_start=None))  # it never ran
+
+
+def test_a_program_that_checkpoints_says_how_it_took_being_asked() -> None:
+    task = replace(TASK, elastic=ElasticRequest(kind="restart"), state="completed")
+    assert not any(line.startswith("restarts:") for line in task_lines(task))
+    deaf = replace(task, restarts=RestartsView(count=0, left=1.0, reason="", unheeded=1))
+    assert "restarts:    asked 1 time in vain, and let go on" in task_lines(deaf)
+    forced = replace(task, restarts=RestartsView(count=1, left=1.0, reason="task 2", forced=1))
+    (line,) = (line for line in task_lines(forced) if line.startswith("restarts:"))
+    assert line.endswith("left: task 2; ended by force 1 time, for it had not stopped when it was asked")
+
+
 def test_what_would_save_a_late_task_is_a_command() -> None:
     rescues = (
         RescueView(kind="hold", task="3", name="night", end=1e9, saves=True, made_late=0),
@@ -248,7 +298,7 @@ def test_an_explanation_without_known_hosts_names_none() -> None:
         planned_hosts=(),
         would_change=(),
     )
-    (start,) = (line for line in explanation_lines(found) if line.startswith("start:"))
+    (start,) = (line for line in explanation_lines(found) if line.startswith("started:"))
     assert not start.endswith((" on", " on "))
 
 

@@ -55,3 +55,11 @@ def test_both_ends_are_said_for_each_number_of_promised_hosts() -> None:
     assert rows[1].endswith("planned")
     assert len({row.index("1970-01-01") for row in rows}) == 1
     assert promise_lines([]) == []
+
+
+def test_a_task_that_is_lent_nothing_has_one_end() -> None:
+    only = PromiseView(hosts=2, start=0.0, promised_end=60.0, expected_end=None, meets_deadline=None, planned=True)
+    head, row = promise_lines([only])
+    assert head.split() == ["hosts", "starts", "end"]
+    assert row.count("1970-01-01") == 2
+    assert row.endswith("planned")

@@ -11,6 +11,7 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.elastic.values import ElasticSettings
+from cosched.coscheduler.elastic.wishes import staying
 from cosched.coscheduler.events import (
     AttemptSubmitted,
     HostsWished,
@@ -74,6 +75,9 @@ class ElasticWeather(AnyWeather):
         assert 1 + len(self.core.workers_of(attempt.task)) <= len(task.profile.seconds), "more hosts than it may have"
         if attempt.loan and lead.lead.most is not None:
             assert 1 + len(self.core.workers_of(attempt.task)) <= lead.lead.most, "more hosts than it has a use for"
+        if lead.lead.enough is not None:
+            stay = staying(self.core.workers_of(attempt.task))
+            assert 1 + len(stay) <= lead.lead.enough, "a worker that found no work was replaced"
         self.workers[attempt.uuid] = lead.uuid
 
     def is_worker(self, uuid: str) -> bool:
@@ -260,7 +264,7 @@ class RestartWeather(ElasticWeather):
         for task in self.core.tasks.values():
             if (known := task.status.restarts) is not None:
                 assert 0.0 < known.left <= 1.0
-                assert known.count >= 1
+                assert known.count + known.unheeded + known.forced >= 1
                 assert known.reading >= 0.0
 
 

@@ -21,6 +21,7 @@ from cosched.coscheduler.events import (
     WorkerRefused,
     WorkReported,
 )
+from cosched.coscheduler.explain import explain
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
@@ -142,12 +143,12 @@ def test_a_lost_worker_is_replaced_on_its_promised_host_by_another_one() -> None
     assert (second.worker, second.hosts, second.uuid != worker.uuid) == (2, worker.hosts, True)
 
 
-def test_workers_that_end_at_once_are_tried_again_ever_more_rarely() -> None:
+def test_workers_that_fail_at_once_are_tried_again_ever_more_rarely() -> None:
     core, _, (worker,) = running(lending=False)
     times = []
     time = 1.5
     for _ in range(3):
-        report(core, worker, JobState.COMPLETED, time, started=time, finished=time, exit_code=0)
+        report(core, worker, JobState.FAILED, time, started=time, finished=time, exit_code=1)
         began = time
         while not (new := workers(core.handle(Tick(time)))):
             time += 1.0
@@ -157,6 +158,75 @@ def test_workers_that_end_at_once_are_tried_again_ever_more_rarely() -> None:
     assert times == sorted(times)
     assert times[0] >= 5.0
     assert times[-1] >= 4 * times[0] - 1.0
+
+
+def done(core: Coscheduler, worker: Attempt, time: float) -> Outcome:
+    """Have a worker end by itself, for it has found no work."""
+    return report(core, worker, JobState.COMPLETED, time, finished=time, exit_code=0)
+
+
+def test_a_worker_that_ends_for_lack_of_work_is_not_replaced_until_its_lead_wishes_for_others() -> None:
+    core, lead, (worker,) = running(lending=False)
+    assert not workers(done(core, worker, 30.0))
+    assert not [each for time in range(31, 700, 10) for each in workers(core.handle(Tick(float(time))))]
+    said = explain(core, "1", 700.0)
+    assert said is not None
+    assert any("no more than 1 host until its lead wishes for others" in words for words in said.waits_for)
+    (another,) = workers(core.handle(HostsWished(701.0, lead.uuid, None)))
+    assert (another.worker, another.hosts) == (2, worker.hosts)
+    assert core.attempt_of("1") is not None
+
+
+def test_a_task_that_has_lost_promised_hosts_is_lent_others_meanwhile() -> None:
+    core = a_core(3, elastic=ElasticSettings(settle=5.0))
+    lead, *mine = dispatched(submit(core, elastic_task(1, [1200.0, math.inf, *SPEEDS[2:]], deadline=60.0)))
+    for attempt in (lead, *mine):
+        start(core, attempt, 1.0)
+    assert len(mine) == 2
+    for worker in mine:
+        report(core, worker, JobState.EVICTED, 30.0)
+    core.handle(HostsObserved(30.0, hosts(5, down=[2, 3])))
+    outcomes = [removed(core, worker, 31.0) for worker in mine]
+    outcomes += [core.handle(Tick(float(time))) for time in range(32, 40)]
+    lent = [each for outcome in outcomes for each in workers(outcome)]
+    assert {(worker.loan, worker.hosts) for worker in lent} == {(True, ("node04",)), (True, ("node05",))}
+
+
+def test_a_task_whose_workers_find_no_work_keeps_the_others_and_is_lent_no_more() -> None:
+    core, _, lent = grown()
+    for worker in lent[:2]:
+        done(core, worker, 8.0)
+    assert not [each for time in range(9, 14) for each in workers(core.handle(Tick(float(time))))]
+    assert len(core.workers_of("1")) == 3
+    # One that fails is no wish: another host is lent in its place.
+    outcomes = [report(core, lent[2], JobState.FAILED, 14.0, finished=14.0, exit_code=1)]
+    outcomes += [core.handle(Tick(float(time))) for time in range(15, 22)]
+    assert sum(len(workers(outcome)) for outcome in outcomes) == 1
+
+
+def test_a_wish_has_a_task_lent_hosts_again_whose_workers_had_found_no_work() -> None:
+    core, lead, lent = grown()
+    core.handle(HostsWished(7.5, lead.uuid, 6))
+    for worker in lent[:2]:
+        done(core, worker, 8.0)
+    assert not workers(core.handle(Tick(12.5)))
+    assert len(workers(core.handle(HostsWished(12.5, lead.uuid, 6)))) == 2  # the same as before
+
+
+def test_a_worker_that_was_told_to_leave_or_ends_with_its_lead_is_no_wish() -> None:
+    core, lead, lent = grown(grace=30.0)
+    core.handle(LeadAnnounced(8.0, lead.uuid, "here", drains=True))
+    submit(core, a_task(2, [10.0]), 10.0)
+    (leaving,) = (each for each in core.workers_of("1") if each.leave_by is not None)
+    done(core, leaving, 12.0)
+    status = core.attempts[lead.uuid].lead
+    assert status is not None
+    assert status.enough is None
+    report(core, lead, JobState.COMPLETED, 50.0, started=1.0, finished=50.0, exit_code=0)
+    done(core, next(each for each in lent if each.uuid != leaving.uuid), 50.5)
+    status = core.attempts[lead.uuid].lead
+    assert status is not None
+    assert status.enough is None
 
 
 def test_idle_hosts_are_lent_once_the_task_has_settled() -> None:

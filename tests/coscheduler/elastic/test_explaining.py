@@ -75,7 +75,7 @@ def test_workers_that_end_at_once_are_named() -> None:
     found = explain(core, "1", 2.0)
     assert found is not None
     said = "; ".join(found.waits_for)
-    assert "1 of its workers in a row ended soon and by themselves or did not begin" in said
+    assert "1 of its workers in a row failed soon after their start or did not begin" in said
     assert "(the last, worker 1 on node02: it ended with code 1): the next is tried in " in said
 
 

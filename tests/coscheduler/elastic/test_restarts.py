@@ -10,8 +10,9 @@ from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.values import ElasticSettings, RestartRecord
-from cosched.coscheduler.events import CancelRequested, HostsObserved, Tick
+from cosched.coscheduler.events import CancelRequested, HostsObserved, Tick, WorkReported
 from cosched.coscheduler.explain import explain
+from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.progress import progress
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.prediction.host_load import HostLoad, LoadTrigger
@@ -31,7 +32,7 @@ from tests.coscheduler.makers import (
 )
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.changes import Outcome
+    from cosched.coscheduler.changes import Outcome, RunRecord
     from cosched.coscheduler.task import Attempt, Task
 
 SPEEDS = [420.0, 205.0, 135.0, 100.0]  # least host-seconds on four
@@ -138,6 +139,10 @@ def test_a_program_that_does_not_stop_is_let_go_on_and_not_asked_again() -> None
     told = explain(core, "1", 89.0)
     assert told is not None
     assert any("has not: it is let go on" in each for each in told.waits_for)
+    assert not any("started again" in each for each in told.waits_for)
+    record = core.tasks["1"].status.restarts
+    assert record is not None
+    assert (record.count, record.unheeded, record.forced) == (0, 1, 0)
     assert complete(core, attempt, 0.0, 100.0).changes.tasks["1"].status.state is TaskState.COMPLETED
 
 
@@ -148,7 +153,10 @@ def test_a_program_that_does_not_stop_is_ended_where_its_user_says_so_and_begins
     assert {each.task for each in dispatched(outcome)} == {"1", "2"}
     record = core.tasks["1"].status.restarts
     assert record is not None
-    assert (record.count, record.left) == (1, 1.0)
+    assert (record.count, record.left, record.unheeded, record.forced) == (1, 1.0, 0, 1)
+    ended = outcome.changes.attempts[attempt.uuid]
+    assert ended.state is AttemptState.CANCELLED
+    assert ended.reason.startswith("ended by force, for it had not stopped within its grace")
 
 
 def test_idle_hosts_are_worth_a_restart_where_they_repay_it() -> None:
@@ -197,8 +205,10 @@ def test_code_85_of_a_task_that_is_not_restarted_is_a_failure() -> None:
 
 def test_a_program_that_checkpoints_unasked_goes_on_on_as_many_hosts() -> None:
     core, attempt = running()
-    (again,) = dispatched(stopped(core, attempt, 70.0))
+    outcome = stopped(core, attempt, 70.0)
+    (again,) = dispatched(outcome)
     assert len(again.hosts) == 4
+    assert outcome.changes.attempts[attempt.uuid].reason == "without being asked; it goes on with 4 hosts"
     record = core.tasks["1"].status.restarts
     assert record is not None
     assert (record.count, record.breaks, record.why) == (1, 0, "")
@@ -292,12 +302,111 @@ def test_a_record_of_restarts_says_how_much_of_a_run_is_ahead() -> None:
     assert restart_task(1, SPEEDS).ahead(100.0) == 100.0
 
 
+def test_what_a_program_tells_after_a_restart_is_of_all_its_work_and_moves_its_end() -> None:
+    core, attempt = running()
+    (again,) = dispatched(stopped(core, attempt, 40.0))  # unasked: with 0.6 of its work left, as the time says
+    start(core, again, 40.0)
+    core.handle(Tick(41.0))
+    core.handle(WorkReported(50.0, again.uuid, 0.5))
+    core.handle(Tick(50.0))
+    assert expected_end(core.attempts[again.uuid], 50.0) == pytest.approx(100.0, abs=1.0)
+    core.handle(WorkReported(70.0, again.uuid, 0.6))  # 20 s for a tenth: it is half as quick as predicted
+    core.handle(Tick(70.0))
+    assert expected_end(core.attempts[again.uuid], 70.0) == pytest.approx(150.0, abs=1.0)
+    before = core.attempts[again.uuid]
+    core.handle(WorkReported(71.0, again.uuid, 0.604))
+    assert core.attempts[again.uuid].lead == before.lead, "each report is written down"
+
+
+def test_a_program_that_is_slower_than_predicted_is_not_started_again_for_the_prediction() -> None:
+    core, attempt = running(payback=1.0)
+    for second in range(1, 30):
+        core.handle(WorkReported(float(second), attempt.uuid, second / 400))  # four times longer than predicted
+        core.handle(Tick(float(second)))
+    lead = core.attempts[attempt.uuid]
+    assert lead.leave_by is None
+    assert lead.lead is not None
+    assert lead.lead.told_pace == pytest.approx(4.0)
+    (again,) = dispatched(stopped(core, lead, 30.0))
+    # All of it takes 400 s on four hosts, 29 of which are done.
+    assert core.tasks["1"].status.predicted == pytest.approx(400 * (1 - 28 / 400), abs=5.0)
+    assert len(again.hosts) == 4
+
+
+def test_a_program_that_begins_slowly_is_not_taken_for_slow() -> None:
+    core, attempt = running(payback=1.0)
+    for second in range(9, 30):  # it reads its data for eight seconds
+        core.handle(WorkReported(float(second), attempt.uuid, (second - 8) / 100))
+        core.handle(Tick(float(second)))
+        assert core.attempts[attempt.uuid].leave_by is None
+        assert expected_end(core.attempts[attempt.uuid], float(second)) == pytest.approx(108.0, abs=2.0)
+
+
+def test_what_is_left_at_a_checkpoint_is_what_its_program_told() -> None:
+    core, attempt = running()
+    core.handle(WorkReported(1.0, attempt.uuid, 0.01))
+    core.handle(WorkReported(9.0, attempt.uuid, 0.25))
+    core.handle(Tick(9.0))
+    assert expected_end(core.attempts[attempt.uuid], 9.0) == pytest.approx(34.0, abs=1.0)
+    stopped(core, core.attempts[attempt.uuid], 10.0)
+    record = core.tasks["1"].status.restarts
+    assert record is not None
+    assert record.left == pytest.approx(0.75)
+
+
+def finished(core: Coscheduler, attempt: Attempt, began: float, ended: float) -> RunRecord | None:
+    """Have a task end; return the run that it is kept as."""
+    return next(iter(complete(core, attempt, began, ended).changes.runs), None)
+
+
+def test_a_program_that_was_never_started_again_is_a_run_like_any_other() -> None:
+    core, attempt = running()
+    run = finished(core, attempt, 0.0, 130.0)
+    assert run is not None
+    assert (run.seconds, run.hosts, run.predicted) == (130.0, 4, 100.0)
+
+
+def test_attempts_together_are_kept_as_one_run_on_the_last_hosts() -> None:
+    core, attempt = asked()
+    first, second = (each for each in dispatched(stopped(core, attempt, 12.0)))
+    again = first if first.task == "1" else second
+    start(core, again, 12.0)
+    record = core.tasks["1"].status.restarts
+    assert record is not None
+    assert record.spent == pytest.approx(0.1)  # ten of a hundred seconds
+    run = finished(core, core.attempts[again.uuid], 12.0, 12.0 + record.reading + 246.0)
+    assert run is not None
+    assert run.hosts == 2
+    assert run.seconds == pytest.approx(0.1 * 205.0 + 246.0)  # 1.3 times as long as predicted
+    assert run.predicted == pytest.approx(205.0)
+
+
+def test_attempts_of_which_one_was_forced_teach_no_run_time() -> None:
+    core, attempt = asked(force=True)
+    core.handle(Tick(30.0))
+    outcome = report(core, attempt, JobState.REMOVED, 31.0, started=0.0, finished=31.0)
+    (again,) = (each for each in dispatched(outcome) if each.task == "1")
+    start(core, again, 31.0)
+    assert finished(core, core.attempts[again.uuid], 31.0, 300.0) is None
+
+
+def test_what_a_program_that_checkpoints_took_corrects_the_next_ones() -> None:
+    core, attempt = running(correction="app/hw")
+    (again,) = dispatched(stopped(core, attempt, 50.0))
+    start(core, again, 50.0)
+    record = core.tasks["1"].status.restarts
+    assert record is not None
+    complete(core, core.attempts[again.uuid], 50.0, 50.0 + record.reading + 100.0)
+    assert core.corrections()["app/hw"].factor > 1.1  # 150 s in place of 100
+    assert core.corrections()["app/hw"].runs == 1
+
+
 def test_an_attempt_that_has_checkpointed_is_no_failure_and_teaches_no_run_time() -> None:
     core, attempt = asked()
     outcome = stopped(core, attempt, 12.0)
     ended = outcome.changes.attempts[attempt.uuid]
-    assert (ended.state, ended.exit_code) == (AttemptState.CANCELLED, 85)
-    assert "it has checkpointed: task 2" in ended.reason
+    assert (ended.state, ended.exit_code) == (AttemptState.CHECKPOINTED, 85)
+    assert ended.reason == "4 hosts → 2 hosts: task 2 would be late without its hosts"
     assert not outcome.changes.runs
 
 

@@ -111,7 +111,9 @@ def test_a_program_that_checkpoints_is_submitted_and_comes_back_into_the_form(he
     page = ann.see("/submit?like=1")
     assert '<input type="checkbox" id="restart" name="restart" checked' in page
     assert '<input type="checkbox" id="force_stop" name="force_stop" checked' in page
-    assert "Promised hosts" in ann.send("/submit/preview", **fields).text
+    preview = ann.send("/submit/preview", **fields).text
+    assert re.findall(r'<th scope="row">(\d+)</th>', preview) == ["1", "2"]
+    assert "Expected end" not in preview, "it is lent no hosts"
     assert "has no workers" in ann.refused("/submit", **fields, worker="/bin/true")
 
 
