@@ -528,7 +528,7 @@ class TaskDetail(TaskView):
         program_digest: the digest of its program's files then; empty where nobody looked.
         adopted: the resource manager's key of the job that its owner submitted there; empty for other tasks.
         elastic: how it may change its hosts while it runs; null where it may not.
-        restarts: what its restarts have come to; null before the first, and for tasks that are not restarted.
+        restarts: what its restarts have come to; null before the first or before it did not stop when asked.
     """
 
     command: tuple[str, ...]
