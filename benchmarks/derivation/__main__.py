@@ -231,7 +231,8 @@ def _optimised(program: _Program, folder: Path) -> list[str]:
         return [sys.executable, source]
     target = str(folder / "optimised")
     words = [*compiler(program.language).split(), "-O2", source, "-o", target, "-lm"]
-    subprocess.run([*words, *(["-lgomp"] if program.file == "triangle.c" else [])], check=True)
+    # Compilers of Fortran write modules where they run: never into the caller's folder.
+    subprocess.run([*words, *(["-lgomp"] if program.file == "triangle.c" else [])], check=True, cwd=folder)
     return [target]
 
 
