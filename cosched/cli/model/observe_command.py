@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -129,6 +129,15 @@ class _Wanted:
     repeat: int
     out: Path
 
+    @property
+    def runs(self) -> int:
+        """How many undisturbed runs in all."""
+        return self.sizes * self.repeat
+
+    def had(self, quiet: Mapping[str, int]) -> int:
+        """Return how many of them there are, by the undisturbed runs of each size."""
+        return sum(min(count, self.repeat) for count in quiet.values())
+
 
 def _observe_rounds(runs: Iterable[tuple[Size, Observation]], wanted: _Wanted, *, json: bool) -> None:
     """Add the records of several runs to a file as they come, and tell of each in a line."""
@@ -143,7 +152,8 @@ def _observe_rounds(runs: Iterable[tuple[Size, Observation]], wanted: _Wanted, *
         documents.append(json_format.loads(line) | {"notes": list(seen.notes)})
         if not json:
             said = "" if seen.record.undisturbed else "; disturbed"
-            sys.stdout.write(f"{size.name}{': ' if size.name else ''}{_lines(seen)[0]}{said}\n")
+            progress = f" ({wanted.had(quiet)} of {wanted.runs} wanted)"
+            sys.stdout.write(f"{size.name}{': ' if size.name else ''}{_lines(seen)[0]}{said}{progress}\n")
             sys.stdout.flush()
     few = [name for name, count in quiet.items() if count < wanted.repeat]
     summary = [

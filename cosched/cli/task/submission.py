@@ -243,7 +243,7 @@ def _variable(word: str) -> tuple[str, str]:
     if "=" not in word and word in os.environ:
         return word, os.environ[word]
     if "=" not in word:
-        raise UserError(f"--env {word!r}: it has no value here: write NAME=VALUE")
+        raise UserError(f"--env {word!r}: it has no value here: leave it out, or write NAME=VALUE")
     return name_and_value(word, "--env")
 
 

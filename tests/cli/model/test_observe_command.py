@@ -58,6 +58,9 @@ def test_sizes_are_run_in_rounds_and_each_run_adds_a_record(tmp_path: Path) -> N
     assert set(ran) == {"1 3", "1 5", "2 3", "2 5"}
     said = _run("--repeat", "2", "--out", "more.jsonl", "--", "true").splitlines()
     assert said[0].startswith("one process; ")
+    quiet = [each.undisturbed for each in read_records((tmp_path / "more.jsonl").read_text(), "more.jsonl")]
+    progress = [f"({sum(quiet[:runs])} of 2 wanted)" for runs in range(1, len(quiet) + 1)]
+    assert [line[line.rindex("(") :] for line in said[: len(quiet)]] == progress
     assert "of 1 size to more.jsonl" in said[-1]
     assert said[-1].endswith(" undisturbed")
 

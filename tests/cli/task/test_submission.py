@@ -182,7 +182,7 @@ def test_a_variable_without_a_value_is_that_of_the_shell(monkeypatch: pytest.Mon
     monkeypatch.delenv("NOWHERE", raising=False)
     request, _ = request_of(SubmitOptions(application="heat", environment=["OPAL_PREFIX", "A=", "B=1=2"]), (), NOW)
     assert request.environment == {"OPAL_PREFIX": "/opt/my=mpi", "A": "", "B": "1=2"}
-    with pytest.raises(UserError, match="--env 'NOWHERE': it has no value here: write NAME=VALUE"):
+    with pytest.raises(UserError, match="--env 'NOWHERE': it has no value here: leave it out, or write NAME=VALUE"):
         request_of(SubmitOptions(application="heat", environment=["NOWHERE"]), (), NOW)
     with pytest.raises(UserError, match="--env '=1' is not NAME=VALUE"):
         request_of(SubmitOptions(application="heat", environment=["=1"]), (), NOW)
