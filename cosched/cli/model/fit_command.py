@@ -38,6 +38,8 @@ from cosched.modelling.writing import TOOL, check_name, model_name, model_text
 
 __all__ = ["fit"]
 
+_UNLIKE = 0.25  # part by which repeats differ, from which it is said what that may come from
+
 
 def fit(
     application: Annotated[str, typer.Argument(metavar="APP", help="The program, as `task list` shows it.")],
@@ -140,6 +142,11 @@ def _lines(fitted: Fitted, machine: Hardware | None, start: StartUp | None) -> l
         f"leave-one-size-out: mean {fitted.mean_error:.1%}, worst {fitted.worst_error:.1%}; {repeats}",
         *fitted.wishes(),
     ]
+    if fitted.noise is not None and fitted.noise > _UNLIKE:
+        lines.append(
+            f"Repeats of one size differ by {fitted.noise:.0%}, so predictions hold to a factor of "
+            f"{1 + fitted.error:.2g} only: run it on an idle machine, or name with --set what else its time depends on"
+        )
     if start is not None:
         lines.append(start.told())
     if fitted.hardware and machine is None:

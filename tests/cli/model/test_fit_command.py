@@ -57,6 +57,17 @@ def test_json_has_all_figures(folder: Path) -> None:
     assert not (folder / "heat.psl").exists()
 
 
+@pytest.mark.parametrize(("spread", "told"), [(1.02, False), (3.0, True)])
+def test_repeats_that_differ_much_are_told_with_what_that_means(folder: Path, spread: float, told: bool) -> None:
+    """A model of runs on a busy machine had an error of 4, and nothing said why."""
+    rows = [f"{n},{n * 1e-3 * factor}" for n in (100, 200, 400, 800) for factor in (1.0, spread)]
+    (folder / "busy.csv").write_text("\n".join(["n,seconds", *rows]))
+    said = run("fit", "busy", "--table", "busy.csv")
+    error = json.loads(run("fit", "busy", "--table", "busy.csv", "--json"))["error"]
+    remark = f"predictions hold to a factor of {1 + error:.2g} only: run it on an idle machine"
+    assert (remark in " ".join(said.split())) == told
+
+
 def test_parameters_may_be_left_out(folder: Path) -> None:
     del folder
     assert "15 sizes" in run("fit", "heat", "--table", "runs.csv")
