@@ -13,6 +13,7 @@ from cosched.durations import parse_duration
 from cosched.errors import UserError
 from cosched.modelling.derivation import TOOL, Derivation, DerivationRequest, SolvedBlock
 from cosched.modelling.derivation import derive as derived
+from cosched.modelling.seals import changed_by_hand, sealed
 
 __all__ = ["derive"]
 
@@ -53,7 +54,7 @@ def derive(
     file = out or Path(f"{request.model}.psl")
     _check_ours(file)  # before a minute of building and running
     found = derived(request, _say_nothing if json else _say)
-    write_text(file, found.psl())
+    write_text(file, sealed(found.psl()))
     if json:
         emit_json(_document(found, file))
         return
@@ -156,7 +157,10 @@ def _document(found: Derivation, file: Path) -> dict[str, Any]:
 def _check_ours(file: Path) -> None:
     """Refuse to write over a model that somebody wrote by hand."""
     try:
-        if file.exists() and TOOL not in file.read_text(encoding="utf-8", errors="replace"):
+        text = file.read_text(encoding="utf-8", errors="replace") if file.exists() else TOOL
+        if TOOL not in text:
             raise UserError(f"{file} was not written by `{TOOL}`: choose another --out")
+        if changed_by_hand(text):
+            raise UserError(f"{file} was changed by hand since a command wrote it: choose another --out")
     except OSError as error:
         raise UserError(f"{file} cannot be read ({error.strerror}): choose another --out") from error

@@ -21,6 +21,7 @@ from cosched.modelling.derivation import OPERATION_COSTS, START
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import only_class, samples_digest
 from cosched.modelling.formula_search import unseen_cache
+from cosched.modelling.seals import resealed, sealed, unsealed
 from cosched.modelling.writing import TOOL
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def fit_derived(derived: Path, file: Path, learnt: Learnt, *, blocks: bool, json
     Raises:
         UserError: the model is another one, or the runs do not fit it.
     """
-    skeleton = read_text(derived)
+    given = read_text(derived)
+    skeleton = unsealed(given)
     if DERIVE not in skeleton:
         raise UserError(f"--derived {derived} was not written by `{DERIVE}`: make one of the program's source")
     if OPERATION_COSTS in " ".join(skeleton.split()):
@@ -86,7 +88,7 @@ def fit_derived(derived: Path, file: Path, learnt: Learnt, *, blocks: bool, json
     if blocks:
         text = named_blocks(text, found.costs)
         written.append(_write_overlay(file.parent / f"{hosts}.d", application.name, hosts, found))
-    write_text(file, text)
+    write_text(file, resealed(text, given) if file.resolve() == derived.resolve() else sealed(text))
     load(file, model_folders())  # what was written can be read
     remark = unseen_cache(found.points, levels)
     print_answer(

@@ -33,6 +33,7 @@ from cosched.evaluation import Hardware, load
 from cosched.modelling.derivation import TOOL as DERIVE
 from cosched.modelling.fitting import Fitted, fit_runs
 from cosched.modelling.formula_search import unseen_cache
+from cosched.modelling.seals import changed_by_hand, sealed
 from cosched.modelling.startup import StartUp, start_up
 from cosched.modelling.writing import TOOL, check_name, model_name, model_text
 
@@ -89,7 +90,7 @@ def fit(
         return
     also = set() if machine is None else {run.hosts * machine.processors for run in runs}
     fitted = fit_runs(name, runs, cache_sizes(machine))
-    write_text(file, model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d"), also, start))
+    write_text(file, sealed(model_text(fitted, datetime.now(UTC).strftime("%Y-%m-%d"), also, start)))
     load(file, model_folders())  # what was written can be read
     remark = unseen_cache(fitted.points, cache_sizes(machine))
     document = {"file": str(file), **_figures(fitted, start), "unseen_cache": remark}
@@ -108,6 +109,8 @@ def _check_ours(file: Path) -> None:
         raise UserError(f"{file} is the derived model: give --derived {file} for its costs, or choose another --out")
     if file.exists() and f'tool = "{TOOL}"' not in read_text(file):
         raise UserError(f"{file} was not written by `{TOOL}`: choose another file with --out")
+    if file.exists() and changed_by_hand(read_text(file)):
+        raise UserError(f"{file} was changed by hand since `{TOOL}` wrote it: choose another file with --out")
 
 
 def _figures(fitted: Fitted, start: StartUp | None) -> dict[str, Any]:

@@ -57,6 +57,29 @@ def test_a_model_written_by_hand_is_not_written_over(folder: Path, capsys: pytes
     assert model.read_text() == "application filter { }"
 
 
+def test_what_was_added_to_a_derived_model_by_hand_is_not_written_over(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "model",
+        "derive",
+        str(written(folder, "filter.py", FILTER)),
+        "--sizes",
+        "n=5..30 turns=2..9",
+        "--runs",
+        "8",
+    ]
+    assert run(words) == run(words) == 0  # its own file is written again
+    model = folder / "filter.psl"
+    model.write_text(model.read_text().replace("proc exec init {", "proc exec init { (* mine *)"))
+    edited = model.read_text()
+    capsys.readouterr()
+    assert run(words) == 1
+    said = capsys.readouterr().err
+    assert said == "cosched: filter.psl was changed by hand since a command wrote it: choose another --out\n"
+    assert model.read_text() == edited
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -74,6 +74,17 @@ def test_parameters_may_be_left_out(folder: Path) -> None:
     assert "5 sizes" in run("fit", "heat", "--table", "runs.csv", "--parameters", "nx")
 
 
+def test_a_model_that_was_changed_by_hand_is_not_written_over(folder: Path) -> None:
+    run("fit", "heat", "--table", "runs.csv")
+    model = folder / "heat.psl"
+    edited = model.read_text().replace("application heat {", "(* mine *)\napplication heat {")
+    model.write_text(edited)
+    with pytest.raises(UserError, match=r"heat\.psl was changed by hand since `cosched model fit` wrote it: choose"):
+        run("fit", "heat", "--table", "runs.csv")
+    assert model.read_text() == edited
+    run("check", "heat.psl")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
