@@ -152,7 +152,8 @@ def checked_parameters(application: Application, given: Mapping[str, float]) -> 
             raise UserError(f"parameter {name} of {application.name} is {number}: give a finite number")
         least, most = known[name].least, known[name].most
         if not least <= number <= most:
-            raise UserError(f"parameter {name} of {application.name} is {number:g}: give {least:g} to {most:g}")
+            limits = f"give {least:g} to {most:g}" if least < most else f"the model knows {least:g} alone"
+            raise UserError(f"parameter {name} of {application.name} is {number:g}: {limits}")
     return {name: float(number) for name, number in given.items()}
 
 

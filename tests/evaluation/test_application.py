@@ -42,6 +42,16 @@ def test_limits_of_parameters_are_kept(model: Callable[[str], Application], plai
             profile(application, plain, [1], {"a": value})
 
 
+def test_a_parameter_that_runs_never_varied_is_known_at_its_value_alone(
+    model: Callable[[str], Application], plain: Hardware
+) -> None:
+    """`give 100 to 100` was said of a fitted model's parameter that was the same in all runs."""
+    application = model("var numeric: steps = 100 in (100, 100); proc exec init { step cpu { confdev steps; } }")
+    assert profile(application, plain, [1], {"steps": 100})[0] == pytest.approx(1e-4)
+    with pytest.raises(UserError, match="parameter steps of model is 200: the model knows 100 alone"):
+        profile(application, plain, [1], {"steps": 200})
+
+
 def test_options_are_read(model: Callable[[str], Application]) -> None:
     application = model("""
         var numeric: a, b; option { hrduse = "box", decompose = "a, b"; } proc exec init { }
