@@ -137,7 +137,7 @@ class AttemptLifecycle:
         if (share := self._state.hosts.share_of(task.spec)) is not None:
             attempt = replace(attempt, **asdict(share), part=self._state.hosts.part(share))
         predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts) or 1)
-        longer = self.times_longer(hosts, self._state.hosts.loads)
+        longer = self.times_longer(task, hosts, self._state.hosts.loads)
         contention = contention_on(self._state.hosts, self._corrections.contention, task, hosts)
         together = longer * contention
         task = task.with_status(
@@ -169,10 +169,10 @@ class AttemptLifecycle:
             self._state.put(task.with_status(state=TaskState.CANCELLING, reason=reason))
             self.give_up(attempt, reason, time)
 
-    def times_longer(self, hosts: Sequence[str], loads: Mapping[str, HostLoad]) -> float:
+    def times_longer(self, task: Task, hosts: Sequence[str], loads: Mapping[str, HostLoad]) -> float:
         """Return how many times longer than on dedicated hosts a run on these is expected to last."""
         load = heaviest_load(hosts, loads)
-        return 1.0 if load is None else times_longer(load, len(hosts), self._settings.interruption)
+        return 1.0 if load is None else times_longer(task.profile, load, len(hosts), self._settings.interruption)
 
     def reckon_with_loads(self, earlier: Mapping[str, HostLoad], time: float) -> None:
         """Expect running attempts to go on as their hosts' loads are now; what they have done stays done.
@@ -188,8 +188,8 @@ class AttemptLifecycle:
             fixed = attempt.state is AttemptState.RUNNING and attempt.lead is None and not attempt.worker
             if not fixed or attempt.started is None or attempt.predicted is None or not attempt.hosts:
                 continue
-            before = self.times_longer(attempt.hosts, earlier)
-            now = self.times_longer(attempt.hosts, self._state.hosts.loads)
+            before = self.times_longer(task, attempt.hosts, earlier)
+            now = self.times_longer(task, attempt.hosts, self._state.hosts.loads)
             ran = min(max(time - attempt.started, 0.0), attempt.predicted)
             if now == before or ran >= attempt.predicted:
                 continue

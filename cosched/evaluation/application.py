@@ -13,7 +13,7 @@ from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.library import default_library, locate
 from cosched.language.linker import Linker
 from cosched.language.syntax import Assign, Number, Text, walk
-from cosched.language.vocabulary import HARDWARE_OBJECT, PROCESSORS
+from cosched.language.vocabulary import COUPLINGS, HARDWARE_OBJECT, PROCESSORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +44,11 @@ class Application:
     def hardware(self) -> str:
         """Name of the hardware that the option `hrduse` chooses, empty where it is not given."""
         return self._option("hrduse")
+
+    @property
+    def coupling(self) -> str:
+        """Whether its parts on several hosts wait for one another, "coupled", or not, "independent"."""
+        return self._option("coupling") or COUPLINGS[0]
 
     @cached_property
     def decompose(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ __all__ = [
     "BLOCK_ERROR",
     "COLLECTIVES",
     "CONTROL",
+    "COUPLINGS",
     "CURVES",
     "DEVICES",
     "DIMENSIONLESS",
@@ -247,6 +248,7 @@ OPTION_TYPES: Mapping[str, str] = {
     "error": "numeric",
     "error_below": "numeric",
     "error_above": "numeric",
+    "coupling": "string",
     "nstage": "numeric",
     "seval": "numeric",
     "fitted": "string",
@@ -254,6 +256,9 @@ OPTION_TYPES: Mapping[str, str] = {
     "samples": "string",
     "seen": "string",
 }
+
+COUPLINGS = ("coupled", "independent")
+"""Values of an application's option `coupling`; the first where it is not given."""
 """Options of objects and their types; the last four say where a fitted model comes from."""
 
 

@@ -166,10 +166,11 @@ class LastCompletion:
 def _moments(parts: tuple[Distribution, ...]) -> tuple[float, float]:
     """Return the mean and the mean square of the last completion of several, in seconds and their square."""
     last = LastCompletion(parts)
-    times = np.linspace(0.0, last.quantile(1 - 1e-7), _MOMENT_STEPS + 1)
+    begin, end = last.quantile(1e-12), last.quantile(1 - 1e-7)  # nothing ends sooner, hardly anything later
+    times = np.linspace(begin, end, _MOMENT_STEPS + 1)
     runs = np.array([1 - last.within(float(time)) for time in times])
     mean, square = np.trapezoid(runs, times), np.trapezoid(2 * times * runs, times)
-    return float(mean), float(square)
+    return begin + float(mean), begin**2 + float(square)
 
 
 def interrupted(work: float, load: HostLoad) -> CompletionTime:

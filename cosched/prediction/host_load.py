@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["HostLoad", "Interruption", "LoadTrigger"]
+__all__ = ["Coupling", "HostLoad", "Interruption", "LoadTrigger"]
 
 
 class Interruption(StrEnum):
@@ -18,6 +18,13 @@ class Interruption(StrEnum):
 
     SUSPEND = "suspend"  # it stands still, or goes on with a part of the processor
     EVICT = "evict"  # it ends, and begins again
+
+
+class Coupling(StrEnum):
+    """Whether the parts of a program on several hosts wait for one another."""
+
+    COUPLED = "coupled"  # it advances only where no owner is there, on none of its hosts
+    INDEPENDENT = "independent"  # each part goes on by itself; the program ends with the last
 
 
 class LoadTrigger(StrEnum):

@@ -1,6 +1,7 @@
 """Predictions on hosts whose owners come back: longer, and less certain. Start at `loaded_profile`.
 
-A program on several hosts waits for all of them (`interrupted_together`).
+A program on several hosts waits for all of them (`interrupted_together`), unless its model says that its parts are
+independent (`last_of_parts`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from cosched.prediction.completion import interrupted_together, restarted
-from cosched.prediction.host_load import HostLoad, Interruption
+from cosched.prediction.host_load import Coupling, HostLoad, Interruption
+from cosched.prediction.independent_parts import last_of_parts
 
 if TYPE_CHECKING:
     from cosched.prediction.profile import Profile
@@ -39,7 +41,7 @@ def loaded_profile(profile: Profile, load: HostLoad, interruption: Interruption)
     for count, (work, one, other) in enumerate(zip(profile.seconds, *spread, strict=True), start=1):
         mean, deviation = work, 0.0
         if math.isfinite(work):
-            mean, deviation = _completion(work, load, count, interruption)
+            mean, deviation = _completion(work, load, count, interruption, profile.coupling)
         seconds.append(mean)
         undisturbed = math.log(mean / work) / _TAIL if math.isfinite(work) else 0.0  # nothing ends before that
         below.append(math.hypot(one, min(deviation, undisturbed)))
@@ -47,24 +49,36 @@ def loaded_profile(profile: Profile, load: HostLoad, interruption: Interruption)
     return replace(profile, seconds=tuple(seconds), low=None, high=None).with_spread(below, above)
 
 
-def times_longer(load: HostLoad, count: int, interruption: Interruption) -> float:
+def times_longer(profile: Profile | None, load: HostLoad, count: int, interruption: Interruption) -> float:
     """Return how many times longer than on idle hosts a run lasts that ends well.
 
     One that is driven away ends; its next try takes its time.
 
     Args:
+        profile: of the program, on idle hosts; None where nothing is known of it.
         load: of each of its hosts.
         count: number of its hosts.
         interruption: what an owner does to programs.
     """
-    return 1.0 if interruption is Interruption.EVICT else _together(load, count)[0]
-
-
-def _completion(work: float, load: HostLoad, count: int, interruption: Interruption) -> tuple[float, float]:
-    """Return the expected time and the standard deviation of its logarithm."""
     if interruption is Interruption.EVICT:
+        return 1.0
+    if profile is not None and profile.coupling is Coupling.INDEPENDENT:
+        work = profile.on(count) if count <= len(profile.seconds) else math.inf
+        if math.isfinite(work):
+            return last_of_parts(work, load, count)[0] / work
+    return _together(load, count)[0]
+
+
+def _completion(
+    work: float, load: HostLoad, count: int, interruption: Interruption, coupling: Coupling
+) -> tuple[float, float]:
+    """Return the expected time and the standard deviation of its logarithm."""
+    if interruption is Interruption.EVICT:  # the job ends wherever an owner comes, whatever its parts do
         found = restarted(work, replace(load, rate=load.rate * count))
         mean, variance = min(found.mean, _LONGEST), found.variance
+    elif coupling is Coupling.INDEPENDENT:
+        mean, variance = last_of_parts(work, load, count)
+        mean = min(mean, _LONGEST)
     else:
         longer, variability = _together(load, count)
         mean, variance = min(work * longer, _LONGEST), work * variability

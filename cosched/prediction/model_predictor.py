@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched import evaluation
 from cosched.errors import UserError
+from cosched.prediction.host_load import Coupling
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -184,7 +185,8 @@ def predict_profile(
     error = evaluation.error(model, machine, range(1, hosts + 1), values)
     low, high = (None, None) if error is None else (tuple(end.tolist()) for end in error.around(seconds))
     try:
-        return Profile(tuple(seconds.tolist()), PredictionSource.MODEL, machine.name, low, high)
+        coupling = Coupling(model.coupling)
+        return Profile(tuple(seconds.tolist()), PredictionSource.MODEL, machine.name, low, high, coupling=coupling)
     except UserError as fault:
         raise UserError(f"the model {model.name} is wrong: {fault}") from fault
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched.counts import plural
 from cosched.errors import UserError
+from cosched.prediction.host_load import Coupling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -53,6 +54,7 @@ class Profile:
         stated: what the source said before runs corrected it, seconds on 1, 2, … hosts; empty where none did.
         explores: whether it has the one number of hosts that was chosen to learn how long a run takes there.
         changed: number of the first of these runs after all had become slower or faster; 0: they have not.
+        coupling: whether its parts on several hosts wait for one another where owners come back.
     """
 
     seconds: tuple[float, ...]
@@ -65,6 +67,7 @@ class Profile:
     stated: tuple[float, ...] = ()
     explores: bool = False
     changed: int = 0
+    coupling: Coupling = Coupling.COUPLED
 
     def __post_init__(self) -> None:
         if not any(math.isfinite(value) for value in self.seconds):
@@ -233,6 +236,7 @@ def slowest_profile(profiles: Sequence[Profile], hardware: str) -> Profile:
     seconds, low, high = zip(*(max(triple) for triple in triples), strict=True)
     classes, first = tuple(profiles) if len(profiles) > 1 else (), profiles[0]
     whole = Profile(seconds, first.source, hardware, classes=classes, runs=first.runs, changed=first.changed)
+    whole = replace(whole, coupling=first.coupling)
     if all(item.stated for item in profiles):
         whole = replace(whole, stated=tuple(map(max, *(item.stated for item in (first, *profiles)))))
     return whole if all(item.low is None for item in profiles) else replace(whole, low=low, high=high)

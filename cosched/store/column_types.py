@@ -17,6 +17,7 @@ from cosched.coscheduler.elastic.values import Elastic, LeadStatus, RestartRecor
 from cosched.coscheduler.places.alternatives import Alternative
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.stages.stage import StageInChain
+from cosched.prediction.host_load import Coupling
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def _profile_document(profile: Profile) -> dict[str, Any]:
         document["explores"] = True
     if profile.changed:
         document["changed"] = profile.changed
+    if profile.coupling is not Coupling.COUPLED:
+        document["coupling"] = str(profile.coupling)
     if profile.classes:
         document["classes"] = [_profile_document(each) for each in profile.classes]
     return document
@@ -94,7 +97,8 @@ def _profile(document: Mapping[str, Any]) -> Profile:
     source, runs = PredictionSource(document["source"]), document.get("runs", 0)
     stated = _finite_or_infinite(document.get("stated", ()))
     explores, changed = document.get("explores", False), document.get("changed", 0)
-    return Profile(seconds, source, document["hardware"], low, high, classes, runs, stated, explores, changed)
+    coupling = Coupling(document.get("coupling", Coupling.COUPLED))
+    return Profile(seconds, source, document["hardware"], low, high, classes, runs, stated, explores, changed, coupling)
 
 
 def _alternative_document(alternative: Alternative) -> dict[str, Any]:

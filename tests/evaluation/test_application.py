@@ -54,11 +54,12 @@ def test_a_parameter_that_runs_never_varied_is_known_at_its_value_alone(
 
 def test_options_are_read(model: Callable[[str], Application]) -> None:
     application = model("""
-        var numeric: a, b; option { hrduse = "box", decompose = "a, b"; } proc exec init { }
+        var numeric: a, b; option { hrduse = "box", decompose = "a, b", coupling = "independent"; } proc exec init { }
     """)
     assert (application.hardware, application.decompose) == ("box", ("a", "b"))
+    assert application.coupling == "independent"
     plain = model("proc exec init { }")
-    assert (plain.hardware, plain.decompose) == ("", ())
+    assert (plain.hardware, plain.decompose, plain.coupling) == ("", (), "coupled")
 
 
 def test_the_application_named_after_the_file_is_meant(tmp_path: Path) -> None:

@@ -110,3 +110,9 @@ def test_distributions_ascend_from_0_to_1(load: HostLoad, work: float, factors: 
 def test_more_coupled_hosts_are_no_faster(load: HostLoad, work: float, hosts: int) -> None:
     fewer, more = interrupted_together(work, [load] * hosts), interrupted_together(work, [load] * (hosts + 1))
     assert more.mean >= fewer.mean >= work
+
+
+def test_the_last_of_several_is_reckoned_from_where_the_first_may_end() -> None:
+    part = interrupted(30.0, HostLoad(rate=0.0005, mean=200, square=80_000))  # hardly ever disturbed, but for long
+    assert LastCompletion((part,)).mean == pytest.approx(part.mean, rel=0.01)
+    assert LastCompletion((part,)).deviation == pytest.approx(part.deviation, rel=0.05)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from cosched.prediction.completion import interrupted, restarted
-from cosched.prediction.host_load import HostLoad, Interruption
+from cosched.prediction.host_load import Coupling, HostLoad, Interruption
 from cosched.prediction.loaded_profile import loaded_profile, times_longer
 from cosched.prediction.profile import PredictionSource, Profile
 
@@ -38,10 +38,26 @@ def test_a_range_of_the_program_itself_grows_wider() -> None:
 def test_programs_that_are_driven_away_take_several_tries() -> None:
     found = loaded_profile(PROFILE, LOAD, Interruption.EVICT)
     assert found.seconds[0] == pytest.approx(restarted(800, LOAD).mean)
-    assert times_longer(LOAD, 1, Interruption.EVICT) == 1.0
-    assert times_longer(LOAD, 2, Interruption.SUSPEND) == pytest.approx(0.75**-2)
+    assert times_longer(None, LOAD, 1, Interruption.EVICT) == 1.0
+    assert times_longer(None, LOAD, 2, Interruption.SUSPEND) == pytest.approx(0.75**-2)
 
 
 def test_no_prediction_is_longer_than_predictions_may_be() -> None:
     found = loaded_profile(PROFILE, HostLoad(rate=1.0, mean=1000, square=2e6), Interruption.EVICT)
     assert found.seconds[0] == 10 * 365 * 86400.0
+
+
+def test_independent_parts_wait_for_the_last_and_not_for_each_other() -> None:
+    coupled, independent = (
+        Profile((800.0, 400.0, 200.0, 100.0), PredictionSource.MODEL, coupling=coupling) for coupling in Coupling
+    )
+    ours, theirs = (loaded_profile(each, LOAD, Interruption.SUSPEND) for each in (independent, coupled))
+    assert ours.seconds[0] == pytest.approx(theirs.seconds[0], rel=0.01)
+    assert ours.coupling is Coupling.INDEPENDENT
+    for count in (2, 3, 4):
+        assert independent.on(count) / 0.75 < ours.on(count) < theirs.on(count)
+        assert times_longer(independent, LOAD, count, Interruption.SUSPEND) == pytest.approx(
+            ours.on(count) / independent.on(count)
+        )
+    evicted = [loaded_profile(each, LOAD, Interruption.EVICT).seconds for each in (independent, coupled)]
+    assert evicted[0] == evicted[1]  # the job ends, whatever its parts do

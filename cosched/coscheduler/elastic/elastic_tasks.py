@@ -182,8 +182,9 @@ class ElasticTasks:
         for running in filter(None, map(self._running, self._state.elastic)):
             lead, hosts = running.lead, running.lead.reckoned_hosts
             if lead.state is AttemptState.RUNNING and lead.leave_by is None:
-                before = self._lifecycle.times_longer(hosts, earlier)
-                self._go_on(running, self._lifecycle.times_longer(hosts, self._state.hosts.loads) / before, time)
+                before = self._lifecycle.times_longer(running.task, hosts, earlier)
+                now = self._lifecycle.times_longer(running.task, hosts, self._state.hosts.loads)
+                self._go_on(running, now / before, time)
 
     def _go_on(self, running: _Running, slower: float, time: float) -> None:
         """Have a task go on at another pace, so many times slower than so far."""
@@ -317,14 +318,14 @@ class ElasticTasks:
         """Promise a host in place of a worker's, which leaves."""
         running = self._running(worker.task)
         assert running is not None
-        before = self._lifecycle.times_longer(running.lead.reckoned_hosts, self._state.hosts.loads)
+        before = self._lifecycle.times_longer(running.task, running.lead.reckoned_hosts, self._state.hosts.loads)
         promised = tuple(host if each == worker.hosts[0] else each for each in running.status.promised)
         self._state.put_attempt(replace(running.lead, lead=replace(running.status, promised=promised)))
         # It leaves as from a loan, which the lead is not charged for any more, nor anybody else.
         self._order_to_leave(replace(worker, loan=True, predicted=self.drain), reason, time)
         moved = self._running(worker.task)
         assert moved is not None
-        now = self._lifecycle.times_longer(moved.lead.reckoned_hosts, self._state.hosts.loads)
+        now = self._lifecycle.times_longer(moved.task, moved.lead.reckoned_hosts, self._state.hosts.loads)
         self._go_on(moved, now / before, time)
 
     def _give_back(

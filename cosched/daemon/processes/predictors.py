@@ -20,6 +20,7 @@ from cosched.connector.interface import ConnectorError
 from cosched.connector.worker_process import WorkerEndedError, WorkerProcess, serve_requests
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run
+from cosched.prediction.host_load import Coupling
 from cosched.prediction.learning import LearntRuns
 from cosched.prediction.model_predictor import EvaluationFault, ModelPredictor
 from cosched.prediction.profile import PredictionSource, Profile
@@ -116,7 +117,8 @@ class ModelProcesses(ModelPredictor):
         values, hardware, hosts, ranks = where
         found = self._answered(process, verb, model, (values, hardware, hosts), ranks=ranks)
         low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))
-        return Profile(tuple(found["seconds"]), PredictionSource.MODEL, found["hardware"], low, high)
+        profile = Profile(tuple(found["seconds"]), PredictionSource.MODEL, found["hardware"], low, high)
+        return replace(profile, coupling=Coupling(found["coupling"]))
 
     def _answered(
         self, process: WorkerProcess, verb: str, model: str, where: tuple[Mapping[str, float], str, int], **more: int
@@ -185,7 +187,7 @@ def _document(evaluate: Any, *asked: object) -> dict[str, Any]:
         profile: Profile = evaluate(*asked)
     except UserError as error:
         return {"fault": str(error)}
-    return {name: getattr(profile, name) for name in ("seconds", "low", "high", "hardware")}
+    return {name: getattr(profile, name) for name in ("seconds", "low", "high", "hardware", "coupling")}
 
 
 def main() -> None:

@@ -13,7 +13,14 @@ from cosched.language.checks.procedures import ProcedureChecker, arguments, chec
 from cosched.language.checks.tunable import check_tunable, path_faults
 from cosched.language.diagnostics import Diagnostic, suggestion
 from cosched.language.syntax import Assign, Call, Declaration, Name, Step, Text, Variables, walk
-from cosched.language.vocabulary import DIMENSIONLESS, FUNCTION_ARITIES, HARDWARE_OBJECT, OPTION_TYPES, PROCESSORS
+from cosched.language.vocabulary import (
+    COUPLINGS,
+    DIMENSIONLESS,
+    FUNCTION_ARITIES,
+    HARDWARE_OBJECT,
+    OPTION_TYPES,
+    PROCESSORS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -144,11 +151,20 @@ class _ObjectChecker:
                 self.report(option, f'option {option.name} is a text: write {option.name} = "…"')
             elif option.name.startswith("error"):
                 self.error(option)
+            elif option.name == "coupling" and isinstance(option.value, Text):
+                self.coupling(option, option.value)
             elif option.name == "decompose" and isinstance(option.value, Text):
                 for name in (part.strip() for part in option.value.value.split(",")):
                     if self.declared.get(name) != "numeric" and name not in self.object.lost:
                         near = suggestion(name, self.declared)
                         self.report(option, f"decompose: {name or 'nothing'} is no numeric variable here{near}")
+
+    def coupling(self, option: Assign, value: Text) -> None:
+        """Check what an application says of its parts: whether they wait for one another."""
+        if self.object.kind != "application":
+            self.report(option, f"option coupling belongs to the application: a {self.object.kind} has none")
+        if value.value not in COUPLINGS:
+            self.report(value, f'a coupling is "coupled" or "independent", not "{value.value[:40]}"')
 
     def error(self, option: Assign) -> None:
         """Check the error that an application states of itself: a part of the run time."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from cosched.coscheduler.core import Coscheduler
@@ -9,7 +11,8 @@ from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
-from cosched.prediction.host_load import HostLoad, Interruption
+from cosched.prediction.host_load import Coupling, HostLoad, Interruption
+from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import (
     a_core,
     a_task,
@@ -165,3 +168,17 @@ def test_a_core_goes_on_from_a_snapshot_with_its_loads() -> None:
     again = Coscheduler.from_snapshot(core.settings, core.snapshot())
     assert again.snapshot() == core.snapshot()
     assert dispatched(submit(again, a_task(1, (120.0,))))[0].hosts == ("node02",)
+
+
+def test_parts_that_do_not_wait_for_one_another_end_sooner() -> None:
+    found = []
+    for coupling in Coupling:
+        core = Coscheduler(settings())
+        core.handle(HostsObserved(0.0, hosts(2), {"node01": QUARTER, "node02": QUARTER}))
+        profile = Profile((float("inf"), 900.0), PredictionSource.MODEL, coupling=coupling)
+        (attempt,) = dispatched(submit(core, replace(a_task(1), profile=profile)))
+        assert attempt.predicted is not None
+        assert core.tasks["1"].status.load_factor == pytest.approx(attempt.predicted / 900)
+        found.append(attempt.predicted)
+    assert found[0] == pytest.approx(1600.0)  # 900 / 0.75²
+    assert 1200 < found[1] < 1450

@@ -169,7 +169,7 @@ PLAIN = {
     ("HostsObserved", "loads"),
     *(("JobReport", name) for name in ("attempt", "state", "job", "hosts")),
     *(("PeerReported", name) for name in ("state", "hosts", "where")),
-    *(("Profile", name) for name in ("source", "hardware")),
+    *(("Profile", name) for name in ("source", "hardware", "coupling")),
     *(("QueueSnapshot", name) for name in ("held_back", "start_requests", "offered_to_neighbours")),
     *(("QueueSnapshot", name) for name in ("in_transit", "unmodelled", "searched")),
     *(("Reservation", name) for name in ("id", "hosts")),

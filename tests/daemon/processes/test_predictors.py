@@ -17,6 +17,7 @@ from cosched.daemon.processes import predictors
 from cosched.daemon.processes.predictors import ModelProcesses
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.history import Run
+from cosched.prediction.host_load import Coupling
 from cosched.prediction.learning import LearntRuns
 from cosched.prediction.model_predictor import ModelPredictor
 
@@ -46,6 +47,14 @@ def folder(tmp_path: Path) -> Path:
 def models(folder: Path) -> Iterator[ModelProcesses]:
     with closing(ModelProcesses([folder])) as models:
         yield models
+
+
+def test_what_a_model_says_of_its_parts_reaches_the_daemon(models: ModelProcesses) -> None:
+    text = MODEL.replace("proc exec", 'option { coupling = "independent"; }\n    proc exec')
+    assert models.text_profile(text, {}, "plain", 3).coupling is Coupling.INDEPENDENT
+    assert models.model_profile("halves", {}, "plain", 3).coupling is Coupling.COUPLED
+    with pytest.raises(UserError, match=r'your model:4:25: a coupling is "coupled" or "independent", not "loose"'):
+        models.text_profile(text.replace("independent", "loose"), {}, "plain", 3)
 
 
 def test_answers_and_faults_are_those_of_a_predictor(models: ModelProcesses, folder: Path) -> None:
