@@ -162,8 +162,9 @@ def save_a_late_task(hand: Hand, client: Client) -> None:
     task = (first.get_attribute("href") or "").rpartition("/")[2]
     hand.click(first)
     page.wait_for_url(f"**/tasks/{task}")
-    hand.read(page.locator("#explanation .rescues"))
-    hand.click(page.locator(".rescues button").last)
+    saves = page.locator("#explanation .rescues").first  # others only help
+    hand.read(saves)
+    hand.click(saves.locator("button").last)
     page.wait_for_selector(".stats .early")
     hand.read(page.locator(".stats"))
     slack = client.explain(task).slack

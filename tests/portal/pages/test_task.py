@@ -306,6 +306,19 @@ def test_a_late_task_on_a_fixed_number_of_hosts_is_offered_another(tmp_path: Pat
         assert "hosts it would end" not in late
 
 
+def test_what_helps_a_late_task_and_does_not_save_it_is_not_said_to(tmp_path: Path) -> None:
+    with portal(tmp_path, hosts=1) as here:
+        ann = here.person("ann")
+        ann.submit(own="command", command="/bin/sleep 9", runtime="9000", name="first", deadline=_soon(here, 10e3))
+        given = {"runtime": "18000", "name": "hurried", "deadline": _soon(here, 12e3), "best_effort": "on"}
+        ann.submit(own="command", command="/bin/sleep 9", **given)
+        page = ann.see("/tasks/2")
+        saves, helps = page.index("<h3>What would save it</h3>"), page.index("<h3>What would help</h3>")
+        assert saves < page.index("Take this deadline") < helps
+        assert helps < page.index('If <a href="/tasks/1">task 1</a>')
+        assert "after its deadline" in page[helps:]
+
+
 def test_others_tasks_are_held_by_nobody_for_whom_they_are_in_the_way(tmp_path: Path) -> None:
     with portal(tmp_path, hosts=1) as here:
         ann, bob = here.person("ann"), here.person("bob")
