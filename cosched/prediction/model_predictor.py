@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched import evaluation
 from cosched.errors import UserError
+from cosched.language.diagnostics import ModelError
 from cosched.prediction.host_load import Coupling
 from cosched.prediction.profile import PredictionSource, Profile
 
@@ -23,6 +24,7 @@ __all__ = ["EvaluationFault", "ModelPredictor", "predict_profile"]
 
 _MOST_REMEMBERED = 4096
 _LONGEST_TEXT = 256 * 1024
+_MOST_FAULTS = 8  # of a user's own model that are told at once
 _Key = tuple[str, str, int, int, tuple[tuple[str, float], ...]]
 _Content = tuple[tuple[str, int, int], ...]
 
@@ -120,7 +122,7 @@ class ModelPredictor:
         """Return the prediction of a model given as text; it is not kept.
 
         Raises:
-            UserError: the model is at fault, in one line with line and column.
+            UserError: the model is at fault; its first faults with line and column, in one line.
         """
         if len(text) > _LONGEST_TEXT:
             raise UserError(f"the model has {len(text)} characters: at most {_LONGEST_TEXT} are allowed")
@@ -132,7 +134,7 @@ class ModelPredictor:
                 machine = evaluation.load_hardware(hardware, self._folders)
                 return predict_profile(model, machine, values, hosts, ranks)
             except UserError as error:
-                raise UserError(str(error).replace(str(path), "your model")) from error
+                raise UserError(_first_faults(error).replace(str(path), "your model")) from error
 
     def file_profile(
         self, path: Path, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
@@ -167,6 +169,15 @@ class ModelPredictor:
             self._models, self._hardware = {}, {}
             self._profiles.clear()
             self._content = content
+
+
+def _first_faults(error: UserError) -> str:
+    """Return the error in one line, with more than the first of a model's faults."""
+    if not isinstance(error, ModelError):
+        return str(error)
+    told, more = error.diagnostics[:_MOST_FAULTS], len(error.diagnostics) - _MOST_FAULTS
+    rest = f" (and {more} more: `cosched model check` lists them)" if more > 0 else ""
+    return "; ".join(map(str, told)) + rest
 
 
 def predict_profile(

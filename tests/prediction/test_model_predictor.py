@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,19 @@ def test_a_profile_covers_the_hosts_that_the_application_can_use(folder: Path) -
     assert profile.seconds == pytest.approx((80.0, 40.0, 80 / 3, 20.0))
     assert (profile.source, profile.hardware) == (PredictionSource.MODEL, "plain")
     assert len(predictor.profile(application(hosts={"max": 2}), {"Work": 80.0}, "plain", 4).seconds) == 2
+
+
+def test_the_first_faults_of_a_text_are_told_with_their_places(folder: Path) -> None:
+    predictor = ModelPredictor([folder])
+    broken = "application a {\n  wrong;\n  var numeric: n\n  proc exec init { }\n}\n"
+    with pytest.raises(UserError) as told:
+        predictor.text_profile(broken, {}, "plain", 2)
+    assert re.findall(r"(?:^|; )your model:(\d):", str(told.value))[:2] == ["2", "4"]
+    unknown = "".join(f"    step cpu {{ confdev x{number}; }}\n" for number in range(20))
+    many = f"application a {{\n  proc exec init {{\n{unknown}  }}\n}}\n"
+    with pytest.raises(UserError, match=r"\(and \d+ more: `cosched model check` lists them\)$") as told:
+        predictor.text_profile(many, {}, "plain", 2)
+    assert str(told.value).count("your model:") == 8
 
 
 def test_the_same_question_is_evaluated_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,11 @@
-"""Static files (style sheet, script, icon) have addresses that change with their content."""
+"""Static files (style sheet, scripts, icon) have addresses that change with their content."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
+import gzip
 from functools import cache
 
+from fastapi import Request
 from fastapi.responses import Response
 
 from cosched import resources
@@ -17,25 +19,32 @@ _KINDS = {
     "portal.js": "text/javascript; charset=utf-8",
     "typed.js": "text/javascript; charset=utf-8",
     "editor.js": "text/javascript; charset=utf-8",
+    "codemirror.js": "text/javascript; charset=utf-8",
     "chart.js": "text/javascript; charset=utf-8",
     "idiomorph.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
-_KEEP = {"Cache-Control": "public, max-age=31536000, immutable"}
+_KEEP = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+_COMPRESSED = {**_KEEP, "Content-Encoding": "gzip"}
 
 
 router = page_router()
 
 
 @router.get("/static/{name}")
-async def static(name: str) -> Response:
+async def static(request: Request, name: str) -> Response:
     contents = _contents()
     if name not in contents:
         raise NotFoundError(f"there is no file {name[:80]!r}")
-    return Response(contents[name], media_type=_KINDS[name], headers=_KEEP)
+    plain, compressed = contents[name]
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(compressed, media_type=_KINDS[name], headers=_COMPRESSED)
+    return Response(plain, media_type=_KINDS[name], headers=_KEEP)
 
 
 @cache
-def _contents() -> dict[str, bytes]:
+def _contents() -> dict[str, tuple[bytes, bytes]]:
+    """Return each file as it is and compressed; they are read and compressed once in a process."""
     folder = resources.templates() / "portal" / "static"
-    return {name: (folder / name).read_bytes() for name in _KINDS}
+    plain = {name: (folder / name).read_bytes() for name in _KINDS}
+    return {name: (content, gzip.compress(content, 9)) for name, content in plain.items()}

@@ -2,20 +2,23 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
+import json
 import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import tzinfo
+from functools import cache
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Form, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
+from cosched import resources
 from cosched.access.principals import Principal, Scope
 from cosched.api.deadlines import parse_deadline_field
 from cosched.api.documents import TaskRequest
@@ -44,6 +47,7 @@ __all__ = ["router"]
 _OWN_KINDS = ("command", "file")
 _NOT_KEPT = ("csrf_token", "key", "template", "deadline", "begin")  # of a form: what is of one submission alone
 
+_UNNAMED = "/program"  # stands for a command that is still missing where a model is looked at
 _PLACE = re.compile(r"your model:(\d{1,9}):(\d{1,9}): (.*?)(?=; your model:|$)", re.DOTALL)
 
 
@@ -59,8 +63,12 @@ def choose(
     like: str = "",
     own: str = "",
     template: str = "",
+    model: str = "",
 ) -> Response:
     fields: dict[str, str] = {"application": application, "own": own if own in _OWN_KINDS else ""}
+    if model:  # of the library, to be changed
+        check_scope(principal, Scope.READ)
+        fields |= {"application": "", "own": "command", "model": services.models.source("applications", model)}
     if like:
         check_scope(principal, Scope.READ)  # the form shows the earlier task's command and environment
         earlier = services.tasks.task(principal, like)
@@ -157,6 +165,9 @@ def _preview(
     zone = zone_of(request)
     found: SubmissionPreview | None = None
     fault, tasks = "", 0
+    unnamed = fields.get("own") == "command" and not fields.get("command", "").strip()
+    if unnamed and fields.get("model", "").strip():
+        fields = {**fields, "command": _UNNAMED}
     try:
         requests = _requests(services, principal, fields, zone)
         wanted, tasks = requests[0], len(requests)
@@ -166,11 +177,17 @@ def _preview(
     except CoschedError as error:
         fault = str(error)
     accepted = "" if found is None or found.acceptable is None else local_minute(found.acceptable, zone)
-    return _preview_page(request, found=found, fault=fault, accepted=accepted, tasks=tasks)
+    return _preview_page(request, found=found, fault=fault, accepted=accepted, tasks=tasks, unnamed=unnamed)
 
 
 def _preview_page(
-    request: Request, *, found: SubmissionPreview | None = None, fault: str, accepted: str = "", tasks: int = 0
+    request: Request,
+    *,
+    found: SubmissionPreview | None = None,
+    fault: str,
+    accepted: str = "",
+    tasks: int = 0,
+    unnamed: bool = False,
 ) -> Response:
     return render_page(
         request,
@@ -180,6 +197,7 @@ def _preview_page(
         places=_PLACE.findall(fault),
         accepted=accepted,
         tasks=tasks,
+        unnamed=unnamed,
     )
 
 
@@ -220,6 +238,7 @@ def _form(
         raise UserError(f"there is no application {fields['application'][:80]!r} in the catalogue")
     # A new key for each form: sent twice, it is one task.
     shown = {"key": secrets.token_urlsafe(16), **fields}
+    edits_model = entry is None and (shown.get("own") or ("command" if "command" in shown else "")) == "command"
     return render_page(
         request,
         "submit.html",
@@ -229,7 +248,15 @@ def _form(
         fields=shown,
         fault=fault,
         forms=services.forms.forms(principal),
+        edits_model=edits_model,
+        grammar=_grammar() if edits_model else None,
     )
+
+
+@cache
+def _grammar() -> Any:
+    """Return how PSL is coloured, as editors know it."""
+    return json.loads((resources.etc() / "editors" / "psl.tmLanguage.json").read_text())
 
 
 def _known(services: DomainServices, application: str) -> bool:

@@ -157,7 +157,7 @@
     const near = form.querySelector("[data-near]"), narrow = matchMedia("(max-width: 860px)");
     const show = (text) => {
       shown.innerHTML = text;
-      const verdict = narrow.matches ? [...shown.querySelectorAll(".verdict, .offer, .empty")] : [];
+      const verdict = narrow.matches ? [...shown.querySelectorAll(".verdict, .places, .offer, .empty")] : [];
       near.replaceChildren(...verdict.map((each) => each.cloneNode(true)));
       for (const each of [shown, near]) each.classList.remove("stale");
     };
@@ -166,7 +166,8 @@
     let asked = 0, timer = 0;
     const ask = async () => {
       const mine = ++asked;
-      if ([...form.elements].some((each) => (each.required || "needed" in each.dataset) && !each.value.trim())) {
+      const lacks = [...form.elements].some((each) => (each.required || "needed" in each.dataset) && !each.value.trim());
+      if (lacks && !form.elements.model?.value.trim()) { // a model tells something before there is a command
         show(hint);
         return;
       }
@@ -194,7 +195,9 @@
         chooser.setCustomValidity(large ? `This file has ${(file.size / 1048576).toFixed(1)} MiB: at most ${most / 1048576} can be sent.` : "");
         if (large) chooser.reportValidity();
         if (!file || large) return;
-        form.elements[chooser.dataset.into].value = await file.text();
+        const field = form.elements[chooser.dataset.into];
+        field.value = await file.text();
+        field.dispatchEvent(new Event("input", { bubbles: true })); // an editor may stand in its place
         const name = form.elements[`${chooser.dataset.into}_name`];
         if (name) name.value = file.name;
         soon(0);
@@ -213,6 +216,12 @@
       if ("deadline" in chip.dataset) field.value = chip.dataset.deadline;
       else field.value = chip.dataset.ahead === "" ? "" : inSeconds(Number(chip.dataset.ahead));
       soon(0);
+    });
+    // Enter in the template's name keeps the template: it would else press the form's first button, and submit the task.
+    document.getElementById("template")?.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      event.target.closest("details").querySelector("button").click();
     });
     const again = () => { if (!document.hidden) ask(); };
     setInterval(again, 15000); // the schedule moves on

@@ -67,20 +67,23 @@ def _fill(page: Page) -> None:
     page.mouse.move(0, 0)
 
 
-_MODEL = """application wing {
-  var numeric: cells = 412886
+_MODEL = """(* The flow around a wing, by cells of its mesh. *)
+application wing {
+  var numeric: cells = 412886;
   proc exec init {
-    step cpu { confusec 9.5 * cells / hosts }
+    step cpu { confusec 9.5e-4 * cells / Nproc; }
   }
+}
 """
 
 
-def _describe(page: Page) -> None:
+def _describe(page: Page, *, sound: bool = False) -> None:
     page.fill("[name=command]", "/opt/cfd/solve\n--mesh\nwing-0412.vtk")
     page.click("summary:has-text('A model of your own')")
-    page.fill("[name=model]", _MODEL)
+    page.click(".cm-content")
+    page.keyboard.insert_text(_MODEL.replace("confusec", "confdev") if sound else _MODEL)
     page.mouse.move(0, 0)
-    page.locator("[name=model]").blur()
+    page.locator(".cm-content").blur()
 
 
 def _choose_two(page: Page) -> None:

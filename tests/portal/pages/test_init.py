@@ -609,25 +609,6 @@ def test_a_refused_change_says_why_and_keeps_what_was_typed(visitor: Visitor, bu
         client.cancel(task)
 
 
-def test_a_model_of_ones_own_has_line_numbers_and_marks_at_its_faults(visitor: Visitor) -> None:
-    page = visitor.go("/submit?own=command")
-    page.fill("[name=command]", "/bin/true")
-    page.click("summary:has-text('A model of your own')")
-    page.fill("#model", "application heat {\n    var numeric: n = 4;\n    wrong ;;\n}\n")
-    assert page.locator(".gutter div div").count() == 5
-    page.wait_for_selector(".places button")
-    line = page.locator(".places button").first.get_attribute("data-line")
-    marked = page.locator(".gutter .bad").first
-    assert marked.inner_text() == line
-    assert f"Line {line}, column" in (marked.get_attribute("title") or "")
-    assert page.get_attribute("#model", "aria-invalid") == "true"
-    page.click(".places button >> nth=0")
-    assert page.evaluate("document.activeElement.id") == "model"
-    before = "document.activeElement.value.slice(0, document.activeElement.selectionStart).split('\\n').length"
-    assert page.evaluate(before) == int(line or 0)
-    assert visitor.faults() == []
-
-
 def test_enter_in_a_templates_name_keeps_it_and_submits_nothing(visitor: Visitor, busy: Site) -> None:
     with busy.client() as client:
         page = visitor.go("/submit?application=jacobi")

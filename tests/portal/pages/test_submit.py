@@ -135,6 +135,38 @@ def test_a_command_brings_a_model_of_its_own(here: Portal) -> None:
     assert "your model:1:1: a model is wanted" in ann.refused("/submit", **{**fields, "model": "no model"})
 
 
+def test_only_pages_with_an_editor_load_it(here: Portal) -> None:
+    ann = here.person("ann")
+    for query in ("own=command", "model=jacobi_measured"):
+        assert "/static/codemirror.js?" in ann.see(f"/submit?{query}")
+    for path in ("/submit", "/submit?own=file", "/submit?application=halving", "/tasks", "/models"):
+        page = ann.see(path)
+        assert "codemirror.js" not in page
+        assert "editor.js" not in page
+
+
+def test_a_model_of_the_library_is_there_to_be_changed(here: Portal) -> None:
+    ann = here.person("ann")
+    assert 'href="/submit?model=jacobi_measured"' in ann.see("/models/applications/jacobi_measured")
+    assert "application jacobi_measured {" in ann.see("/submit?model=jacobi_measured")
+    assert ann.client.get("/submit?model=../jacobi_measured").status_code == 404
+    token, _ = here.access.tokens.create(TokenGrant("ann", Role.USER, {Scope.SUBMIT}), 0.0, here.access.now() + 100)
+    headers = {"Authorization": f"Bearer {token}"}
+    assert here.person("nobody").client.get("/submit?model=jacobi_measured", headers=headers).status_code == 403
+
+
+def test_a_preview_looks_at_a_model_before_there_is_a_command(here: Portal) -> None:
+    ann = here.person("ann")
+    fields = {"own": "command", "command": " ", "model": "a model", "p.work": "40"}
+    page = ann.send("/submit/preview", **fields).text
+    assert "Its program is still missing" in page
+    assert "Run time by number of hosts" in page
+    assert 'data-line="1"' in ann.send("/submit/preview", **{**fields, "model": "no model"}).text
+    assert "still missing" not in ann.send("/submit/preview", **{**fields, "command": "/bin/true"}).text
+    assert "Give an application" in ann.send("/submit/preview", own="command", command="", model="").text
+    assert here.daemon.store.last_number() == 0
+
+
 def test_a_file_is_read_without_trust_and_only_where_its_manager_runs(here: Portal) -> None:
     ann = here.person("ann")
     page = ann.refused("/submit", own="file", file=BATCH.replace("\n", "\r\n"), file_name="job.sh")
@@ -268,6 +300,5 @@ def test_places_in_a_model_of_ones_own_can_be_pressed(tmp_path: Path) -> None:
     with portal(tmp_path) as here:
         sent = {"own": "command", "command": "/bin/x", "model": "wrong", "settings": "work=4"}
         page = here.person("ann").send("/submit/preview", **sent).text
-        assert (
-            '<button type="button" data-line="1" data-column="1">Line 1, column 1: a model is wanted</button>' in page
-        )
+        place = 'data-line="1" data-column="1" data-fault="a model is wanted"'
+        assert f'<button type="button" {place}>Line 1, column 1: a model is wanted</button>' in page
