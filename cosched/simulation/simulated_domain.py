@@ -248,8 +248,9 @@ class SimulatedDomain:
 
     def _handle_event(self, event: Event) -> None:
         if isinstance(event, JobReported) and event.report.state is JobState.COMPLETED:
-            if self._jobs[event.report.attempt].over is not None:
-                return  # the job was stopped before its end
+            job = self._jobs[event.report.attempt]
+            if job.over is not None or job.ends != event.report.finished:
+                return  # the job was stopped before its end, or ends at another time
             self._complete(event.report)
         self.carry_out(self.handle(event))
 
@@ -279,13 +280,18 @@ class SimulatedDomain:
 
     def _start(self, attempt: Attempt, task: Task) -> None:
         seconds = self.run_time(attempt, task)
-        job = _RunningJob(attempt, self.time, self.time + seconds)
-        self._jobs[attempt.uuid] = job
+        self._jobs[attempt.uuid] = _RunningJob(attempt, self.time, self.time + seconds)
         running = JobReport(attempt.uuid, JobState.RUNNING, started=self.time)
-        done = JobReport(attempt.uuid, JobState.COMPLETED, started=self.time, finished=job.ends, exit_code=0)
         self.post(AttemptSubmitted(self.time, attempt.uuid, f"sim.{task.id}"))
         self.post(JobReported(self.time, running))
-        self.post(JobReported(job.ends, done))
+        self.end_at(attempt.uuid, self.time + seconds)
+
+    def end_at(self, uuid: str, time: float) -> None:
+        """Have the job of an attempt end at a time, in place of any earlier one."""
+        job = self._jobs[uuid]
+        job.ends = time
+        done = JobReport(uuid, JobState.COMPLETED, started=job.started, finished=time, exit_code=0)
+        self.post(JobReported(time, done))
 
     def _complete(self, report: JobReport) -> None:
         job = self._jobs[report.attempt]

@@ -26,6 +26,7 @@ EXPERIMENT_NAMES = (
     "grid-faults",
     "grid-scale",
     "shares",
+    "contention",
     "harvest-figure-4",
     "harvest-figure-6",
     "harvest-figures-7-9",

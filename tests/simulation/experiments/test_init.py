@@ -20,6 +20,7 @@ TINY: dict[str, dict[str, str]] = {
     "grid-policies": {"first": "4", "error": "0.1", "generations": "0"},
     "grid-faults": {"first": "2", "rate": "100", "generations": "0", "documents": "0"},
     "shares": {"hosts": "2", "hours": "1", "generations": "0"},
+    "contention": {"tasks": "12", "nodes": "1", "generations": "0"},
     "harvest-figure-4": {"services": "1", "requests": "15"},
     "harvest-figure-6": {"draws": "1", "requests": "10"},
     "harvest-figures-7-9": {"draws": "1", "requests": "5"},
