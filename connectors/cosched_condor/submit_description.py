@@ -176,7 +176,7 @@ def describe(launch: Launch, settings: CondorSettings, attempts: CondorAttemptFo
         "time_limit": limit,
         "shared": launch.shared,
         "slot_hosts": settings.slot_hosts,
-        "request_cpus": launch.cores or settings.request_cpus,
+        "request_cpus": _request_cpus(launch, settings),
         "request_memory": bool(launch.memory) if launch.shared else launch.memory or settings.request_memory,
         "request_disk": settings.request_disk,
         "request_gpus": bool(launch.gpus) if launch.shared else launch.gpus or settings.request_gpus,
@@ -187,6 +187,12 @@ def describe(launch: Launch, settings: CondorSettings, attempts: CondorAttemptFo
     return SubmitDescription(
         render("condor", "job.sub", values), tuple(_process_items(launch, settings, attempts)), alone
     )
+
+
+def _request_cpus(launch: Launch, settings: CondorSettings) -> int:
+    """Return the cores that a job asks for; a user's file that says nothing of them has the site's on whole hosts."""
+    unsaid = launch.native is not None and "request_cpus" not in launch.native.settings
+    return settings.request_cpus if unsaid and not launch.shared else launch.cores or settings.request_cpus
 
 
 @dataclass(slots=True)

@@ -203,11 +203,14 @@ def _job(commands: Mapping[str, str], place: int, origin: UserFileOrigin) -> Use
 
 
 def _needs(settings: Mapping[str, str]) -> HostShare:
-    """Return what a job takes of its host; 0 for what it does not say, or says by an expression."""
+    """Return what a job takes of its host; 0 for what it does not say, or says by an expression.
+
+    Of cores it has one unless it says otherwise, as HTCondor gives it.
+    """
     memory = 0
     with contextlib.suppress(UserError):
         memory = parse_memory(settings.get("request_memory", ""))
-    cores, gpus = (settings.get(name, "") for name in ("request_cpus", "request_gpus"))
+    cores, gpus = settings.get("request_cpus", "1"), settings.get("request_gpus", "")
     return HostShare(memory, _whole(cores), _whole(gpus))
 
 

@@ -68,6 +68,23 @@ def test_launches_of_different_sizes_that_share_hosts_share_a_cluster(attempts: 
     ]
 
 
+def test_a_file_that_says_nothing_of_cores_has_the_sites_on_whole_hosts_and_one_beside_others(
+    attempts: CondorAttemptFolders,
+) -> None:
+    settings = CondorSettings.read({"spool": str(attempts.root), "request_cpus": 8})
+    silent = NativeDescription("condor", {"executable": "/bin/true", "request_memory": "1500"})
+    for native, shared, asked in (
+        (silent, False, "8"),
+        (silent, True, "$(CoschedCores)"),
+        (replace(silent, settings={**silent.settings, "request_cpus": "2"}), False, "2"),
+    ):
+        launch = replace(_launch(), native=native, cores=int(native.settings.get("request_cpus", "1")), shared=shared)
+        described = describe(launch, settings, attempts)
+        lines = [line for line in described.text.splitlines() if line.startswith("request_cpus")]
+        assert lines[-1] == f"request_cpus = {asked}"
+        assert not shared or {item["CoschedCores"] for item in described.items} == {"1"}
+
+
 def test_a_shared_launch_takes_what_it_says_and_not_what_the_settings_say(attempts: CondorAttemptFolders) -> None:
     settings = CondorSettings.read({"spool": str(attempts.root), "request_gpus": 1, "request_memory": 4096})
     lines = describe(replace(_launch(), shared=True, cores=2), settings, attempts).text.splitlines()

@@ -47,7 +47,8 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     ("commands", "needs"),
     [
         ("request_cpus = 4\nrequest_memory = 2 GB\nrequest_gpus = 1", HostShare(2048, 4, 1)),
-        ("request_memory = 1500", HostShare(1500)),
+        ("request_memory = 1500", HostShare(1500, 1)),  # HTCondor gives it one core, so it leaves the others
+        ("", HostShare(0, 1)),
         ("request_cpus = 1 + 1\nrequest_memory = MY.Size", HostShare()),
     ],
 )
