@@ -153,10 +153,9 @@ def _on_many(
     # an insertion can always shift what is before it by one to the left.
     when, freed = np.empty(tasks + hosts), np.empty(tasks + hosts, dtype=np.int64)
     begin, demand = problem.licences.begin, problem.licences.demand
-    licences, scarce = problem.licences.units.copy(), demand.shape[1] > 0
+    licences = problem.licences.units.copy()
     for plan in range(orders.shape[0]):
-        if scarce:
-            licences[:] = problem.licences.units
+        licences[:] = problem.licences.units
         when[tasks:] = problem.free
         freed[tasks:] = 1
         head, tail = tasks, tasks + hosts
@@ -173,11 +172,9 @@ def _on_many(
                 head += 1
             if waits:
                 start = max(start, _ready(release, before, first, task, ends[plan]))
-            if scarce:
-                start = licences_free_from(licences, begin, demand, task, start)
+            start = licences_free_from(licences, begin, demand, task, start)
             end = start + seconds[task, count - 1]
-            if scarce:
-                take_licences(licences, begin, demand, task, start, end)
+            take_licences(licences, begin, demand, task, start, end)
             starts[plan, task], ends[plan, task] = start, end
             place = tail - 1
             while place >= head and when[place] > end:
@@ -210,8 +207,7 @@ def _on_classes(
     licences, scarce = problem.licences.units.copy(), demand.shape[1] > 0
     for plan in range(orders.shape[0]):
         free[:] = at_first
-        if scarce:
-            licences[:] = problem.licences.units
+        licences[:] = problem.licences.units
         for position in range(orders.shape[1]):
             task = orders[plan, position]
             choice = choices[plan, task]
