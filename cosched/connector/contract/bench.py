@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Bench", "ContractBase"]
 
 _Found = TypeVar("_Found")
-_WAIT_FOR_FILE = 'while [ ! -e "$0" ]; do sleep 0.02; done'
+_WAIT_FOR_FILE = 'while [ ! -e "$0" ]; do sleep 0.1; done'
 
 
 class Bench:
@@ -143,7 +143,7 @@ class Bench:
             if report.state.final or time.monotonic() > end:
                 wanted = " or ".join(states)
                 pytest.fail(f"waited up to {self.patience} s for {wanted}, but the connector says {report}")
-            time.sleep(0.02)
+            time.sleep(0.05)
 
     def listen(self, launch: Launch, *states: JobState) -> list[JobReport]:
         """Collect the attempt's events until one of these states has come."""
@@ -201,7 +201,7 @@ class Bench:
         while not (value := found()):
             if time.monotonic() > end:
                 pytest.fail(f"{missing} within {self.patience} s")
-            time.sleep(0.02)
+            time.sleep(0.05)
         return value
 
     def restart(self, meanwhile: Callable[[], None] = lambda: None) -> None:

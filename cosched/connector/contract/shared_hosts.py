@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ForeignSharesContract", "SharedDevicesContract", "SharedHostsContract"]
 
 _DEVICES = 'echo "$CUDA_VISIBLE_DEVICES" > "$0.new"; mv "$0.new" "$0.devices"; '
-_STAY = 'while [ ! -e "$0" ]; do sleep 0.02; done'
+_STAY = 'while [ ! -e "$0" ]; do sleep 0.1; done'
 
 
 class SharedHostsContract(ContractBase):

@@ -41,7 +41,7 @@ def test_a_job_gets_what_it_asks_for_on_each_of_its_hosts(pool: CondorPool, benc
     script = (
         'echo "$OMP_NUM_THREADS $CUDA_VISIBLE_DEVICES" > "$0-$COSCHED_RANK"; '
         'mv "$0-$COSCHED_RANK" "$0.$COSCHED_RANK"; '
-        'while [ ! -e "$0" ]; do sleep 0.05; done'
+        'while [ ! -e "$0" ]; do sleep 0.1; done'
     )
     launch = bench.shell(script, str(gate), hosts=("node01", "node02"))
     job = bench.submit(launch)

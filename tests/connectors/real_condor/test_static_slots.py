@@ -48,7 +48,7 @@ def test_slots_of_one_machine_are_hosts_with_what_they_have(bench: Bench) -> Non
 def test_jobs_run_side_by_side_on_the_slots_that_they_are_pinned_to(bench: Bench, shared: Path) -> None:
     small, large = sorted(bench.connector.hosts(), key=lambda host: host.cores or 0)
     gates = [shared / name for name in ("small", "large")]
-    waits = 'while [ ! -e "$0" ]; do sleep 0.05; done'
+    waits = 'while [ ! -e "$0" ]; do sleep 0.1; done'
     launches = [
         replace(bench.shell(waits, str(gate), hosts=(host.name,)), shared=True, cores=2)
         for gate, host in zip(gates, (small, large), strict=True)

@@ -70,7 +70,7 @@ class TestSharedHosts(SharedHostsContract, SharedDevicesContract, ForeignSharesC
         text = (
             "#!/bin/sh\n#SBATCH --ntasks=2 --cpus-per-task=4 --mem-per-cpu=512M --gres=gpu:1\n"
             'echo "$SLURM_NTASKS $SLURM_CPUS_PER_TASK $CUDA_VISIBLE_DEVICES" > seen.new; mv seen.new seen\n'
-            "while [ ! -e gate ]; do sleep 0.02; done\n"
+            "while [ ! -e gate ]; do sleep 0.1; done\n"
         )
         (job,) = read(text, UserFileOrigin(workplace, {}, "job.sh"))
         waiter, gate = bench.waiter(hosts=("node01",))
