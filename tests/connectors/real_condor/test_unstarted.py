@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pyte
 
 def test_jobs_that_no_slot_can_run_leave_their_hosts_to_others() -> None:
     native = NativeDescription("condor", {"executable": "/bin/true", "request_memory": "999999999"})
-    with QuickSite("condor", scale=0.02, settings=SETTINGS) as site, site.client() as client:
+    with QuickSite("condor", scale=0.02, hosts=4, settings=SETTINGS) as site, site.client() as client:
         greedy = TaskRequest(command=("/bin/true",), native=native, profile=(20.0,))
         check_others_run(site, client, greedy, "RequestMemory is 999999999")
         anywhere = client.submit(replace(greedy, profile=None))
