@@ -60,7 +60,7 @@ def test_a_bare_environment_gets_a_working_cosched(tmp_path: Path) -> None:
     assert json.loads(planned)["makespan"] == 2.0
     predicted = run([str(binaries / "cosched"), "model", "predict", "sweep3d_measured", "--json"], tmp_path)
     assert json.loads(predicted)["seconds"]
-    for connector in ("local", "simulated", "condor", "slurm"):
-        found = f"entry_points(group='cosched.connectors')[{connector!r}]"
-        code = f"from importlib.metadata import entry_points; {found}.load()"
-        run([str(binaries / "python"), "-c", code], tmp_path)
+    found = "entry_points(group='cosched.connectors')"
+    code = f"from importlib.metadata import entry_points; [print(each.name, each.load()) for each in {found}]"
+    loaded = run([str(binaries / "python"), "-c", code], tmp_path)
+    assert sorted(line.split()[0] for line in loaded.splitlines()) == ["condor", "local", "simulated", "slurm"]

@@ -10,6 +10,7 @@ from cosched.api.documents import TaskRequest
 from cosched.client import Client
 from cosched.errors import SystemFault
 from demo.site import Site
+from tests.testbed.nursery import QuickSite
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
@@ -31,7 +32,7 @@ def at_work(folder: Path) -> list[int]:
 
 
 def test_a_site_left_early_takes_its_jobs_with_it() -> None:
-    with Site("local", scale=10.0) as site, site.client() as client:
+    with QuickSite("local", scale=10.0) as site, site.client() as client:
         (task,) = client.submit_all([TaskRequest(application="sweep3d")])
         until = time.monotonic() + 60
         while client.task(task.id).state != "running":
