@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,9 +24,6 @@ from tests.testbed.browser import chromium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -83,12 +79,13 @@ def happens(running: Daemon) -> None:
     running.services.notices.write(USER, NoticeRequest(text=LONG, until=now + 3600))
 
 
-@contextmanager
-def looking(tmp_path: Path, browser: Browser, width: int) -> Iterator[Visitor]:
+@pytest.fixture(scope="module")
+def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     """Give a window of a browser at the pages of a domain in which everything has a long name."""
-    (tmp_path / "applications.d").mkdir()
-    (tmp_path / "applications.d" / f"{APPLICATION}.toml").write_text(HALVING)
-    with daemon(tmp_path, hosts=0, staging=0.0) as running:
+    folder = tmp_path_factory.mktemp("layout")
+    (folder / "applications.d").mkdir()
+    (folder / "applications.d" / f"{APPLICATION}.toml").write_text(HALVING)
+    with chromium() as browser, daemon(folder, hosts=0, staging=0.0) as running:
         access = access_to(running.store)
         now = access.now()
         access.tokens.create(TokenGrant(USER.name, Role.USER, {Scope.READ}, LONG[:60]), now, now + 3600)
@@ -99,7 +96,7 @@ def looking(tmp_path: Path, browser: Browser, width: int) -> Iterator[Visitor]:
         )
         server.start()
         address = f"http://{server.addresses[0]}"
-        context = browser.new_context(viewport={"width": width, "height": 800}, timezone_id="Europe/Berlin")
+        context = browser.new_context(timezone_id="Europe/Berlin")
         try:
             context.add_cookies([{"name": COOKIE, "value": secret, "url": address}])
             visitor = Visitor(context.new_page(), address)
@@ -113,25 +110,22 @@ def looking(tmp_path: Path, browser: Browser, width: int) -> Iterator[Visitor]:
             server.stop()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
+def test_names_of_200_characters_break_no_layout(visitor: Visitor) -> None:
+    wider = {}
+    for path in PAGES:
+        page = visitor.go(path)
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            wider[path, width] = visitor.sideways()
+    assert {where: pixels for where, pixels in wider.items() if pixels} == {}
+    assert visitor.complaints == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_names_of_200_characters_break_no_layout(tmp_path: Path, browser: Browser, width: int) -> None:
-    with looking(tmp_path, browser, width) as visitor:
-        wider = {path: visitor.sideways() for path in PAGES if visitor.go(path)}
-        assert {path: pixels for path, pixels in wider.items() if pixels} == {}
-        assert visitor.complaints == []
-
-
-def test_hosts_and_reasons_can_be_read_whole(tmp_path: Path, browser: Browser) -> None:
-    with looking(tmp_path, browser, 1280) as visitor:
-        page = visitor.go("/domain")
-        words = page.locator(".hosts b, .hosts span")
-        cut = "all => all.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.textContent)"
-        assert words.count() > 8
-        assert words.evaluate_all(cut) == []
-        assert f"waits for its new memory {LONG} {LONG}" in page.locator(".hosts .off").inner_text()
+def test_hosts_and_reasons_can_be_read_whole(visitor: Visitor) -> None:
+    visitor.page.set_viewport_size({"width": 1280, "height": 800})
+    page = visitor.go("/domain")
+    words = page.locator(".hosts b, .hosts span")
+    cut = "all => all.filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.textContent)"
+    assert words.count() > 8
+    assert words.evaluate_all(cut) == []
+    assert f"waits for its new memory {LONG} {LONG}" in page.locator(".hosts .off").inner_text()
