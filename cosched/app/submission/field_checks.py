@@ -117,8 +117,8 @@ def _check_launch(request: TaskRequest) -> None:
         )
     if request.processes_per_host > 1 and not request.launch.once:
         raise UserError(
-            "the command runs once on each host: for several processes there say what launches them, "
-            "--mpi openmpi (mpich, intel) or --launch once"
+            "the command runs once on each host: for several processes there have it launched by MPI "
+            "(--mpi openmpi, mpich or intel) or once, on the first host (--launch once)"
         )
 
 
