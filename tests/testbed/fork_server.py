@@ -236,6 +236,11 @@ def _prepare() -> None:
     unanswered = {"COSCHED_SERVER": "unix:/nonexistent"}
     with mock.patch.dict(os.environ, unanswered), redirect_stderr(io.StringIO()) as said:
         assert _run_command(["task", "list"]) == 2, said.getvalue()
+    from cosched.portal.pages.rendering import page_templates
+
+    templates = page_templates()
+    for name in templates.list_templates(["html"]):
+        templates.get_template(name)
     if kernel_cache.ready():  # else each planner compiles, and answers meanwhile
         from cosched.scheduling.search.genetic_search import warm_up
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from cosched.api.documents import Status
     from cosched.portal.refusals import FormRefusal
 
-__all__ = ["refusal_of", "render_page", "zone_of"]
+__all__ = ["page_templates", "refusal_of", "render_page", "zone_of"]
 
 _FOLDER = "portal"
 _ONCE = ("part", "refused")  # of an address, that its links do not take over
@@ -63,7 +63,7 @@ def render_page(request: Request, template: str, status: int = HTTPStatus.OK, **
         status: status of the answer.
         values: for the template.
     """
-    templates = _environment()
+    templates = page_templates()
     loaded = templates.get_template(f"{_FOLDER}/{template}")
     shown = {**_common(request), **values}
     part = request.query_params.get("part")
@@ -140,7 +140,7 @@ def _compressed(request: Request, text: str, status: int = HTTPStatus.OK) -> HTM
 
 
 @cache
-def _environment() -> Environment:
+def page_templates() -> Environment:
     """Return the templates; they are compiled once in a process."""
     templates = environment(plain)
     templates.filters |= {"duration": format_duration, "shift": format_shift, "number": number}
