@@ -8,10 +8,10 @@ regression analysis", 1950; Sen, 1968): so neither runs alone nor runs on full h
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,18 +90,14 @@ def _exponent(runs: tuple[RunBeside, ...]) -> float | None:
     No run may be in more than a third of the pairs, and two thirds of the slopes must say that runs are slower beside
     others: so no stray run makes an exponent, or undoes one.
     """
-    parts = np.array([run.part for run in runs])
-    logarithms = np.log([run.ratio for run in runs])
-    one, other = np.triu_indices(len(parts), k=1)
-    apart = np.abs(parts[one] - parts[other]) >= _APART
-    one, other = one[apart], other[apart]
-    pairs = len(one)
-    if pairs < _FEWEST_PAIRS or 3 * np.bincount(np.concatenate((one, other))).max() > pairs:
+    pairs = [(one, other) for one, other in combinations(runs, 2) if abs(one.part - other.part) >= _APART]
+    if len(pairs) < _FEWEST_PAIRS or 3 * max(Counter(map(id, chain(*pairs))).values()) > len(pairs):
         return None
-    slopes = (logarithms[one] - logarithms[other]) / (parts[one] - parts[other])
-    if 3 * int((slopes > 0).sum()) < 2 * pairs:
+    slopes = sorted(math.log(one.ratio / other.ratio) / (one.part - other.part) for one, other in pairs)
+    if 3 * sum(slope > 0 for slope in slopes) < 2 * len(pairs):
         return 0.0
-    return min(float(np.median(slopes)), _LARGEST)
+    middle = len(slopes) // 2
+    return min((slopes[middle] + slopes[~middle]) / 2, _LARGEST)
 
 
 def times_longer(exponent: float, part: float) -> float:
