@@ -495,7 +495,7 @@ class Coscheduler:
             self._staging.hosts_came(event.time)
         if departs:
             self._lifecycle.reckon_with_loads(loads, event.time)
-            self.elastic.reckon_with_loads(loads, event.time)
+            self.elastic.work.reckon_with_loads(loads, event.time)
             self.planning_view.forget()
             self._trigger.say_loads(loads, running, ends, event.time)
         self._lifecycle.recall(event.time)

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 import numpy as np
 
 from cosched.coscheduler.changes import DispatchAttempt, LogEntry
 from cosched.coscheduler.dispatching.immediate_starts import NOW
-from cosched.coscheduler.elastic.checkpoints import LEAST_TOLD, by_report
 from cosched.coscheduler.elastic.restarts import Restarts
-from cosched.coscheduler.elastic.values import WorkRecord
 from cosched.coscheduler.elastic.wishes import staying, unwanted
+from cosched.coscheduler.elastic.work_done import WorkDone, running_elastic
 from cosched.coscheduler.elastic.workers import failed_unasked, what_became_of
 from cosched.coscheduler.events import HostsWished, LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
 from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.coscheduler.planning.reschedule_trigger import load_text
 from cosched.coscheduler.recording.snapshot import ElasticSnapshot
 from cosched.coscheduler.sharing.shares import share_user
@@ -37,7 +35,8 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.elastic.values import Elastic, ElasticSettings, LeadStatus
+    from cosched.coscheduler.elastic.values import ElasticSettings
+    from cosched.coscheduler.elastic.work_done import RunningElastic
     from cosched.coscheduler.events import LeadEvent
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
@@ -50,20 +49,9 @@ __all__ = ["ElasticTasks"]
 
 _NEWEST = 0.3  # weight of the last drain in the learnt seconds
 _SOON = 0.9  # of the drain: a host that is already being left is taken before one that is not
-_LEAST_CHANGE = 0.02  # of the seconds left, by which an expected end must have moved to be written down
 _LONGEST_PAUSE = 600.0  # seconds before another worker is tried where they end by themselves
 _GOING_ON = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING)
 _WORKER_LEAVES = "its host is needed"
-
-
-class _Running(NamedTuple):
-    """An elastic task that runs."""
-
-    task: Task
-    elastic: Elastic
-    lead: Attempt
-    status: LeadStatus
-    workers: tuple[Attempt, ...]
 
 
 class ElasticTasks:
@@ -85,21 +73,17 @@ class ElasticTasks:
         self._lifecycle = lifecycle
         self._planning_view = planning_view
         self._restarts = Restarts(settings, state, queue, lifecycle, planning_view)
-        self._work: dict[str, WorkRecord] = {}
+        self.work = WorkDone(settings.elastic, state, lifecycle, planning_view)
         self.drain = ElasticSnapshot().drain
 
     def snapshot(self) -> ElasticSnapshot:
         """Return all that is remembered beside the attempts."""
-        return ElasticSnapshot(dict(self._work), self.drain, self._restarts.snapshot())
+        return ElasticSnapshot(dict(self.work.records), self.drain, self._restarts.snapshot())
 
     def load(self, snapshot: ElasticSnapshot) -> None:
         """Go on from a snapshot."""
-        self._work, self.drain = dict(snapshot.work), snapshot.drain
+        self.work.records, self.drain = dict(snapshot.work), snapshot.drain
         self._restarts.load(snapshot.next_look)
-
-    def work(self, task: str) -> WorkRecord | None:
-        """Return how far a running elastic task has come; None before it runs."""
-        return self._work.get(task)
 
     def _terms(self, task: Task) -> ElasticSettings:
         return self._settings.of(task.spec.application, task.owner)
@@ -117,17 +101,17 @@ class ElasticTasks:
             self.drain += _NEWEST * (took - self.drain)
         elif worker.state is AttemptState.COMPLETED:
             self._take_as_wish(task.id)
-        elif task.id in self._work and failed_unasked(worker):
-            work, lived = self._work[task.id], time - (worker.started or time)
+        elif task.id in self.work.records and failed_unasked(worker):
+            work, lived = self.work.records[task.id], time - (worker.started or time)
             settle = self._terms(task).settle
             setbacks = work.setbacks + 1 if lived < settle else 0
             pause = min(settle * 2.0 ** min(setbacks, 20), _LONGEST_PAUSE) if setbacks else 0.0
             settled, why = max(work.settled, time + pause), what_became_of(worker) if setbacks else ""
-            self._work[task.id] = replace(work, setbacks=setbacks, settled=settled, setback=why)
+            self.work.records[task.id] = replace(work, setbacks=setbacks, settled=settled, setback=why)
 
     def _take_as_wish(self, name: str) -> None:
         """Give a task no more hosts than it has: a worker that ends by itself with code 0 has found no work."""
-        running = self._running(name)
+        running = running_elastic(self._state, name)
         if running is None or self._lifecycle.workers.ending(name):
             return
         enough = 1 + len(staying(running.workers))
@@ -146,7 +130,7 @@ class ElasticTasks:
                 if (status := replace(lead.lead, most=event.most, enough=None)) != lead.lead:
                     self._state.put_attempt(replace(lead, lead=status))
             case WorkReported():
-                self._note_work(lead, event)
+                self.work.report(lead, event)
             case WorkerDrained() | WorkerRefused():
                 uuid = self._state.workers.get(lead.task, {}).get(event.worker)
                 worker = None if uuid is None else self._state.attempts[uuid]
@@ -157,56 +141,17 @@ class ElasticTasks:
                 else:
                     self._state.put_attempt(replace(worker, reason=event.reason))
 
-    def _note_work(self, lead: Attempt, event: WorkReported) -> None:
-        work, running = self._work.get(lead.task), self._running(lead.task)
-        if work is None or running is None or event.fraction < LEAST_TOLD:
-            return  # it tells too little of how long all takes
-        work = self._advanced(running, work, event.time)
-        if running.elastic.restart:
-            if abs(event.fraction - running.status.told) < LEAST_TOLD:
-                return  # what counts is written down, end and pace together
-            found = by_report(running.task, work, event.fraction)
-            self._work[lead.task] = found.work
-            pace = running.status.told_pace if found.pace is None else found.pace
-            self._state.put_attempt(replace(lead, lead=replace(running.status, told=event.fraction, told_pace=pace)))
-            return
-        self._work[lead.task] = replace(work, total=max(work.done, 1e-3) / min(event.fraction, 1.0))
-
-    def reckon_with_loads(self, earlier: Mapping[str, HostLoad], time: float) -> None:
-        """Expect running tasks to go on as their hosts' loads are now; what they have done stays done.
-
-        Args:
-            earlier: the loads that were reckoned with so far.
-            time: now, epoch seconds.
-        """
-        for running in filter(None, map(self._running, self._state.elastic)):
-            lead, hosts = running.lead, running.lead.reckoned_hosts
-            if lead.state is AttemptState.RUNNING and lead.leave_by is None:
-                before = self._lifecycle.times_longer(running.task, hosts, earlier)
-                now = self._lifecycle.times_longer(running.task, hosts, self._state.hosts.loads)
-                self._go_on(running, now / before, time)
-
-    def _go_on(self, running: _Running, slower: float, time: float) -> None:
-        """Have a task go on at another pace, so many times slower than so far."""
-        if slower == 1 or (work := self._work.get(running.task.id)) is None:
-            return
-        self._work[running.task.id] = self._advanced(running, work, time)
-        status = running.status.at_pace(running.status.pace * slower, time)
-        lead = replace(running.lead, lead=status)
-        self._state.put_attempt(lead)
-        self._reckon(running._replace(lead=lead, status=status), time)
-
     def tend(self, time: float) -> None:
         """End the workers that must go, and reckon how far the tasks have come."""
         for ended in self._lifecycle.workers.take_ended():
             self._learn(ended, time)
-        for name in self._work.keys() - self._state.elastic.keys():
-            del self._work[name]
+        for name in self.work.records.keys() - self._state.elastic.keys():
+            del self.work.records[name]
         self._restarts.tend(time)
         for name in self._state.elastic:
-            running = self._running(name)
+            running = running_elastic(self._state, name)
             if running is None:
-                self._work.pop(name, None)
+                self.work.records.pop(name, None)
                 continue
             ending = running.lead.state is AttemptState.CANCELLING or self._lifecycle.workers.ending(name)
             for worker in running.workers:
@@ -217,19 +162,19 @@ class ElasticTasks:
                 elif worker.leave_by is not None and (time >= worker.leave_by or not running.status.drains):
                     self._lifecycle.give_up(worker, worker.reason or _WORKER_LEAVES, time)
             if not ending and running.lead.state is AttemptState.RUNNING:
-                self._reckon(running, time)
+                self.work.reckon(running, time)
 
     def start_workers(self, time: float) -> None:
         """Start a worker on each promised host that has none."""
         for name in self._state.elastic:
-            running = self._running(name)
+            running = running_elastic(self._state, name)
             if running is None or not self._may_grow(running, time):
                 continue
             for host in self._without_worker(running, time):
                 if self._lifecycle.room(running.task.owner, time) >= 1:
                     self._start(name, host, time, loan=False)
 
-    def _without_worker(self, running: _Running, time: float) -> list[str]:
+    def _without_worker(self, running: RunningElastic, time: float) -> list[str]:
         """Return the promised hosts on which a worker is missing and can run as long as its lead."""
         mine = {host for worker in running.workers for host in worker.hosts}
         without = [host for host in running.status.promised if host not in mine]
@@ -252,7 +197,7 @@ class ElasticTasks:
             ready: whether a task may leave.
             time: epoch seconds.
         """
-        for running in filter(None, map(self._running, self._state.elastic)):
+        for running in self.work.running():
             for worker in unwanted(running.workers, running.status.most):
                 self._order_to_leave(worker, "its program has no use for so many hosts", time)
         if planned is None:
@@ -287,7 +232,7 @@ class ElasticTasks:
         """
         loads = self._state.hosts.loads
         for name in self._state.elastic:
-            running, work = self._running(name), self._work.get(name)
+            running, work = running_elastic(self._state, name), self.work.records.get(name)
             if running is None or work is None or time < work.settled:
                 continue
             usual = _lost(running.lead.hosts[0], loads)
@@ -304,7 +249,7 @@ class ElasticTasks:
 
     def _instead(self, name: str, idle: Mapping[str, float], time: float) -> str | None:
         """Return an idle host that can be promised to a running task in place of a loaded one."""
-        running = self._running(name)
+        running = running_elastic(self._state, name)
         assert running is not None
         if not self._may_grow(running, time):
             return None
@@ -316,17 +261,17 @@ class ElasticTasks:
 
     def _promise_instead(self, worker: Attempt, host: str, reason: str, time: float) -> None:
         """Promise a host in place of a worker's, which leaves."""
-        running = self._running(worker.task)
+        running = running_elastic(self._state, worker.task)
         assert running is not None
         before = self._lifecycle.times_longer(running.task, running.lead.reckoned_hosts, self._state.hosts.loads)
         promised = tuple(host if each == worker.hosts[0] else each for each in running.status.promised)
         self._state.put_attempt(replace(running.lead, lead=replace(running.status, promised=promised)))
         # It leaves as from a loan, which the lead is not charged for any more, nor anybody else.
         self._order_to_leave(replace(worker, loan=True, predicted=self.drain), reason, time)
-        moved = self._running(worker.task)
+        moved = running_elastic(self._state, worker.task)
         assert moved is not None
         now = self._lifecycle.times_longer(moved.task, moved.lead.reckoned_hosts, self._state.hosts.loads)
-        self._go_on(moved, now / before, time)
+        self.work.go_on(moved, now / before, time)
 
     def _give_back(
         self,
@@ -361,7 +306,7 @@ class ElasticTasks:
         classes = self._planning_view.classes()
         by_class: dict[str, list[ElasticProgress]] = {}
         for name in self._state.elastic:
-            running = self._running(name)
+            running = running_elastic(self._state, name)
             if running is None or (progress := self._progress(running, time)) is None:
                 continue
             by_class.setdefault(classes.get(running.lead.hosts[0], ""), []).append(progress)
@@ -388,19 +333,13 @@ class ElasticTasks:
             if each.loan and each.state is not AttemptState.CANCELLING
         ]
 
-    def _running(self, name: str) -> _Running | None:
-        task, lead = self._state.tasks[name], self._state.attempt_of(name)
-        if lead is None or lead.lead is None or task.spec.elastic is None:
-            return None
-        return _Running(task, task.spec.elastic, lead, lead.lead, self._state.workers_of(name))
-
-    def _may_grow(self, running: _Running, time: float) -> bool:
+    def _may_grow(self, running: RunningElastic, time: float) -> bool:
         """Return whether a worker can be started now: its lead is there, and workers stay."""
         if running.lead.state not in _GOING_ON or self._lifecycle.workers.ending(running.task.id):
             return False
         if running.elastic.needs_lead and not running.status.address:
             return False
-        work = self._work.get(running.task.id)
+        work = self.work.records.get(running.task.id)
         if work is not None and work.setbacks and time < work.settled:
             return False
         return time >= self._lifecycle.paused_until and self._lifecycle.room(running.task.owner, time) >= 1
@@ -409,16 +348,16 @@ class ElasticTasks:
         """Return how many more hosts a task's user may take."""
         return self._state.host_room().left(share_user(task))
 
-    def _progress(self, running: _Running, time: float) -> ElasticProgress | None:
+    def _progress(self, running: RunningElastic, time: float) -> ElasticProgress | None:
         """Return how far a task that may be lent hosts has come; None for one that may not."""
-        work = self._work.get(running.task.id)
+        work = self.work.records.get(running.task.id)
         leaving = any(each.leaves for each in running.workers)
         promised = not self._without_worker(running, time)  # hosts that are down get none: others may stand in for them
         if not self._terms(running.task).lending or running.elastic.restart:
             return None
         if work is None or leaving or not promised or time < work.settled or not self._may_grow(running, time):
             return None
-        seconds = self._seconds(running)
+        seconds = self.work.seconds(running)
         held, able = 1 + len(running.workers), np.flatnonzero(np.isfinite(seconds)) + 1
         wishes = (running.status.most, running.status.enough)
         wished = min([len(seconds), *[each for each in wishes if each is not None]])
@@ -429,50 +368,8 @@ class ElasticTasks:
             return None
         latency = self._state.corrections.dispatch_latency.seconds
         task = ElasticTask(running.task.id, tuple(seconds), least, most, least, latency, self.drain, self.drain)
-        whole = _on(seconds, len(running.lead.reckoned_hosts))
-        left = max(work.total - work.done, 0.0) / whole if 0 < whole < math.inf else 0.0
+        left = self.work.left(running, seconds)
         return ElasticProgress(task, left, held) if left > 0 else None
-
-    def _seconds(self, running: _Running) -> list[float]:
-        """Return the task's run times on 1, 2, … hosts of its lead's class."""
-        view, host = self._planning_view, running.lead.hosts[0]
-        kind = view.classes().get(host, "")
-        assumptions = replace(view.assumptions(running.lead.created), handover=0.0)
-        count = 0 if running.task.profile is None else len(running.task.profile.seconds)
-        found: list[float] = run_times(running.task, assumptions, [kind], max(count, 1))[0].tolist()
-        return found
-
-    def _reckon(self, running: _Running, time: float) -> None:
-        """Bring what is done up to date, and with it when the task should end."""
-        lead, name = running.lead, running.task.id
-        work = self._work.get(name)
-        if work is None:
-            begun = lead.started if lead.started is not None else time
-            work = WorkRecord(
-                max(time - begun, 0.0), time, lead.predicted or 0.0, settled=time + self._terms(running.task).settle
-            )
-        work = self._work[name] = self._advanced(running, work, time)
-        left = max(work.total - work.done, 0.0) * running.status.pace
-        predicted, ahead = time - (time if lead.started is None else lead.started) + left, max(left, 1.0)
-        if lead.leave_by is not None:
-            return  # it has been asked to stop: its hosts are reckoned to be free then
-        if lead.predicted is not None and abs(predicted - lead.predicted) > max(_LEAST_CHANGE * ahead, 0.5):
-            self._state.put_attempt(replace(lead, predicted=predicted))
-            self._state.replan()
-
-    def _advanced(self, running: _Running, work: WorkRecord, time: float) -> WorkRecord:
-        """Return the work as it is now: hosts beyond the promised ones do more of it in the same time."""
-        passed = time - work.time
-        if passed <= 0:
-            return work
-        width = 1 + sum(each.state is AttemptState.RUNNING for each in running.workers)
-        promised = len(running.lead.reckoned_hosts)
-        speed = 1.0
-        if width != promised and not running.elastic.restart:
-            seconds = self._seconds(running)
-            whole, now = _on(seconds, promised), _on(seconds, width)
-            speed = whole / now if now and math.isfinite(whole) else 0.0
-        return replace(work, done=work.done + passed * speed / running.status.pace, time=time)
 
     def _start(self, name: str, host: str, time: float, *, loan: bool) -> None:
         """Start a worker of a running task on a host."""
@@ -495,26 +392,20 @@ class ElasticTasks:
         self._put_lead(lead, workers=number)
         self._state.put_attempt(worker)
         self._state.decide(DispatchAttempt(worker, self._state.tasks[name].as_worker(number, lead.lead.address)))
-        self._settle(name, time)
+        self.work.settle(name, time)
         self._state.replan()
 
     def _order_to_leave(self, worker: Attempt, reason: str, time: float) -> None:
-        running = self._running(worker.task)
+        running = running_elastic(self._state, worker.task)
         assert running is not None
         self._put_lead(running.lead)
         soon = _SOON * (worker.predicted or 0.0)
         worker = replace(worker, leave_by=time + running.elastic.grace, reason=reason, predicted=soon)
         self._state.put_attempt(worker)
         self._state.replan()
-        self._settle(worker.task, time)
+        self.work.settle(worker.task, time)
         if not running.status.drains:
             self._lifecycle.give_up(worker, reason, time)
-
-    def _settle(self, name: str, time: float) -> None:
-        """Lend a task nothing for a while after its hosts have changed."""
-        if (work := self._work.get(name)) is not None:
-            settled = max(work.settled, time + self._terms(self._state.tasks[name]).settle)
-            self._work[name] = replace(work, settled=settled)
 
     def _put_lead(self, lead: Attempt, workers: int | None = None) -> None:
         """Note that what the workers are to do has changed."""
@@ -527,8 +418,3 @@ class ElasticTasks:
 def _lost(host: str, loads: Mapping[str, HostLoad]) -> float:
     """Return which part of a host its owner is expected to take."""
     return loads[host].lost if host in loads else 0.0
-
-
-def _on(seconds: Sequence[float], hosts: int) -> float:
-    """Return the run time on so many hosts: of those that it can use, the best number."""
-    return min(seconds[:hosts], default=math.inf)

@@ -40,7 +40,7 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
             f"a worker ended by itself with code 0, as one does for lack of work: it is given no more than "
             f"{plural(enough, 'host')} until its lead wishes for others"
         )
-    work = core.elastic.work(task.id)
+    work = core.elastic.work.records.get(task.id)
     if work is not None and work.setbacks:
         last = f" (the last, {work.setback})" if work.setback else ""
         left = work.settled - time

@@ -542,7 +542,7 @@ def test_a_worker_on_a_promised_host_stays_where_no_other_is_idle_and_its_task_i
     assert longer is not None
     assert longer > 20 + 40 * 2  # it waits for both
     core.handle(HostsObserved(41.0, hosts(2), {}))
-    work = core.elastic.work("1")
+    work = core.elastic.work.records.get("1")
     assert work is not None
     assert 20 < work.done < 20 + 20 / 2 + 1
 

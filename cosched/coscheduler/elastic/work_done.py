@@ -1,0 +1,176 @@
+"""How far elastic tasks that run have come, and when they should end by that. Start at `WorkDone.reckon`.
+
+Work is counted in seconds of a run on the promised hosts: hosts beyond these do more of it in the same time, hosts
+whose owners are there less.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from cosched.coscheduler.elastic.checkpoints import LEAST_TOLD, by_report
+from cosched.coscheduler.elastic.values import WorkRecord
+from cosched.coscheduler.planning.problem_builder import run_times
+from cosched.coscheduler.task import Attempt, AttemptState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.elastic.values import Elastic, ElasticSettings, LeadStatus
+    from cosched.coscheduler.events import WorkReported
+    from cosched.coscheduler.planning.planning_view import PlanningView
+    from cosched.coscheduler.state import CoreState
+    from cosched.coscheduler.task import Task
+    from cosched.prediction.host_load import HostLoad
+
+__all__ = ["RunningElastic", "WorkDone", "running_elastic"]
+
+_LEAST_CHANGE = 0.02  # of the seconds left, by which an expected end must have moved to be written down
+
+
+class RunningElastic(NamedTuple):
+    """An elastic task that runs."""
+
+    task: Task
+    elastic: Elastic
+    lead: Attempt
+    status: LeadStatus
+    workers: tuple[Attempt, ...]
+
+
+def running_elastic(state: CoreState, name: str) -> RunningElastic | None:
+    """Return an elastic task with its lead; None before it has one."""
+    task, lead = state.tasks[name], state.attempt_of(name)
+    if lead is None or lead.lead is None or task.spec.elastic is None:
+        return None
+    return RunningElastic(task, task.spec.elastic, lead, lead.lead, state.workers_of(name))
+
+
+class WorkDone:
+    """Keeps the work that is done of each elastic task that runs.
+
+    Attributes:
+        records: by the name of the task.
+    """
+
+    def __init__(
+        self, settings: ElasticSettings, state: CoreState, lifecycle: AttemptLifecycle, planning_view: PlanningView
+    ) -> None:
+        self.records: dict[str, WorkRecord] = {}
+        self._settings = settings
+        self._state = state
+        self._lifecycle = lifecycle
+        self._planning_view = planning_view
+
+    def running(self) -> Iterator[RunningElastic]:
+        """Yield the elastic tasks that have a lead."""
+        for name in self._state.elastic:
+            if (running := running_elastic(self._state, name)) is not None:
+                yield running
+
+    def report(self, lead: Attempt, event: WorkReported) -> None:
+        """Take a program's word for how much of its work is done."""
+        work, running = self.records.get(lead.task), running_elastic(self._state, lead.task)
+        if work is None or running is None or event.fraction < LEAST_TOLD:
+            return  # it tells too little of how long all takes
+        work = self._advanced(running, work, event.time)
+        if running.elastic.restart:
+            if abs(event.fraction - running.status.told) < LEAST_TOLD:
+                return  # what counts is written down, end and pace together
+            found = by_report(running.task, work, event.fraction)
+            self.records[lead.task] = found.work
+            pace = running.status.told_pace if found.pace is None else found.pace
+            self._state.put_attempt(replace(lead, lead=replace(running.status, told=event.fraction, told_pace=pace)))
+            return
+        self.records[lead.task] = replace(work, total=max(work.done, 1e-3) / min(event.fraction, 1.0))
+
+    def reckon_with_loads(self, earlier: Mapping[str, HostLoad], time: float) -> None:
+        """Expect running tasks to go on as their hosts' loads are now; what they have done stays done.
+
+        Args:
+            earlier: the loads that were reckoned with so far.
+            time: now, epoch seconds.
+        """
+        for running in self.running():
+            lead, hosts = running.lead, running.lead.reckoned_hosts
+            if lead.state is AttemptState.RUNNING and lead.leave_by is None:
+                before = self._lifecycle.times_longer(running.task, hosts, earlier)
+                now = self._lifecycle.times_longer(running.task, hosts, self._state.hosts.loads)
+                self.go_on(running, now / before, time)
+
+    def go_on(self, running: RunningElastic, slower: float, time: float) -> None:
+        """Have a task go on at another pace, so many times slower than so far."""
+        if slower == 1 or (work := self.records.get(running.task.id)) is None:
+            return
+        self.records[running.task.id] = self._advanced(running, work, time)
+        status = running.status.at_pace(running.status.pace * slower, time)
+        lead = replace(running.lead, lead=status)
+        self._state.put_attempt(lead)
+        self.reckon(running._replace(lead=lead, status=status), time)
+
+    def reckon(self, running: RunningElastic, time: float) -> None:
+        """Bring what is done up to date, and with it when the task should end."""
+        lead, name = running.lead, running.task.id
+        work = self.records.get(name)
+        if work is None:
+            begun = lead.started if lead.started is not None else time
+            settled = time + self._pause(running.task)
+            work = WorkRecord(max(time - begun, 0.0), time, lead.predicted or 0.0, settled=settled)
+        work = self.records[name] = self._advanced(running, work, time)
+        left = max(work.total - work.done, 0.0) * running.status.pace
+        predicted, ahead = time - (time if lead.started is None else lead.started) + left, max(left, 1.0)
+        if lead.leave_by is not None:
+            return  # it has been asked to stop: its hosts are reckoned to be free then
+        if lead.predicted is not None and abs(predicted - lead.predicted) > max(_LEAST_CHANGE * ahead, 0.5):
+            self._state.put_attempt(replace(lead, predicted=predicted))
+            self._state.replan()
+
+    def settle(self, name: str, time: float) -> None:
+        """Lend a task nothing for a while after its hosts have changed."""
+        if (work := self.records.get(name)) is not None:
+            settled = max(work.settled, time + self._pause(self._state.tasks[name]))
+            self.records[name] = replace(work, settled=settled)
+
+    def _pause(self, task: Task) -> float:
+        return self._settings.of(task.spec.application, task.owner).settle
+
+    def left(self, running: RunningElastic, seconds: Sequence[float]) -> float:
+        """Return which part of a task's work is left; 0 where its run time on the promised hosts is not known.
+
+        Args:
+            running: with a record.
+            seconds: see `seconds`.
+        """
+        work, whole = self.records[running.task.id], _on(seconds, len(running.lead.reckoned_hosts))
+        return max(work.total - work.done, 0.0) / whole if 0 < whole < math.inf else 0.0
+
+    def seconds(self, running: RunningElastic) -> list[float]:
+        """Return the task's run times on 1, 2, … hosts of its lead's class."""
+        view, host = self._planning_view, running.lead.hosts[0]
+        kind = view.classes().get(host, "")
+        assumptions = replace(view.assumptions(running.lead.created), handover=0.0)
+        count = 0 if running.task.profile is None else len(running.task.profile.seconds)
+        found: list[float] = run_times(running.task, assumptions, [kind], max(count, 1))[0].tolist()
+        return found
+
+    def _advanced(self, running: RunningElastic, work: WorkRecord, time: float) -> WorkRecord:
+        """Return the work as it is now: hosts beyond the promised ones do more of it in the same time."""
+        passed = time - work.time
+        if passed <= 0:
+            return work
+        width = 1 + sum(each.state is AttemptState.RUNNING for each in running.workers)
+        promised = len(running.lead.reckoned_hosts)
+        speed = 1.0
+        if width != promised and not running.elastic.restart:
+            seconds = self.seconds(running)
+            whole, now = _on(seconds, promised), _on(seconds, width)
+            speed = whole / now if now and math.isfinite(whole) else 0.0
+        return replace(work, done=work.done + passed * speed / running.status.pace, time=time)
+
+
+def _on(seconds: Sequence[float], hosts: int) -> float:
+    """Return the run time on so many hosts: of those that it can use, the best number."""
+    return min(seconds[:hosts], default=math.inf)
