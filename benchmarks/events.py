@@ -94,11 +94,11 @@ def _arrivals(
         core.handle(SharesChanged(0.0, Shares(members={f"u{each}": f"g{each // 4}" for each in range(users)})))
     core.handle(HostsObserved(0.0, tuple(Host(f"host{number:03}", str(number % classes)) for number in range(hosts))))
     for number in range(at_once or hosts - idle):  # long before all others: it has been through staging
-        long = _task(number, _profile((500.0 + number,), classes, slowdown=1.0), submitted=-_STAGING, deadline=None)
-        core.handle(TaskSubmitted(0.0, _in_array(long, at_once)))
+        long = _task(number, _profile((500.0 + number,), classes, slowdown=1.0), submitted=0.0, deadline=None)
+        core.handle(TaskSubmitted(_STAGING, _in_array(long, at_once)))
     took = []
     for number in range(waiting + 1 + _ARRIVALS):
-        now = 0.001 * number if number < waiting else 1.0 + number
+        now = _STAGING + (0.001 * number if number < waiting else 1.0 + number)
         kernel = str(draw.choice(list(KERNELS)))
         allowed = draw.uniform(*DEADLINES[kernel]) * max(1.0, waiting / (2 * hosts))
         task = _task(hosts + number, _profile(KERNELS[kernel][:hosts], classes), now, now + allowed)
