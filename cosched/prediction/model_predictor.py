@@ -126,15 +126,17 @@ class ModelPredictor:
         """
         if len(text) > _LONGEST_TEXT:
             raise UserError(f"the model has {len(text)} characters: at most {_LONGEST_TEXT} are allowed")
-        with tempfile.TemporaryDirectory(prefix="cosched-model-") as folder:
-            path = Path(folder, "model.psl")
-            path.write_text(text, encoding="utf-8", errors="surrogatepass")
-            try:
+        path = Path()
+        try:
+            with tempfile.TemporaryDirectory(prefix="cosched-model-") as folder:
+                path = Path(folder, "model.psl")
+                path.write_text(text, encoding="utf-8", errors="surrogatepass")
                 model = evaluation.load(path, self._folders)
-                machine = evaluation.load_hardware(hardware, self._folders)
-                return predict_profile(model, machine, values, hosts, ranks)
-            except UserError as error:
-                raise UserError(_first_faults(error).replace(str(path), "your model")) from error
+            # Without its file: whoever ends an evaluation that takes too long kills this process.
+            machine = evaluation.load_hardware(hardware, self._folders)
+            return predict_profile(model, machine, values, hosts, ranks)
+        except UserError as error:
+            raise UserError(_first_faults(error).replace(str(path), "your model")) from error
 
     def file_profile(
         self, path: Path, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +10,10 @@ import pytest
 
 from cosched import evaluation
 from cosched.errors import UserError
+from cosched.prediction import model_predictor
 from cosched.prediction.catalogue import CatalogueEntry
 from cosched.prediction.model_predictor import ModelPredictor
-from cosched.prediction.profile import PredictionSource
+from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +47,24 @@ def test_a_profile_covers_the_hosts_that_the_application_can_use(folder: Path) -
     assert profile.seconds == pytest.approx((80.0, 40.0, 80 / 3, 20.0))
     assert (profile.source, profile.hardware) == (PredictionSource.MODEL, "plain")
     assert len(predictor.profile(application(hosts={"max": 2}), {"Work": 80.0}, "plain", 4).seconds) == 2
+
+
+def test_a_text_whose_evaluation_is_killed_leaves_no_file(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each model that took too long left a folder among the machine's temporary ones."""
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    left: list[Path] = []
+
+    def killed(*_: object) -> Profile:
+        left.extend(temporary.iterdir())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(model_predictor, "predict_profile", killed)
+    with pytest.raises(KeyboardInterrupt):
+        ModelPredictor([folder]).text_profile(MODEL, {}, "plain", 2)
+    assert left == []
 
 
 def test_the_first_faults_of_a_text_are_told_with_their_places(folder: Path) -> None:
