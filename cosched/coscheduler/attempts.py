@@ -177,7 +177,7 @@ class AttemptLifecycle:
     def reckon_with_loads(self, earlier: Mapping[str, HostLoad], time: float) -> None:
         """Expect running attempts to go on as their hosts' loads are now; what they have done stays done.
 
-        Of leads `ElasticTasks` knows how far they have come.
+        How far leads have come is known to `elastic/work_done.py`.
 
         Args:
             earlier: the loads that were reckoned with so far.

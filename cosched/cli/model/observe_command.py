@@ -131,7 +131,7 @@ class _Wanted:
 
     @property
     def runs(self) -> int:
-        """How many undisturbed runs in all."""
+        """How many undisturbed runs are wanted in all."""
         return self.sizes * self.repeat
 
     def had(self, quiet: Mapping[str, int]) -> int:

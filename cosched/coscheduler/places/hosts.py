@@ -223,7 +223,7 @@ class DomainHosts:
         return {self._kinds[name]: load for name, load in self.loads.items() if name in self._kinds}
 
     def _plain(self, host: Host) -> Host:
-        """Return what stays the same of a shared host, whoever has of it."""
+        """Return the part of a host's description that no job changes."""
         size = self._sizes[host.name]
         return Host("", host.host_class, memory=size.memory, cores=size.cores, gpus=size.gpus, unparted=host.unparted)
 
