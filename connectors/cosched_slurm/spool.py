@@ -63,6 +63,14 @@ for host in {hosts}; do
 done"""
 
 
+# Where Slurm confines a job to no processors (TaskPlugin=task/none), Open MPI thinks all of the host its own, and binds
+# the first ranks of all jobs there to the same ones. A task's own variables come after.
+_UNBOUND_LINES = """\
+if [ "$(OMP_NUM_THREADS= OMP_THREAD_LIMIT= nproc)" -gt "${SLURM_CPUS_ON_NODE:-65536}" ]; then
+    export OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none
+fi"""
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessStamps:
     """Stamps of an attempt's processes.
@@ -193,6 +201,7 @@ class SlurmAttemptFolders(AttemptFolders):
         rank = _RANK_OF_HOST.format(hosts=shlex.join(launch.hosts)) if launch.hosts else 'rank="${SLURM_PROCID:-0}"'
         if once:
             rank, count = "rank=0", 1
+            variables = f"{_UNBOUND_LINES}\n{variables}"
             if commands is not None:
                 variables += f'\nexport PATH="$PATH":{shlex.quote(str(commands))}'
         native = launch.native

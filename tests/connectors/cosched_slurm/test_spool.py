@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cosched.connector import Launch
+from cosched.connector import Launch, LaunchMode
 from cosched.errors import UserError
 from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
 
@@ -83,6 +83,26 @@ def test_hosts_that_slurm_chose_are_shown(attempts: SlurmAttemptFolders, told: s
     seen = _seen(attempts, launch)
     assert seen["COSCHED_HOSTS"] == (told or "node03")
     assert Path(seen["COSCHED_HOST_FILE"]).read_text().splitlines() == (told or "node03").split(",")
+
+
+@pytest.mark.parametrize(
+    ("allocated", "given", "bound"),
+    [
+        (0, {}, "none"),
+        (1 << 16, {}, None),
+        (None, {}, None),
+        (0, {"PRTE_MCA_hwloc_default_binding_policy": "core"}, "core"),
+    ],
+)
+def test_ranks_are_bound_to_no_core_where_slurm_confines_no_job(
+    attempts: SlurmAttemptFolders, allocated: int | None, given: dict[str, str], bound: str | None
+) -> None:
+    """The first ranks of all jobs of a host took turns on one of its processors."""
+    launch = replace(_launch("/usr/bin/env", hosts=()), launch=LaunchMode.ONCE, environment=given)
+    attempts.create(launch.attempt)
+    told = {} if allocated is None else {"SLURM_CPUS_ON_NODE": str(allocated)}
+    assert _run(attempts.write_script(launch), SLURMD_NODENAME="node03", OMP_NUM_THREADS="1", **told).returncode == 0
+    assert _seen(attempts, launch).get("PRTE_MCA_hwloc_default_binding_policy") == bound
 
 
 def test_stamps_tell_of_all_processes_or_of_none(attempts: SlurmAttemptFolders) -> None:
