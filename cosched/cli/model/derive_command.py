@@ -91,7 +91,7 @@ def _summary(found: Derivation, file: Path) -> list[str]:
     exact = sum(each.formula.exact for each in found.blocks)
     calls = sorted({name for each in found.blocks for name in each.calls})
     lines = [
-        f"{exact} of {len(found.blocks)} counts are exact; {found.constant} are the same at every size; "
+        f"counts: {exact} of {len(found.blocks)} exact, {found.constant} the same at every size; "
         f"{len(found.sizes)} sizes, {found.seconds:.1f} s",
     ]
     if calls:

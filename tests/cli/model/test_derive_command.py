@@ -26,7 +26,7 @@ def test_a_source_becomes_a_model_that_predicts(folder: Path, capsys: pytest.Cap
     said, progress = capsys.readouterr()
     assert "smooth.c:7" in said
     assert "(nx - 2) * (ny - 2) * steps" in said
-    assert "of 5 counts are exact; 1 are the same at every size; 10 sizes" in said
+    assert "of 5 exact, 1 the same at every size; 10 sizes" in said
     assert "wrote smooth.psl; each block costs 1 ns, a guess: `cosched model fit --derived` learns" in said
     assert "smooth is built" in progress
     assert run(["model", "check", "smooth.psl", "--hardware", "x86_64_gigabit"]) == 0
