@@ -10,8 +10,8 @@ from cosched.errors import UserError
 __all__ = ["format_duration", "format_shift", "parse_duration"]
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
-_UNIT_SECONDS = {"d": _DAY, "h": _HOUR, "min": _MINUTE, "m": _MINUTE, "s": 1.0, "ms": 0.001}
-_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|min|[dhms])", re.ASCII)
+_UNIT_SECONDS = {"d": _DAY, "h": _HOUR, "min": _MINUTE, "m": _MINUTE, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6}
+_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|µs|us|min|[dhms])", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 _WHOLE = re.compile(rf"{_PART.pattern}(?: ?{_PART.pattern})*", re.ASCII)
 _LONGEST_DURATION = 100 * 366 * _DAY
@@ -21,7 +21,7 @@ def parse_duration(text: str | float) -> float:
     """Return a duration in seconds.
 
     Args:
-        text: a number of seconds, or numbers with units d, h, m or min, s, ms ("1h30m", "2 h 5 min", "250ms").
+        text: seconds, or numbers with units d, h, m or min, s, ms, µs or us ("1h30m", "2 h 5 min", "250ms").
 
     Raises:
         UserError: anything else, negative, or longer than a hundred years.
@@ -39,7 +39,7 @@ def format_duration(seconds: float | None) -> str:
     if seconds < 0:
         return f"−{format_duration(-seconds)}"
     if seconds < 0.95:
-        return f"{seconds:.2g} s" if seconds >= 0.0005 else "0 s"
+        return _below_a_second(seconds)
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     if seconds < _MINUTE - 0.5:
@@ -66,6 +66,14 @@ def _seconds(text: object) -> float | None:
     if _WHOLE.fullmatch(text):
         return sum(float(number) * _UNIT_SECONDS[unit] for number, unit in _PART.findall(text))
     return None
+
+
+def _below_a_second(seconds: float) -> str:
+    if seconds < 5e-8:
+        return "0 s"
+    if seconds < 0.0000994:  # 0.0000995 would read "1e+02 µs"
+        return f"{seconds * 1e6:.2g} µs"
+    return f"{seconds * 1e3:.2g} ms" if seconds < 0.0994 else f"{seconds:.2g} s"
 
 
 def _two_units(seconds: float, large: float, large_name: str, small: float, small_name: str) -> str:

@@ -89,7 +89,9 @@ class Axis:
                 return clock_ticks(least, most, self._zone, _MOST_TICKS)
             case AxisKind.DURATION if most - least >= _STEPS[0] * _MOST_TICKS:
                 step = _time_step(most - least, _MOST_TICKS)
-                return [(value, format_duration(value)) for value in _multiples(least, most, step)]
+                return _durations(_multiples(least, most, step))
+            case AxisKind.DURATION:
+                return _durations(ticks(least, most, _MOST_TICKS))
             case AxisKind.COUNT:
                 values = [value for value in ticks(least, most, _MOST_TICKS) if value == round(value)]
             case AxisKind.LOGARITHMIC:
@@ -114,6 +116,14 @@ def clock_ticks(first: float, last: float, zone: tzinfo | None, most: int = 9) -
         )
         found.append((local - shift, text))
     return found
+
+
+def _durations(values: Sequence[float]) -> list[tuple[float, str]]:
+    """Name durations, all of them in seconds where words for people would name two of them alike."""
+    words = [format_duration(value) for value in values]
+    if len(set(words)) < len(words):
+        words = [f"{value:.12g} s" for value in values]
+    return list(zip(values, words, strict=True))
 
 
 def _time_step(span: float, most: int) -> int:

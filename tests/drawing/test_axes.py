@@ -27,6 +27,9 @@ def words(values: list[float], kind: AxisKind) -> list[str]:
         ([1, 256], AxisKind.COUNT, ["50", "100", "150", "200", "250"]),
         ([0, 3600], AxisKind.DURATION, ["0 s", "10 min", "20 min", "30 min", "40 min", "50 min", "1 h"]),
         ([0, 2], AxisKind.DURATION, ["0 s", "0.5 s", "1.0 s", "1.5 s", "2.0 s"]),
+        ([0, 0.08], AxisKind.DURATION, [f"{n}0 ms" if n else "0 s" for n in range(9)]),
+        ([0, 4e-5], AxisKind.DURATION, ["0 s", "10 µs", "20 µs", "30 µs", "40 µs"]),
+        ([1, 1.02], AxisKind.DURATION, ["1 s", "1.005 s", "1.01 s", "1.015 s", "1.02 s"]),
         ([NOON, NOON + 3600], AxisKind.CLOCK, ["12:00", "12:10", "12:20", "12:30", "12:40", "12:50", "13:00"]),
         ([NOON, NOON + 5 * 86400], AxisKind.CLOCK, ["16 Jun", "17 Jun", "18 Jun", "19 Jun", "20 Jun"]),
     ],
@@ -48,3 +51,9 @@ def test_ticks_are_few_and_inside_and_values_too(values: list[float], kind: Axis
     assert len(axis.ticks) <= 20
     assert all(-0.01 <= axis.at(value) <= 640.01 for value in (*values, *(value for value, _ in axis.ticks)))
     assert all(axis.words(value) for value in values)
+
+
+@given(st.floats(0, 1e6), st.floats(1e-9, 1e9))
+def test_no_two_ticks_of_durations_are_named_alike(first: float, length: float) -> None:
+    named = words([first, first + length], AxisKind.DURATION)
+    assert len(set(named)) == len(named)
