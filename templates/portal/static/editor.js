@@ -150,9 +150,13 @@
       const word = /^(?:\w+|.)/u.exec(line.text.slice(before));
       return { from: line.from + before, to: line.from + before + (word ? word[0].length : 0) };
     }
+    let marked = null; // the text and its faults as they were last marked: to mark the same anew would close their tooltip
     document.addEventListener("foreseen", () => {
       const places = [...document.querySelectorAll("[data-foreseen] [data-line]")];
       const faults = places.map((place) => ({ ...span(place), severity: "error", message: place.dataset.fault }));
+      const { doc } = view.state, told = JSON.stringify(faults);
+      if (marked && marked.doc === doc && marked.told === told) return;
+      marked = { doc, told };
       view.dispatch(CodeMirror.setDiagnostics(view.state, faults));
     });
     document.addEventListener("click", (event) => {

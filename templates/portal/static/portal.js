@@ -73,14 +73,15 @@
   // Only what differs is changed: a selection, the focus, a scrolled box, a screen reader's place stay as they are. What
   // the reader has opened and ticked is his.
   const readers = { open: "details", checked: "input", hidden: "[data-tick-every]" };
+  const morph = (element, text) => Idiomorph.morph(element, text, {
+    morphStyle: "innerHTML",
+    ignoreActiveValue: true,
+    callbacks: { beforeAttributeUpdated: (name, each) => !(name in readers && each.matches(readers[name])) },
+  });
   function replace(element, text) {
     const boxes = new Set(element.querySelectorAll("[data-end]"));
     const left = new Set([...boxes].filter((box) => !atEnd(box)));
-    Idiomorph.morph(element, text, {
-      morphStyle: "innerHTML",
-      ignoreActiveValue: true,
-      callbacks: { beforeAttributeUpdated: (name, each) => !(name in readers && each.matches(readers[name])) },
-    });
+    morph(element, text);
     for (const box of element.querySelectorAll("[data-end]")) if (!left.has(box)) box.scrollTop = box.scrollHeight;
     element.dispatchEvent(new CustomEvent("renewed", { bubbles: true }));
   }
@@ -156,9 +157,9 @@
     // On a phone the preview is below the form: what it comes to stands above the button, too.
     const near = form.querySelector("[data-near]"), narrow = matchMedia("(max-width: 860px)");
     const show = (text) => {
-      shown.innerHTML = text;
+      morph(shown, text);
       const verdict = narrow.matches ? [...shown.querySelectorAll(".verdict, .places, .offer, .empty")] : [];
-      near.replaceChildren(...verdict.map((each) => each.cloneNode(true)));
+      morph(near, verdict.map((each) => each.outerHTML).join(""));
       for (const each of [shown, near]) each.classList.remove("stale");
     };
     show(hint);

@@ -1,4 +1,7 @@
-"""The editor of models in a real browser: colours, marks at faults, the curve beside, keys; and a page without it."""
+"""The editor of models in a real browser: colours, marks at faults, the curve beside, keys; and a page without it.
+
+The preview beside it, too, which stays still under the hand.
+"""
 
 from __future__ import annotations
 
@@ -54,12 +57,23 @@ def site() -> Iterator[Site]:
 def editing(browser: Browser, site: Site, text: str = "", **options: Any) -> Iterator[Visitor]:
     """Open the editor and type into it."""
     with visiting(browser, site, **options) as visitor:
-        page = visitor.go("/submit?own=command")
-        page.click("summary:has-text('A model of your own')")
-        page.click(EDITOR)
-        page.keyboard.insert_text(text)
+        type_model(visitor, text)
         yield visitor
         assert visitor.complaints == []
+
+
+def type_model(visitor: Visitor, text: str) -> None:
+    page = visitor.go("/submit?own=command")
+    page.click("summary:has-text('A model of your own')")
+    page.click(EDITOR)
+    page.keyboard.insert_text(text)
+
+
+def wait_for_another_preview(page: Page) -> None:
+    """Let the quarter of a minute pass after which the preview is asked for anew."""
+    page.evaluate("document.addEventListener('foreseen', () => { document.body.dataset.came = ''; })")
+    page.clock.fast_forward(15_000)
+    page.wait_for_selector("body[data-came]")
 
 
 def selected(page: Page) -> str:
@@ -157,6 +171,41 @@ def test_what_is_searched_for_is_found_and_replaced_and_sent_with_no_form(browse
         assert {"search", "replace", "case"} & set(page.evaluate(names)) == set()
         page.press(".cm-search [name=replace]", "Escape")
         assert focused(page) == "cm-content"
+
+
+def test_the_preview_stays_still_under_the_hand_as_it_is_asked_for_anew(browser: Browser, site: Site) -> None:
+    with visiting(browser, site) as visitor:
+        page = visitor.page
+        page.clock.install()
+        visitor.go("/submit?application=jacobi")
+        page.fill("[name='p.Scale']", "100")
+        page.click("text=+1 min")
+        page.wait_for_selector(".foreseen:not(.stale) .offer button")
+        dot = page.locator(".foreseen svg .mark").first
+        dot.hover()
+        pointed = dot.element_handle()
+        page.focus(".foreseen .offer button")
+        page.evaluate("getSelection().selectAllChildren(document.querySelector('.foreseen .help'))")
+        words = selected(page)
+        assert "As things stand" in words
+        wait_for_another_preview(page)
+        assert selected(page) == words
+        assert focused(page) == "chip"
+        assert pointed.evaluate("each => each.isConnected && each.matches(':hover')")
+        assert visitor.complaints == []
+
+
+def test_the_tooltip_of_a_fault_stays_as_the_preview_is_asked_for_anew(browser: Browser, site: Site) -> None:
+    with visiting(browser, site) as visitor:
+        page = visitor.page
+        page.clock.install()
+        type_model(visitor, FAULTY)
+        page.hover(".cm-lintRange-error:text-is('confusec')")
+        page.clock.run_for(1000)  # the editor waits for a hand that rests
+        told = page.wait_for_selector(".cm-tooltip .cm-diagnostic:has-text('confusec')")
+        wait_for_another_preview(page)
+        assert told is not None
+        assert told.is_visible()
 
 
 def test_what_the_editor_holds_is_submitted(browser: Browser, site: Site) -> None:
