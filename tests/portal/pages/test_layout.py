@@ -129,3 +129,16 @@ def test_hosts_and_reasons_can_be_read_whole(visitor: Visitor) -> None:
     assert words.count() > 8
     assert words.evaluate_all(cut) == []
     assert f"waits for its new memory {LONG} {LONG}" in page.locator(".hosts .off").inner_text()
+
+
+def test_the_task_that_is_chosen_by_keys_is_seen_with_its_words_beside_it(visitor: Visitor) -> None:
+    page = visitor.go("/schedule")
+    page.focus("[data-gantt]")
+    page.keyboard.press("ArrowRight")
+    bar, words = page.locator("path.chosen").bounding_box(), page.locator(".tip").bounding_box()
+    assert bar is not None
+    assert words is not None
+    assert bar["width"] > 0
+    assert words["y"] >= bar["y"]
+    page.keyboard.press("Escape")
+    assert page.locator("path.chosen").count() == 0
