@@ -50,7 +50,8 @@ class TaskExplanation:
 
     Attributes:
         waits_for: obstacles to a waiting task's start, the nearest first; what one does that has left; a sentence each.
-        planned_start: when the current plan starts it; None where nothing is planned (not possible now, no profile).
+        planned_start: when it is planned to run, its job handed over; None where nothing is planned (not possible now,
+            no profile).
         planned_end: when it is predicted to end.
         end_low: before when a run in twenty ends that starts as planned; None where no uncertainty is known.
         end_high: after when one ends, likewise.
@@ -180,10 +181,11 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     # Neither a task that did not begin when it was tried nor one behind such a job can be said to be in time.
     doubtful = core.unstarted.tries(task.id) > 0 or not doubtful_hosts(core, time).isdisjoint(mine.hosts)
     slack = None if task.spec.deadline is None or doubtful else task.spec.deadline - time - mine.end
-    begins = time + mine.start + core.planning_view.assumptions(time).handover
+    handover = core.planning_view.assumptions(time).handover
+    begins = time + mine.start + handover
     low, high = EndRanges(core).of(shape, mine.hosts, begins) or (None, None)
     earlier = _earlier_unreserved(core, mine, time)
-    changes = [*_changes(core, problem, mine), *owner_sentences(core, shape, mine.hosts)]
+    changes = [*_changes(core, problem, mine, handover), *owner_sentences(core, shape, mine.hosts)]
     changes += contention_sentences(core, shape, mine.hosts)
     if earlier:
         changes.append(f"without reservations it would end {format_duration(earlier)} earlier")
@@ -198,7 +200,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         task.id,
         task.status.state,
         tuple(waits_for) or ("nothing: it leaves as soon as the search has looked at it",),
-        time + mine.start,
+        begins,
         time + mine.end,
         low,
         high,
@@ -351,7 +353,7 @@ def _reserved(reservation: Reservation, time: float) -> str:
     return f"{hosts} for {reservation.title}, in {format_duration(begins)} for {format_duration(lasts)}"
 
 
-def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]:
+def _changes(core: Coscheduler, problem: Problem, mine: Assignment, handover: float) -> list[str]:
     place = problem.tasks.index(mine.task)
     plan = core.plan.for_problem(problem)
     order = np.concatenate(([place], plan.order[plan.order != place]))
@@ -362,7 +364,7 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
     found = []
     if first.end <= mine.end - _WORTH_A_CHANGE:
         found.append(f"first in the queue it would end {format_duration(mine.end - first.end)} earlier")
-    found += _quicker(problem, place, mine)
+    found += _quicker(problem, place, mine, handover)
     down = len(core.domain.hosts) - len(problem.hosts)
     if down:
         found.append(
@@ -373,9 +375,12 @@ def _changes(core: Coscheduler, problem: Problem, mine: Assignment) -> list[str]
     return found
 
 
-def _quicker(problem: Problem, place: int, mine: Assignment) -> list[str]:
-    """Say on how many hosts a task would run quicker than it is planned to, and with how many cores of each."""
-    now = mine.end - mine.start
+def _quicker(problem: Problem, place: int, mine: Assignment, handover: float) -> list[str]:
+    """Say on how many hosts a task would run quicker than it is planned to, and with how many cores of each.
+
+    Problems reckon each task with the seconds of its hand-over, in which it does not run yet.
+    """
+    now = mine.end - mine.start - handover
     packing = problem.packing
     if packing is None or not packing.varied[place]:
         row = best_seconds(problem)[place]
@@ -389,6 +394,7 @@ def _quicker(problem: Problem, place: int, mine: Assignment) -> list[str]:
         cores, hosts = int(packing.demand[shapes][best, 0]), int(packing.hosts[shapes][best])
         what, quickest = f"on {_cores_text(cores, hosts)}", float(row[best])
         instead = f"on {_cores_text(mine.taken[0], len(mine.hosts))}"
+    quickest -= handover
     if quickest >= now - 1e-6:
         return []
     return [f"{what} it would run {format_duration(quickest)} instead of {format_duration(now)} {instead}"]

@@ -71,6 +71,18 @@ def test_a_faster_host_count_is_named() -> None:
     assert found is None or found.state is not TaskState.QUEUED or "on 4 hosts" in " ".join(found.would_change)
 
 
+def test_the_run_that_is_told_begins_when_the_job_has_been_handed_over() -> None:
+    core = a_core(2)
+    (running,) = dispatched(submit(core, a_task(1, [math.inf, 10.0])))
+    start(core, running, 2.0)
+    submit(core, a_task(2, [10.0, 6.0]), 3.0)
+    core.handle(ScheduleImproved(3.0, TaskPlan(("2",), (1,))))
+    found = explain(core, "2", 3.0)
+    assert found is not None
+    assert (found.planned_start, found.planned_end) == (14.0, 24.0)  # as long as the curve says
+    assert "on 2 hosts it would run 6.0 s instead of 10 s on 1" in found.would_change
+
+
 def test_a_task_that_needs_more_hosts_says_so() -> None:
     core = a_core(2)
     submit(core, a_task(1, [math.inf, math.inf, 1.0]))
