@@ -17,9 +17,10 @@ import numpy as np
 from cosched.coscheduler.changes import DispatchAttempt, LogEntry
 from cosched.coscheduler.dispatching.immediate_starts import NOW
 from cosched.coscheduler.elastic.restarts import Restarts
+from cosched.coscheduler.elastic.setbacks import Setbacks
 from cosched.coscheduler.elastic.wishes import staying, unwanted
 from cosched.coscheduler.elastic.work_done import WorkDone, running_elastic
-from cosched.coscheduler.elastic.workers import failed_unasked, what_became_of
+from cosched.coscheduler.elastic.workers import failed_unasked
 from cosched.coscheduler.events import HostsWished, LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.reschedule_trigger import load_text
@@ -49,7 +50,6 @@ __all__ = ["ElasticTasks"]
 
 _NEWEST = 0.3  # weight of the last drain in the learnt seconds
 _SOON = 0.9  # of the drain: a host that is already being left is taken before one that is not
-_LONGEST_PAUSE = 600.0  # seconds before another worker is tried where they end by themselves
 _GOING_ON = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING)
 _WORKER_LEAVES = "its host is needed"
 
@@ -74,15 +74,19 @@ class ElasticTasks:
         self._planning_view = planning_view
         self._restarts = Restarts(settings, state, queue, lifecycle, planning_view)
         self.work = WorkDone(settings.elastic, state, lifecycle, planning_view)
+        self.setbacks = Setbacks()
         self.drain = ElasticSnapshot().drain
 
     def snapshot(self) -> ElasticSnapshot:
         """Return all that is remembered beside the attempts."""
-        return ElasticSnapshot(dict(self.work.records), self.drain, self._restarts.snapshot())
+        return ElasticSnapshot(
+            dict(self.work.records), self.drain, self._restarts.snapshot(), dict(self.setbacks.records)
+        )
 
     def load(self, snapshot: ElasticSnapshot) -> None:
         """Go on from a snapshot."""
         self.work.records, self.drain = dict(snapshot.work), snapshot.drain
+        self.setbacks.records = dict(snapshot.setbacks)
         self._restarts.load(snapshot.next_look)
 
     def _terms(self, task: Task) -> ElasticSettings:
@@ -102,12 +106,7 @@ class ElasticTasks:
         elif worker.state is AttemptState.COMPLETED:
             self._take_as_wish(task.id)
         elif task.id in self.work.records and failed_unasked(worker):
-            work, lived = self.work.records[task.id], time - (worker.started or time)
-            settle = self._terms(task).settle
-            setbacks = work.setbacks + 1 if lived < settle else 0
-            pause = min(settle * 2.0 ** min(setbacks, 20), _LONGEST_PAUSE) if setbacks else 0.0
-            settled, why = max(work.settled, time + pause), what_became_of(worker) if setbacks else ""
-            self.work.records[task.id] = replace(work, setbacks=setbacks, settled=settled, setback=why)
+            self.setbacks.note(worker, self._terms(task).settle, time)
 
     def _take_as_wish(self, name: str) -> None:
         """Give a task no more hosts than it has: a worker that ends by itself with code 0 has found no work."""
@@ -163,6 +162,7 @@ class ElasticTasks:
                     self._lifecycle.give_up(worker, worker.reason or _WORKER_LEAVES, time)
             if not ending and running.lead.state is AttemptState.RUNNING:
                 self.work.reckon(running, time)
+        self.setbacks.keep(self.work.records)
 
     def start_workers(self, time: float) -> None:
         """Start a worker on each promised host that has none."""
@@ -339,8 +339,7 @@ class ElasticTasks:
             return False
         if running.elastic.needs_lead and not running.status.address:
             return False
-        work = self.work.records.get(running.task.id)
-        if work is not None and work.setbacks and time < work.settled:
+        if self.setbacks.pauses(running.task.id, time):
             return False
         return time >= self._lifecycle.paused_until and self._lifecycle.room(running.task.owner, time) >= 1
 

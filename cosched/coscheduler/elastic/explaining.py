@@ -40,13 +40,12 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
             f"a worker ended by itself with code 0, as one does for lack of work: it is given no more than "
             f"{plural(enough, 'host')} until its lead wishes for others"
         )
-    work = core.elastic.work.records.get(task.id)
-    if work is not None and work.setbacks:
-        last = f" (the last, {work.setback})" if work.setback else ""
-        left = work.settled - time
+    if (setback := core.elastic.setbacks.records.get(task.id)) is not None:
+        left = setback.until - time
         then = f"the next is tried in {format_duration(left)}" if left > 0 else "the next is tried as soon as it can be"
         found.append(
-            f"{work.setbacks} of its workers in a row failed soon after their start or did not begin{last}: {then}"
+            f"{setback.count} of its workers in a row failed soon after their start or did not begin (the last, "
+            f"{setback.last}): {then}"
         )
     return found
 

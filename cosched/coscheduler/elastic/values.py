@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Elastic", "ElasticSettings", "LeadStatus", "LoanExceptions", "RestartRecord", "WorkRecord"]
+__all__ = ["Elastic", "ElasticSettings", "LeadStatus", "LoanExceptions", "RestartRecord", "SetbackRecord", "WorkRecord"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +178,7 @@ class WorkRecord:
         done: seconds that what is done would have taken on the promised hosts.
         time: when that was reckoned.
         total: seconds that all of it takes there, as predicted, or by what its program has told.
-        setbacks: workers in a row that failed soon after their start, or did not begin.
-        settled: time from which it may have more workers.
-        setback: what became of the last of these workers; empty where nothing is known.
+        settled: time from which it may be lent hosts.
         first_told: part of all the work that a program which checkpoints told to be done at first.
         first_done: what `done` was then; None before that.
     """
@@ -188,8 +186,21 @@ class WorkRecord:
     done: float
     time: float
     total: float
-    setbacks: int = 0
     settled: float = 0.0
-    setback: str = ""
     first_told: float = 0.0
     first_done: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetbackRecord:
+    """Workers in a row of a running elastic task that failed soon after their start, or did not begin.
+
+    Attributes:
+        count: how many.
+        until: epoch seconds before which no other worker is tried.
+        last: what became of the last of them, for people.
+    """
+
+    count: int
+    until: float
+    last: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cosched.coscheduler.events import ScheduleImproved
-from cosched.coscheduler.recording.snapshot import QueueSnapshot
+from cosched.coscheduler.recording.snapshot import ElasticSnapshot, QueueSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,19 @@ def _queue(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"plan": plan}
 
 
+def _elastic(document: dict[str, Any]) -> dict[str, Any]:
+    """Take workers that failed out of the records of work; until when there was to be no other stood there, too."""
+    work, setbacks = {}, dict(document.get("setbacks", {}))
+    for name, each in document.get("work", {}).items():
+        work[name] = {field: value for field, value in each.items() if field not in ("setbacks", "setback")}
+        if each.get("setbacks"):
+            until, last = each.get("settled", 0.0), each.get("setback", "")
+            setbacks[name] = {"count": each["setbacks"], "until": until, "last": last}
+    return document | ({"work": work} if work else {}) | ({"setbacks": setbacks} if setbacks else {})
+
+
 EARLIER_FORMS: Mapping[type, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    ElasticSnapshot: _elastic,
     ScheduleImproved: _improved,
     QueueSnapshot: _queue,
 }

@@ -47,6 +47,7 @@ _LINES = (
     ("OwnerLimit", "why"),
     ("PeerReported", "reason"),
     ("Reservation", "name"),
+    ("SetbackRecord", "last"),
     ("SubmitFailed", "message"),
     ("StartDiagnosis", "reason"),
     ("TaskSpec", "adopted"),
@@ -57,7 +58,6 @@ _LINES = (
     ("TaskForwarded", "reason"),
     ("TaskReturned", "reason"),
     ("UnstartedAttempt", "reason"),
-    ("WorkRecord", "setback"),
     ("WorkerRefused", "reason"),
 )
 
