@@ -163,6 +163,17 @@ class Lead:
         """
         self._way.tell({"most": -1 if most is None else most})
 
+    def speeds(self, speeds: Mapping[int, float]) -> None:
+        """Say how quick each worker is, such as by the tasks that it has done in a second of computing.
+
+        One that is slower than half of the middle one for a while is told to leave, and comes back on another host,
+        where there is one.
+
+        Args:
+            speeds: by number, 0 for a worker on the lead's own host, in any unit above 0: only ratios count.
+        """
+        self._way.tell({"speeds": {str(worker): speed for worker, speed in speeds.items()}})
+
     def progress(self, done: float, total: float) -> None:
         """Say how much of all work is done, so that the task's end is foretold by it.
 

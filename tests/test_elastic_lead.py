@@ -81,6 +81,7 @@ def test_what_it_says_is_put_down_whole_and_in_order(box: Path) -> None:
     lead.progress(4, 4)
     lead.wish(6)
     lead.wish(None)
+    lead.speeds({0: 2.5, 3: 1.0})
     assert all(file.suffix == ".json" for file in (box / "answers").iterdir())
     assert said(box) == [
         {"address": "here:1", "drains": True},
@@ -90,6 +91,7 @@ def test_what_it_says_is_put_down_whole_and_in_order(box: Path) -> None:
         {"done": 4, "total": 4},
         {"most": 6},
         {"most": -1},
+        {"speeds": {"0": 2.5, "3": 1.0}},
     ]
 
 

@@ -34,9 +34,8 @@ from cosched.coscheduler.events import (
     HoldRequested,
     HostsObserved,
     HostsReserved,
-    HostsWished,
     JobReported,
-    LeadAnnounced,
+    LeadEvent,
     NeighboursChanged,
     OfferEnded,
     PeerReported,
@@ -53,9 +52,6 @@ from cosched.coscheduler.events import (
     TaskReturned,
     TaskSubmitted,
     Tick,
-    WorkerDrained,
-    WorkerRefused,
-    WorkReported,
 )
 from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.planning.plan_adoption import PlanAdoption
@@ -79,7 +75,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.dispatching.submit_limits import OwnerLimit
-    from cosched.coscheduler.events import LeadEvent, ManagerEvent
+    from cosched.coscheduler.events import ManagerEvent
     from cosched.coscheduler.places.contention import ExpectedContention
     from cosched.coscheduler.places.licences import LicenceUse
     from cosched.coscheduler.planning.task_plan import TaskPlan
@@ -393,7 +389,7 @@ class Coscheduler:
 
     def _hear(self, event: ManagerEvent | LeadEvent) -> None:
         """Take the word of the manager about an attempt, or that of a lead."""
-        if isinstance(event, LeadAnnounced | HostsWished | WorkerDrained | WorkerRefused | WorkReported):
+        if isinstance(event, LeadEvent):
             self.elastic.handle(event)
         else:
             self._lifecycle.handle(event)

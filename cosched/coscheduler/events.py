@@ -52,6 +52,7 @@ __all__ = [
     "ScheduleImproved",
     "SearchAwaited",
     "SharesChanged",
+    "SpeedsMeasured",
     "StartPermitted",
     "SubmitFailed",
     "TaskForwarded",
@@ -345,6 +346,19 @@ class WorkReported:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeedsMeasured:
+    """A lead says how quick its workers are.
+
+    Attributes:
+        speeds: number of each worker, 0 for the one on the lead's own host, and its speed, above 0; only ratios count.
+    """
+
+    time: float
+    attempt: str
+    speeds: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time went by."""
 
@@ -483,7 +497,7 @@ ManagerEvent = (
 )
 """News of an attempt."""
 
-LeadEvent = LeadAnnounced | HostsWished | WorkerDrained | WorkerRefused | WorkReported
+LeadEvent = LeadAnnounced | HostsWished | WorkerDrained | WorkerRefused | WorkReported | SpeedsMeasured
 """The word of an elastic task's lead."""
 
 Event = (

@@ -24,6 +24,7 @@ from distributed.utils import get_ip_interface
 
 from cosched.dask.control import Control
 from cosched.dask.drain import Drains
+from cosched.dask.speeds import WorkerSpeeds
 from cosched.dask.statistics import Figures, SteadyWish
 from cosched.dask.tls_files import join_address, make_tls_files
 from cosched.dask.worker import INTERFACE_VARIABLE, QUIET, thread_count, worker_command
@@ -42,6 +43,7 @@ __all__ = ["main"]
 _OWN_WORKER = "0"  # name of the worker on the lead's host; cosched's numbers begin with 1
 _PAUSE = 1.0  # seconds until it is started again, where it ended by itself
 _REPORT_EACH = 1.0  # seconds
+_SPEEDS_EACH = 2.0  # seconds
 _WISH_AGAIN = 10.0  # seconds after which a wish is said again
 _CALM = 30.0  # seconds for which hosts are kept that it has no use for
 _MOST_WISHED = 10_000
@@ -82,7 +84,7 @@ async def run(lead: Lead, folder: Path, use: _Use) -> int:
         told = join_address(scheduler.address, files)
         lead.announce(told)
         _follow(lead, Drains(scheduler, lead))
-        for beside in (_own_worker(told), _report(scheduler, control, lead)):
+        for beside in (_own_worker(told), _report(scheduler, control, lead), _report_speeds(scheduler, lead)):
             stack.push_async_callback(_cancelled, asyncio.ensure_future(beside))
         return await use(scheduler, control, files)
 
@@ -158,6 +160,17 @@ async def _report(scheduler: Scheduler, control: Control, lead: Lead) -> None:
                 lead.wish(wish)
                 said, again = wish, time.monotonic() + _WISH_AGAIN
         await asyncio.sleep(_REPORT_EACH)
+
+
+async def _report_speeds(scheduler: Scheduler, lead: Lead) -> None:
+    """Report how quick the workers are, where that can be compared."""
+    speeds = WorkerSpeeds()
+    scheduler.add_plugin(speeds)
+    while True:
+        await asyncio.sleep(_SPEEDS_EACH)
+        if len(found := speeds.now(scheduler)) > 1:
+            with contextlib.suppress(OSError):  # a full disk: they are told the next time
+                lead.speeds(found)
 
 
 async def _own_worker(told: str) -> None:

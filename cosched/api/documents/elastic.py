@@ -195,6 +195,8 @@ class LeadMessage:
         done: the same as so many of `total`.
         total: how many there are.
         most: hosts that it has a use for, its own among them; -1: as many as it can get. It keeps the promised ones.
+        speeds: how quick each worker is, by its number ("0": on the lead's own host), in any unit above 0. One that is
+            slower than half of the middle one for a while leaves, where another host can take its place.
     """
 
     address: str | None = None
@@ -205,3 +207,4 @@ class LeadMessage:
     done: float | None = None
     total: float | None = None
     most: int | None = None
+    speeds: dict[str, float] = field(default_factory=dict)

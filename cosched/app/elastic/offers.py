@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING
 
 from cosched.api.documents import OfferView, StopOrder, WorkerOrder
 from cosched.connector.values import safe
-from cosched.coscheduler.events import HostsWished, LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
+from cosched.coscheduler.events import (
+    HostsWished,
+    LeadAnnounced,
+    SpeedsMeasured,
+    WorkerDrained,
+    WorkerRefused,
+    WorkReported,
+)
 from cosched.coscheduler.task import AttemptState
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cosched.api.documents import LeadMessage
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import LeadEvent
@@ -56,13 +65,11 @@ def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEven
         drains = lead.lead.drains if message.drains is None else message.drains
         if (address, drains) != (lead.lead.address, lead.lead.drains):
             events.append(LeadAnnounced(time, lead.uuid, address, drains))
-    if len(message.drained) + len(message.refused) > _MOST_WORKERS:
+    if len(message.drained) + len(message.refused) + len(message.speeds) > _MOST_WORKERS:
         raise UserError(f"the message names more than {_MOST_WORKERS} workers: send several")
     events += [WorkerDrained(time, lead.uuid, number) for number in dict.fromkeys(message.drained)]
     for number, reason in message.refused.items():
-        if not (number.isascii() and number.isdecimal() and len(number) <= _LONGEST_NUMBER):
-            raise UserError(f"refused names the worker {number[:40]!r}: give its number")
-        events.append(WorkerRefused(time, lead.uuid, int(number), _words(reason, "the reason")))
+        events.append(WorkerRefused(time, lead.uuid, _worker(number, "refused"), _words(reason, "the reason")))
     if message.most is not None:
         if not (message.most == -1 or 1 <= message.most <= _MOST_WORKERS):
             raise UserError(f"most is {message.most}: give a number of hosts from 1, or -1 for as many as can be")
@@ -71,7 +78,22 @@ def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEven
             events.append(HostsWished(time, lead.uuid, most))
     if (fraction := _fraction(message)) is not None:
         events.append(WorkReported(time, lead.uuid, fraction))
+    if message.speeds:
+        events.append(SpeedsMeasured(time, lead.uuid, _speeds(message.speeds)))
     return events
+
+
+def _worker(number: str, where: str) -> int:
+    if not (number.isascii() and number.isdecimal() and len(number) <= _LONGEST_NUMBER):
+        raise UserError(f"{where} names the worker {number[:40]!r}: give its number")
+    return int(number)
+
+
+def _speeds(given: Mapping[str, float]) -> tuple[tuple[int, float], ...]:
+    for number, speed in given.items():
+        if not 0 < speed < math.inf:
+            raise UserError(f"the speed of worker {number[:40]} is {speed:g}: give a number above 0, in any unit")
+    return tuple((_worker(number, "speeds"), speed) for number, speed in given.items())
 
 
 def _words(text: str, what: str) -> str:

@@ -14,20 +14,26 @@ from uuid import UUID, uuid5
 
 import numpy as np
 
-from cosched.coscheduler.changes import DispatchAttempt, LogEntry
+from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.dispatching.immediate_starts import NOW
+from cosched.coscheduler.elastic.bad_hosts import BadHosts, OtherHosts
 from cosched.coscheduler.elastic.restarts import Restarts
 from cosched.coscheduler.elastic.setbacks import Setbacks
 from cosched.coscheduler.elastic.wishes import staying, unwanted
 from cosched.coscheduler.elastic.work_done import WorkDone, running_elastic
 from cosched.coscheduler.elastic.workers import failed_unasked
-from cosched.coscheduler.events import HostsWished, LeadAnnounced, WorkerDrained, WorkerRefused, WorkReported
+from cosched.coscheduler.events import (
+    HostsWished,
+    LeadAnnounced,
+    SpeedsMeasured,
+    WorkerDrained,
+    WorkerRefused,
+    WorkReported,
+)
 from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.planning.reschedule_trigger import load_text
 from cosched.coscheduler.recording.snapshot import ElasticSnapshot
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import Attempt, AttemptState
-from cosched.prediction.host_load import LoadTrigger
 from cosched.scheduling.elastic.idle_loans import lend_idle_hosts
 from cosched.scheduling.elastic.tasks import ElasticProgress, ElasticTask
 
@@ -43,7 +49,6 @@ if TYPE_CHECKING:
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
-    from cosched.prediction.host_load import HostLoad
     from cosched.scheduling.schedule import Assignment
 
 __all__ = ["ElasticTasks"]
@@ -66,7 +71,6 @@ class ElasticTasks:
         planning_view: PlanningView,
     ) -> None:
         self._settings = settings.elastic
-        self._off_loaded = settings.trigger is LoadTrigger.ACT  # whether workers leave hosts whose owners take more
         self._instance = UUID(settings.instance)
         self._state = state
         self._queue = queue
@@ -75,18 +79,24 @@ class ElasticTasks:
         self._restarts = Restarts(settings, state, queue, lifecycle, planning_view)
         self.work = WorkDone(settings.elastic, state, lifecycle, planning_view)
         self.setbacks = Setbacks()
+        self.bad_hosts = BadHosts(settings, state, lifecycle, planning_view, self.work)
         self.drain = ElasticSnapshot().drain
 
     def snapshot(self) -> ElasticSnapshot:
         """Return all that is remembered beside the attempts."""
         return ElasticSnapshot(
-            dict(self.work.records), self.drain, self._restarts.snapshot(), dict(self.setbacks.records)
+            dict(self.work.records),
+            self.drain,
+            self._restarts.snapshot(),
+            dict(self.setbacks.records),
+            dict(self.bad_hosts.slow.records),
         )
 
     def load(self, snapshot: ElasticSnapshot) -> None:
         """Go on from a snapshot."""
         self.work.records, self.drain = dict(snapshot.work), snapshot.drain
         self.setbacks.records = dict(snapshot.setbacks)
+        self.bad_hosts.slow.records = dict(snapshot.speeds)
         self._restarts.load(snapshot.next_look)
 
     def _terms(self, task: Task) -> ElasticSettings:
@@ -130,6 +140,8 @@ class ElasticTasks:
                     self._state.put_attempt(replace(lead, lead=status))
             case WorkReported():
                 self.work.report(lead, event)
+            case SpeedsMeasured():
+                self.bad_hosts.report(lead, event)
             case WorkerDrained() | WorkerRefused():
                 uuid = self._state.workers.get(lead.task, {}).get(event.worker)
                 worker = None if uuid is None else self._state.attempts[uuid]
@@ -163,6 +175,7 @@ class ElasticTasks:
             if not ending and running.lead.state is AttemptState.RUNNING:
                 self.work.reckon(running, time)
         self.setbacks.keep(self.work.records)
+        self.bad_hosts.slow.keep(self.work.records)
 
     def start_workers(self, time: float) -> None:
         """Start a worker on each promised host that has none."""
@@ -216,62 +229,9 @@ class ElasticTasks:
         if wanted := sum(unbegun) + len(self._queue.unmodelled(time, len(up))):
             self._give_back_some(wanted - len(idle), time)
             idle = dict(list(idle.items())[wanted:])
-        if self._off_loaded and self._state.hosts.loads:
-            self._leave_loaded(idle, time)
+        cost = self._state.corrections.dispatch_latency.seconds + self.drain
+        self.bad_hosts.leave(OtherHosts(idle, needed, cost), time, self._may_grow, self._order_to_leave)
         self._lend(idle, time)
-
-    def _leave_loaded(self, idle: dict[str, float], time: float) -> None:
-        """Have workers leave hosts whose owners take more than that of their lead's host.
-
-        A lent host is given back. For a promised one an idle host of the lead's kind that nobody needs until the task's
-        end is promised instead; where there is none, the worker stays.
-
-        Args:
-            idle: for how many seconds each idle host will not be needed; those that are promised are taken out.
-            time: epoch seconds.
-        """
-        loads = self._state.hosts.loads
-        for name in self._state.elastic:
-            running, work = running_elastic(self._state, name), self.work.records.get(name)
-            if running is None or work is None or time < work.settled:
-                continue
-            usual = _lost(running.lead.hosts[0], loads)
-            for worker in running.workers:
-                if not worker.leaves and _lost(worker.hosts[0], loads) > usual:
-                    reason = load_text(worker.hosts, loads)
-                    if worker.loan:
-                        self._order_to_leave(worker, reason, time)
-                        self._state.note(LogEntry(time, "host left", name, reason))
-                    elif (instead := self._instead(name, idle, time)) is not None:
-                        del idle[instead]
-                        self._promise_instead(worker, instead, reason, time)
-                        self._state.note(LogEntry(time, "host left", name, f"{reason}; {instead} is promised instead"))
-
-    def _instead(self, name: str, idle: Mapping[str, float], time: float) -> str | None:
-        """Return an idle host that can be promised to a running task in place of a loaded one."""
-        running = running_elastic(self._state, name)
-        assert running is not None
-        if not self._may_grow(running, time):
-            return None
-        kinds, left = self._planning_view.classes(), expected_end(running.lead, time) - time
-        kind = kinds.get(running.lead.hosts[0], "")
-        offering = set(self._state.hosts.offering(running.task.spec.needs))
-        found = [host for host in idle if host in offering and kinds.get(host, "") == kind and idle[host] >= left]
-        return min(found, default=None)
-
-    def _promise_instead(self, worker: Attempt, host: str, reason: str, time: float) -> None:
-        """Promise a host in place of a worker's, which leaves."""
-        running = running_elastic(self._state, worker.task)
-        assert running is not None
-        before = self._lifecycle.times_longer(running.task, running.lead.reckoned_hosts, self._state.hosts.loads)
-        promised = tuple(host if each == worker.hosts[0] else each for each in running.status.promised)
-        self._state.put_attempt(replace(running.lead, lead=replace(running.status, promised=promised)))
-        # It leaves as from a loan, which the lead is not charged for any more, nor anybody else.
-        self._order_to_leave(replace(worker, loan=True, predicted=self.drain), reason, time)
-        moved = running_elastic(self._state, worker.task)
-        assert moved is not None
-        now = self._lifecycle.times_longer(moved.task, moved.lead.reckoned_hosts, self._state.hosts.loads)
-        self.work.go_on(moved, now / before, time)
 
     def _give_back(
         self,
@@ -313,7 +273,8 @@ class ElasticTasks:
         for hardware, tasks in by_class.items():
             there = {host: seconds for host, seconds in idle.items() if classes.get(host, "") == hardware}
             payback = {each.task.id: self._terms(self._state.tasks[each.task.id]).payback for each in tasks}
-            for name, chosen in lend_idle_hosts(tasks, there, payback).items():
+            avoided = {each.task.id: self.bad_hosts.slow.avoided(each.task.id, time) for each in tasks}
+            for name, chosen in lend_idle_hosts(tasks, there, payback, avoided).items():
                 offering = set(self._state.hosts.offering(self._state.tasks[name].spec.needs))
                 for host in chosen:
                     task = self._state.tasks[name]
@@ -398,7 +359,7 @@ class ElasticTasks:
         running = running_elastic(self._state, worker.task)
         assert running is not None
         self._put_lead(running.lead)
-        soon = _SOON * (worker.predicted or 0.0)
+        soon = _SOON * (self.drain if worker.predicted is None else worker.predicted)
         worker = replace(worker, leave_by=time + running.elastic.grace, reason=reason, predicted=soon)
         self._state.put_attempt(worker)
         self._state.replan()
@@ -412,8 +373,3 @@ class ElasticTasks:
         count = lead.lead.workers if workers is None else workers
         status = replace(lead.lead, workers=count, revision=lead.lead.revision + 1)
         self._state.put_attempt(replace(lead, lead=status))
-
-
-def _lost(host: str, loads: Mapping[str, HostLoad]) -> float:
-    """Return which part of a host its owner is expected to take."""
-    return loads[host].lost if host in loads else 0.0

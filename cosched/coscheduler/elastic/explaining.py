@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.elastic.bad_hosts import slow_text
 from cosched.coscheduler.task import AttemptState
 from cosched.counts import plural
 from cosched.durations import format_duration
@@ -40,6 +41,8 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
             f"a worker ended by itself with code 0, as one does for lack of work: it is given no more than "
             f"{plural(enough, 'host')} until its lead wishes for others"
         )
+    slow = core.elastic.bad_hosts.slow.slow(task.id, 0.0)
+    found += [slow_text(each.hosts[0], slow[each.hosts[0]]) for each in workers if each.hosts[0] in slow]
     if (setback := core.elastic.setbacks.records.get(task.id)) is not None:
         left = setback.until - time
         then = f"the next is tried in {format_duration(left)}" if left > 0 else "the next is tried as soon as it can be"

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Elastic", "ElasticSettings", "LeadStatus", "LoanExceptions", "RestartRecord", "SetbackRecord", "WorkRecord"]
+__all__ = [
+    "Elastic",
+    "ElasticSettings",
+    "LeadStatus",
+    "LoanExceptions",
+    "RestartRecord",
+    "SetbackRecord",
+    "SpeedRecord",
+    "WorkRecord",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,3 +213,22 @@ class SetbackRecord:
     count: int
     until: float
     last: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedRecord:
+    """Slow workers of a running elastic task, as its lead measured them last. Times are epoch seconds.
+
+    Attributes:
+        time: of the last report.
+        parts: which part of the usual speed each slow worker has, by its host.
+        since: from which report on each of these has been slow in all.
+        avoided: until when it keeps away from each host that a slow worker left.
+        times: how often it has left each of these.
+    """
+
+    time: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+    since: Mapping[str, float] = field(default_factory=dict)
+    avoided: Mapping[str, float] = field(default_factory=dict)
+    times: Mapping[str, int] = field(default_factory=dict)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cosched.connector.hosts import Host
     from cosched.coscheduler.dispatching.submit_limits import OwnerLimit
-    from cosched.coscheduler.elastic.values import SetbackRecord, WorkRecord
+    from cosched.coscheduler.elastic.values import SetbackRecord, SpeedRecord, WorkRecord
     from cosched.coscheduler.events import (
         AttemptAbsent,
         JobReported,
@@ -149,12 +149,14 @@ class ElasticSnapshot:
         drain: seconds from the order to leave until a host is free, as learnt.
         next_look: when each running task that checkpoints is looked at again, epoch seconds.
         setbacks: of running ones whose workers failed soon after their start, or did not begin.
+        speeds: of running ones whose leads measure the speeds of their workers.
     """
 
     work: Mapping[str, WorkRecord] = field(default_factory=dict)
     drain: float = 2.0
     next_look: Mapping[str, float] = field(default_factory=dict)
     setbacks: Mapping[str, SetbackRecord] = field(default_factory=dict)
+    speeds: Mapping[str, SpeedRecord] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

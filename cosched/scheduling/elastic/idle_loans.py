@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from cosched.scheduling.elastic.tasks import ElasticProgress
 
@@ -22,7 +22,10 @@ class _Growth(NamedTuple):
 
 
 def lend_idle_hosts(
-    running: Sequence[ElasticProgress], idle: Mapping[str, float], payback: float | Mapping[str, float]
+    running: Sequence[ElasticProgress],
+    idle: Mapping[str, float],
+    payback: float | Mapping[str, float],
+    avoided: Mapping[str, Collection[str]] | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """Choose who is lent which hosts.
 
@@ -33,6 +36,7 @@ def lend_idle_hosts(
         running: the tasks that may grow, with the hosts that they have.
         idle: for how many seconds each idle host will not be needed; infinite for one that nobody waits for.
         payback: how many times what it costs a step must save; or that for each task, by its name.
+        avoided: hosts that tasks are not lent, by their names.
 
     Returns:
         The hosts that each task is lent; tasks that are lent none are left out.
@@ -40,13 +44,16 @@ def lend_idle_hosts(
     left = sorted(idle, key=lambda host: (-idle[host], host))
     held = {each.task.id: each for each in running}
     times = dict.fromkeys(held, payback) if isinstance(payback, float | int) else payback
-    lent: dict[str, tuple[str, ...]] = {}
+    kept, lent = avoided or {}, dict[str, tuple[str, ...]]()
     while left:
-        steps = [step for each in held.values() if (step := _step(each, left, idle, times[each.task.id])) is not None]
+        there = {name: [host for host in left if host not in kept.get(name, ())] for name in held}
+        found = (_step(each, there[name], idle, times[name]) for name, each in held.items())
+        steps = [step for step in found if step is not None]
         if not steps:
             break
         best = max(steps, key=lambda step: (step.gain, step.task))
-        chosen, left = left[: best.hosts], left[best.hosts :]
+        chosen = there[best.task][: best.hosts]
+        left = [host for host in left if host not in chosen]
         lent[best.task] = (*lent.get(best.task, ()), *chosen)
         held[best.task] = replace(held[best.task], hosts=held[best.task].hosts + best.hosts)
     return lent

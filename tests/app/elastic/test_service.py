@@ -135,6 +135,14 @@ def test_a_wish_stands_until_another_one(domain: Domain, service: ElasticService
         assert wish() == expected
 
 
+def test_the_speeds_of_workers_are_kept_by_their_hosts(domain: Domain, service: ElasticService, lead: Attempt) -> None:
+    workers = domain.core.workers_of("1")
+    speeds = {"0": 2.0, "99": 0.1, **{str(each.worker): 2.0 for each in workers[:-1]}, str(workers[-1].worker): 0.5}
+    service.tell(of_lead(lead), "1", LeadMessage(speeds=speeds))
+    record = domain.core.elastic.bad_hosts.slow.records["1"]
+    assert record.parts == ({workers[-1].hosts[0]: 0.25} if len(workers) > 1 else {})
+
+
 def test_only_the_lead_itself_and_the_owner_speak_for_a_task(service: ElasticService, lead: Attempt) -> None:
     service.tell(ANN, "1", LeadMessage(address="there"))
     assert service.workers(ANN, "1").lead == "there"
@@ -164,6 +172,10 @@ def test_a_task_that_is_not_elastic_or_does_not_run_has_no_offers(domain: Domain
         (LeadMessage(address="x" * 501), "at most 500"),
         (LeadMessage(address="a\nb"), "address"),
         (LeadMessage(refused={"one": "no"}), "give its number"),
+        (LeadMessage(speeds={"one": 1.0}), "give its number"),
+        (LeadMessage(speeds={"1": 0.0}), "give a number above 0"),
+        (LeadMessage(speeds={"1": float("inf")}), "give a number above 0"),
+        (LeadMessage(speeds={"1": float("nan")}), "give a number above 0"),
         (LeadMessage(drained=tuple(range(10_001))), "send several"),
         (LeadMessage(address="there", most=0), "give a number of hosts from 1, or -1"),
     ],

@@ -179,9 +179,11 @@ PLAIN = {
     *((kind, "licences") for kind in ("CoreSettings", "TaskEdit", "TaskSpec")),  # names of what a site has, as classes
     ("AttemptDiagnosed", "attempt"),
     *((kind, "attempt") for kind in ("HostsWished", "LeadAnnounced", "WorkerDrained", "WorkerRefused", "WorkReported")),
+    ("SpeedsMeasured", "attempt"),
+    *(("SpeedRecord", name) for name in ("parts", "since", "avoided", "times")),
     *(("LeadStatus", name) for name in ("promised", "why", "behind")),
     ("RestartRecord", "why"),
-    *(("ElasticSnapshot", name) for name in ("work", "next_look", "setbacks")),
+    *(("ElasticSnapshot", name) for name in ("work", "next_look", "setbacks", "speeds")),
     ("AttemptsSnapshot", "ended_leads"),
     ("AttemptSubmitted", "job"),
     ("ReservationReleased", "reservation"),

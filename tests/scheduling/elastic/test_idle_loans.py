@@ -36,6 +36,15 @@ def test_a_host_that_is_needed_too_soon_to_pay_is_left_idle() -> None:
     assert lend_idle_hosts([running("1", 2)], idle, 0.0) == {"1": ("later", "soon")}
 
 
+def test_a_task_is_lent_no_host_that_it_avoids_and_another_may_have_it() -> None:
+    free = dict.fromkeys("abc", math.inf)
+    alone = lend_idle_hosts([running("1", 2, cost=0.5)], free, 2.0, {"1": {"a"}})
+    assert alone == {"1": ("b", "c")}
+    tasks = [running("1", 2, left=0.5, cost=0.1), running("2", 2, cost=0.1)]
+    assert lend_idle_hosts(tasks, free, 2.0, {"1": {"a", "b"}}) == {"1": ("c",), "2": ("a", "b")}
+    assert lend_idle_hosts(tasks, free, 2.0, {"1": set("abc"), "2": set("abc")}) == {}
+
+
 def test_a_step_that_needs_several_hosts_takes_as_many_or_none() -> None:
     assert lend_idle_hosts([running("1", 2, seconds=POWERS)], dict.fromkeys("abc", math.inf), 2.0) == {"1": ("a", "b")}
     assert lend_idle_hosts([running("1", 2, seconds=POWERS)], {"a": math.inf}, 2.0) == {}
