@@ -145,6 +145,7 @@ class AttemptLifecycle:
             reason="",
             attempts=number,
             hosts=hosts,
+            host_cores=self._state.hosts.cores_of(task.spec),
             dispatched=time,
             predicted=predicted if predicted is None or together == 1 else predicted * together,
             started=None,

@@ -118,14 +118,16 @@ class Forwarding:
         if task.status.state is TaskState.CANCELLING:
             self._lifecycle.end(task.with_status(state=TaskState.CANCELLED, peer="", finished=event.time))
             return
-        task = task.with_status(state=TaskState.QUEUED, peer="", reason=event.reason, hosts=(), started=None)
+        task = task.with_status(
+            state=TaskState.QUEUED, peer="", reason=event.reason, hosts=(), host_cores=0, started=None
+        )
         self._state.put(task)
         self._queue.add_again(task)
         self._state.replan()
 
     def _report(self, task: Task, event: PeerReported) -> None:
         if not event.state.final:
-            self._state.put(task.with_status(hosts=event.hosts, started=event.started))
+            self._state.put(task.with_status(hosts=event.hosts, host_cores=0, started=event.started))
             return
         cancelled = event.state is TaskState.CANCELLED and task.status.state is TaskState.CANCELLING
         self._lifecycle.end(
@@ -134,6 +136,7 @@ class Forwarding:
                 reason=task.status.reason if cancelled else event.reason,
                 peer=event.where or task.status.peer,
                 hosts=event.hosts,
+                host_cores=0,
                 started=event.started,
                 finished=event.time if event.finished is None else event.finished,
                 actual=event.actual,

@@ -229,6 +229,8 @@ class TaskStatus:
         actual: measured run time of the attempt that completed.
         attempts: how many attempts were made so far.
         hosts: hosts of the last attempt; empty before that and for a task without a profile.
+        host_cores: how many cores of each of these hosts it had, or had asked for where it had the whole; 0 where it
+            asked for none, before that and in another domain.
         held: whether it waits for its origin's permission to start.
         peer: domain that has it, or in which it ended; empty: this one.
         held_by: user who keeps it, as it waits, from being planned and dispatched; empty: nobody.
@@ -255,6 +257,7 @@ class TaskStatus:
     exit_code: int | None = None
     attempts: int = 0
     hosts: tuple[str, ...] = ()
+    host_cores: int = 0
     held: bool = False
     peer: str = ""
     held_by: str = ""
@@ -280,6 +283,7 @@ class StatusChanges(TypedDict, total=False):
     exit_code: int | None
     attempts: int
     hosts: tuple[str, ...]
+    host_cores: int
     held: bool
     peer: str
     held_by: str

@@ -139,6 +139,7 @@ tasks = Table(
     Column("attempts", Integer, nullable=False),
     Column("hosts", STRINGS, nullable=False),
     Column("origin", Text, nullable=False, server_default=text("''")),
+    Column("host_cores", Integer, nullable=False, server_default=text("0")),
     Column("held", Boolean, nullable=False, server_default=false()),
     Column("peer", Text, nullable=False, server_default=text("''")),
     Column("held_by", Text, nullable=False, server_default=text("''")),

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import event, inspect
 from sqlalchemy.pool import Pool
 
+from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.errors import UserError
 from cosched.store.database import RefusedError, StoreFault, open_engine
 from cosched.store.store import Store
@@ -90,6 +91,26 @@ def test_owners_of_guests_are_no_users_of_this_domain_after_a_migration(tmp_path
     found = {task.number: task.owner for task in store.tasks()}
     store.close()
     assert found == {1: "ann:north", 2: "ann@site.org:north", 3: ":north", 4: ":north", 9: "bob@north"}
+
+
+def test_tasks_that_ran_before_a_migration_say_what_their_last_attempts_took(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/cosched.db"
+    store = Store(url)
+    tasks = [make_task(number, hosts=("h1",)) for number in (1, 2)]
+    attempts = [
+        Attempt("a", "1", ("h1",), 1, None, 5.0, AttemptState.FAILED, cores=4),
+        Attempt("b", "1", ("h1",), 1, None, 6.0, AttemptState.COMPLETED, cores=8),
+        Attempt("c", "1", ("h1",), 1, None, 7.0, AttemptState.COMPLETED, cores=1, worker=1),
+    ]
+    store.commit(changed([*tasks, make_task(3)], attempts))
+    store.close()
+    with sqlite3.connect(tmp_path / "cosched.db") as connection:
+        make_older(connection, "0042")
+    connection.close()
+    store = Store(url)
+    found = {task.number: task.status.host_cores for task in store.tasks()}
+    store.close()
+    assert found == {1: 8, 2: 0, 3: 0}
 
 
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:

@@ -452,6 +452,8 @@ class TaskView:
 
     Attributes:
         count: number of hosts of the last attempt, or that a task without a model asks for.
+        host_cores: how many cores of each host the last attempt had, or the task had asked for where it had the whole;
+            0 where it asked for none, before that and in another domain.
         predicted: corrected run time at dispatch.
         actual: measured run time, once completed.
         on_time: whether it ended by its deadline; null before it ended, without a deadline, and unless completed.
@@ -495,6 +497,7 @@ class TaskView:
     array_index: int | None = None
     array_at_most: int = 0
     notice: str = ""
+    host_cores: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

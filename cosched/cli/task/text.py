@@ -77,7 +77,8 @@ def task_rows(tasks: Sequence[TaskView], plan: PlanView) -> list[tuple[str, ...]
         ended = (
             format_optional_time(end) if task.finished is not None or end is None else f"~{format_optional_time(end)}"
         )
-        hosts = str(widths[task.id] if place else task.count) + (f"x{place.cores}" if place and place.cores else "")
+        cores = place.cores if place and not place.running else task.host_cores
+        hosts = str(widths[task.id] if place else task.count) + (f"x{cores}" if cores else "")
         rows.append(
             (
                 task.id,
@@ -183,7 +184,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("dispatched", format_optional_time(task.dispatched)),
         ("started", format_optional_time(task.started)),
         ("finished", format_optional_time(task.finished)),
-        ("hosts", _hosts_text(task.hosts)),
+        ("hosts", f"{_hosts_text(task.hosts)}{_with_cores(task.host_cores)}" if task.hosts else ""),
         ("predicted", format_duration(task.predicted)),
         ("actual", format_duration(task.actual)),
         ("exit code", "" if task.exit_code is None else str(task.exit_code)),

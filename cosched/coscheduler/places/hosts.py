@@ -252,6 +252,14 @@ class DomainHosts:
         share = share_of(spec, self._memory_per_core)
         return None if share is None else self._shares.setdefault(share, share)
 
+    def cores_of(self, spec: TaskSpec) -> int:
+        """Return on how many cores of each host a task runs, those that it takes or asked for; 0 for whole hosts."""
+        if (share := self.share_of(spec)) is not None:
+            return share.cores
+        if self.shared:
+            return 0
+        return spec.cores or (spec.processes_per_host if spec.processes_per_host > 1 else 0)
+
     def parted(self, name: str) -> bool:
         """Return whether several tasks may have parts of a shared host at one time."""
         return not self.hosts[name].unparted

@@ -22,6 +22,7 @@ _COLUMNS = (
     "application",
     "owner",
     "hosts",
+    "cores of each host",
     "submitted",
     "started",
     "end",
@@ -52,6 +53,7 @@ def tasks_table(tasks: Iterable[TaskView], expected: Mapping[str, float]) -> str
             (
                 *map(_text, words),
                 len(task.hosts) or task.count,
+                task.host_cores or None,
                 *map(format_optional_time, times),
                 slack,
                 task.exit_code,

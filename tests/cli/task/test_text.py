@@ -331,6 +331,19 @@ def test_a_prediction_says_what_runs_made_of_it(profile: ProfileView, text: str)
     assert f" {text}" in "\n".join(task_lines(replace(TASK, profile=profile)))
 
 
+def test_a_task_that_has_ended_or_runs_shows_the_shape_that_it_had() -> None:
+    ran = replace(TASK, state="completed", hosts=("a", "b"), count=2, host_cores=8, finished=1e9 + 40)
+    assert task_rows([ran], plan())[0][4] == "2x8"
+    assert "hosts:       a, b, 8 cores of each" in task_lines(ran)
+    whole = replace(ran, host_cores=0)
+    assert task_rows([whole], plan())[0][4] == "2"
+    assert "hosts:       a, b" in task_lines(whole)
+    place = PlacementView(task="7", hosts=("a",), start=1e9, end=1e9 + 40, deadline=None, running=True)
+    assert task_rows([replace(ran, state="running", finished=None)], plan(place))[0][4] == "1x8"
+    again = replace(ran, state="queued", finished=None)  # its first attempt had other cores than are planned now
+    assert task_rows([again], plan(replace(place, running=False, cores=2)))[0][4] == "1x2"
+
+
 def test_a_task_with_several_shapes_shows_them_and_the_one_that_is_planned() -> None:
     shapes = tuple(
         AlternativeView(cores=cores, memory=0, gpus=0, processes_per_host=1, profile=replace(PROFILE, seconds=seconds))

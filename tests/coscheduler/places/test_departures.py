@@ -18,7 +18,17 @@ from cosched.coscheduler.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
-from tests.coscheduler.makers import a_task, cancelled, complete, dispatched, report, settings, start, submit
+from tests.coscheduler.makers import (
+    a_task,
+    cancelled,
+    complete,
+    dispatched,
+    report,
+    settings,
+    start,
+    submit,
+    with_shapes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -269,3 +279,28 @@ def test_a_task_that_has_hosts_for_itself_takes_parts_only_where_there_is_nothin
         core.handle(HostsObserved(0.0, (slot, node) if parted else (slot,)))
         (attempt,) = dispatched(submit(core, a_part(1, 1, exclusive=True)))
         assert attempt.hosts == expected
+
+
+def test_a_task_says_on_how_many_cores_of_its_hosts_it_ran_once_it_has_ended() -> None:
+    core = a_sharing_core(2)
+    (part,) = dispatched(submit(core, a_part(1, 4)))
+    (whole,) = dispatched(submit(core, a_part(2, 2, exclusive=True)))
+    ended = [complete(core, each, 0.0, 5.0).changes.tasks[each.task] for each in (part, whole)]
+    assert [(len(task.status.hosts), task.status.host_cores) for task in ended] == [(1, 4), (1, 0)]
+
+
+def test_a_task_whose_cores_were_chosen_says_which_those_were() -> None:
+    core = a_sharing_core()
+    (attempt,) = dispatched(submit(core, with_shapes(a_task(1), {2: (20.0,), 8: (4.0,)})))
+    assert complete(core, attempt, 0.0, 4.0).changes.tasks["1"].status.host_cores == attempt.cores == 8
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"), [({"cores": 4}, 4), ({"processes_per_host": 8}, 8), ({"processes_per_host": 1}, 0)]
+)
+def test_a_task_that_had_whole_hosts_says_what_it_had_asked_for(asked: dict[str, int], shown: int) -> None:
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, nodes(1)))
+    (attempt,) = dispatched(submit(core, a_task(1, (10.0,), **asked)))
+    assert attempt.cores == 0
+    assert complete(core, attempt, 0.0, 5.0).changes.tasks["1"].status.host_cores == shown

@@ -13,7 +13,10 @@ import pytest
 
 from cosched.access.principals import Principal, Role
 from cosched.api.documents import ForwardedPlacement, PlacementView
+from cosched.coscheduler.task import TaskState
+from tests.changes import changed
 from tests.portal.pages.makers import Portal, portal
+from tests.tasks import make_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -280,3 +283,16 @@ def test_a_form_without_the_token_of_a_page_is_refused(here: Portal) -> None:
     """Bad inputs 19: no CSRF token."""
     assert here.person("ann").client.post("/tasks/chosen", data={"do": "cancel", "task": "1"}).status_code == 403
     assert states(here) == ["queued"] * 3
+
+
+def test_what_ran_on_parts_of_hosts_shows_its_cores(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        ran = {"state": TaskState.COMPLETED, "hosts": ("h01", "h02"), "finished": here.access.now(), "owner": "ann"}
+        here.daemon.store.commit(changed([make_task(7, host_cores=8, **ran), make_task(8, **ran)]))
+        ann = here.person("ann")
+        cells = re.findall(r'<td class="right minor">([^<]*)</td>', ann.see("/tasks"))
+        assert cells == ["2", "2 × 8"]
+        assert "<small>8 cores of each</small>" in ann.see("/tasks/7")
+        assert "cores of each" not in ann.see("/tasks/8")
+        table = [line.split(",") for line in ann.client.get("/tasks.csv").text.splitlines()]
+        assert [line[table[0].index("cores of each host")] for line in table[1:]] == ["", "8"]
