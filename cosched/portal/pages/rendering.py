@@ -22,7 +22,7 @@ from cosched.errors import CoschedError
 from cosched.licence_requests import licences_text
 from cosched.markup import environment
 from cosched.portal.middleware.csrf import masked
-from cosched.portal.pages.wording import commands, number, plain, sentence
+from cosched.portal.pages.wording import commands, number, plain, sentence, without_attempt
 from cosched.portal.state import portal_of
 from cosched.version import __version__
 
@@ -144,7 +144,12 @@ def page_templates() -> Environment:
     """Return the templates; they are compiled once in a process."""
     templates = environment(plain)
     templates.filters |= {"duration": format_duration, "shift": format_shift, "number": number}
-    templates.filters |= {"commands": commands, "sentence": sentence, "licences": licences_text}
+    templates.filters |= {
+        "commands": commands,
+        "sentence": sentence,
+        "licences": licences_text,
+        "without_attempt": without_attempt,
+    }
     templates.globals["stamp"] = _stamp()
     return templates
 

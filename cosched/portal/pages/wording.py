@@ -11,12 +11,15 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["as_terminal", "commands", "number", "plain", "sentence", "visible"]
+__all__ = ["as_terminal", "commands", "number", "plain", "sentence", "visible", "without_attempt"]
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # controls, marks that turn the direction of text, half characters
 _KEPT = "\t\n"
 # Colours and moves of the cursor (CSI), titles and links (OSC), and other sequences of ECMA-48.
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+
+# What lines of the log begin with: an attempt's UUID, and what leads from it to the rest.
+_ATTEMPT = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?: is(?= job )|:)?(?: |$)")
 
 
 def number(value: float) -> str:
@@ -46,6 +49,12 @@ def visible(character: str) -> str:
 def sentence(text: str) -> str:
     """Return words with a capital first; what follows stays as it is, for a name may be among it."""
     return text[:1].upper() + text[1:]
+
+
+def without_attempt(detail: str) -> str:
+    """Return a line of the log without the attempt's UUID at its beginning: its task stands before it."""
+    found = _ATTEMPT.match(detail)
+    return detail[found.end() :] if found else detail
 
 
 def commands(text: str) -> Markup:

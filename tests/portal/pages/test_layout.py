@@ -142,3 +142,31 @@ def test_the_task_that_is_chosen_by_keys_is_seen_with_its_words_beside_it(visito
     assert words["y"] >= bar["y"]
     page.keyboard.press("Escape")
     assert page.locator("path.chosen").count() == 0
+
+
+def test_forced_colours_leave_one_page_of_the_menu_marked(visitor: Visitor) -> None:
+    """The edges of all others, which are transparent elsewhere, were drawn there, too."""
+    visitor.page.emulate_media(forced_colors="active")
+    try:
+        page = visitor.go("/tasks")
+        edge, ground = "getComputedStyle(each).borderBottomColor", "getComputedStyle(document.body).backgroundColor"
+        marked = page.locator(".top nav a").evaluate_all(
+            f"all => all.filter(each => {edge} !== {ground}).map(each => each.text)"
+        )
+        assert marked == ["Tasks"]
+    finally:
+        visitor.page.emulate_media(forced_colors="none")
+
+
+def test_a_host_that_is_kept_free_says_so_while_a_task_still_runs_there(visitor: Visitor) -> None:
+    page = visitor.go("/domain")
+    name = page.locator(".hosts .busy b").first.inner_text()
+    assert page.locator(".log li:has-text('job running')").first.inner_text().endswith("task 3")  # and no UUID
+    page.locator(".hosts .busy a:text-is('keep tasks off')").first.click()
+    page.fill("[name=name] >> nth=0", "new memory")
+    page.click("button:text-is('Reserve')")
+    page.wait_for_selector("[aria-label='Reserved hosts'] >> text=new memory")
+    page = visitor.go("/domain")
+    tile = page.locator(f".hosts .busy:has(b[title='{name}'])").inner_text()
+    assert "reserved: new memory" in tile
+    assert "keep tasks off" not in tile

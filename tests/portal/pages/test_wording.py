@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from cosched.portal.pages.wording import as_terminal, number, plain, sentence
+from cosched.portal.pages.wording import as_terminal, number, plain, sentence, without_attempt
 
 
 def test_numbers_are_brief() -> None:
@@ -49,3 +49,19 @@ def test_output_is_shown_as_a_terminal_leaves_it(written: str, shown: str) -> No
 @given(st.text(st.characters(exclude_characters="\x1b\r")))
 def test_plain_output_is_shown_as_it_is(text: str) -> None:
     assert as_terminal(text) == text
+
+
+@pytest.mark.parametrize(
+    ("detail", "shown"),
+    [
+        ("{} is job 17.0", "job 17.0"),
+        ("{}: no such pool", "no such pool"),
+        ("{} has begun", "has begun"),
+        ("{}", ""),
+        ("fft of {}", "fft of {}"),
+        ("{}0 is another", "{}0 is another"),
+    ],
+)
+def test_a_line_of_the_log_is_read_without_the_attempts_name(detail: str, shown: str) -> None:
+    name = "ace5be26-21a3-55d0-82f4-9b648710dabe"
+    assert without_attempt(detail.format(name)) == shown.format(name)
