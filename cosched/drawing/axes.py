@@ -119,8 +119,8 @@ def clock_ticks(first: float, last: float, zone: tzinfo | None, most: int = 9) -
 
 
 def _durations(values: Sequence[float]) -> list[tuple[float, str]]:
-    """Name durations, all of them in seconds where words for people would name two of them alike."""
-    words = [format_duration(value) for value in values]
+    """Name round durations, all of them in seconds where words for people would name two of them alike."""
+    words = [format_duration(value).replace(".0 s", " s") for value in values]
     if len(set(words)) < len(words):
         words = [f"{value:.12g} s" for value in values]
     return list(zip(values, words, strict=True))

@@ -26,7 +26,7 @@ def words(values: list[float], kind: AxisKind) -> list[str]:
         ([1], AxisKind.COUNT, ["1"]),
         ([1, 256], AxisKind.COUNT, ["50", "100", "150", "200", "250"]),
         ([0, 3600], AxisKind.DURATION, ["0 s", "10 min", "20 min", "30 min", "40 min", "50 min", "1 h"]),
-        ([0, 2], AxisKind.DURATION, ["0 s", "0.5 s", "1.0 s", "1.5 s", "2.0 s"]),
+        ([0, 2], AxisKind.DURATION, ["0 s", "0.5 s", "1 s", "1.5 s", "2 s"]),
         ([0, 0.08], AxisKind.DURATION, [f"{n}0 ms" if n else "0 s" for n in range(9)]),
         ([0, 4e-5], AxisKind.DURATION, ["0 s", "10 µs", "20 µs", "30 µs", "40 µs"]),
         ([1, 1.02], AxisKind.DURATION, ["1 s", "1.005 s", "1.01 s", "1.015 s", "1.02 s"]),
