@@ -44,7 +44,8 @@ def with_error_pages(answer: Callable[[Request, Exception], Response]) -> Callab
         if request.method == "POST" and (page := _page_of(request)) and (there := refused_at(request, page, detail)):
             return there
         title = _TITLES.get(HTTPStatus(response.status_code), "The request failed")
-        return render_page(request, "fault.html", response.status_code, title=title, detail=detail)
+        section = request.url.path.split("/")[1]
+        return render_page(request, "fault.html", response.status_code, title=title, detail=detail, section=section)
 
     return handler
 

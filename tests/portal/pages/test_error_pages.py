@@ -15,7 +15,9 @@ def test_people_get_a_page_and_programs_a_document(tmp_path: Path) -> None:
         client = here.person("ann").client
         page = client.get("/tasks/99")
         assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
-        assert "there is no task &#39;99&#39;" in page.text
+        assert "there is no task &#39;99&#39;: <code>cosched task list</code> shows what there is" in page.text
+        assert '<a class="button" href="/tasks">All tasks</a>' in page.text
+        assert '<a class="button" href="/tasks">All tasks</a>' not in client.get("/nowhere").text
         assert client.get("/api/v1/tasks/99").json()["status"] == 404
         assert client.get("/tasks/99", headers={"Accept": "application/json"}).json()["status"] == 404
 

@@ -19,7 +19,7 @@ from cosched.daemon.web.server import WebServer
 from cosched.daemon.web.sockets import open_socket
 from cosched.portal.application import build_application
 from tests.daemon.makers import HALVING, Daemon, access_to, daemon
-from tests.portal.pages.visitor import Visitor
+from tests.portal.pages.visitor import PHONE, Visitor
 from tests.testbed.browser import chromium
 
 if TYPE_CHECKING:
@@ -170,3 +170,21 @@ def test_a_host_that_is_kept_free_says_so_while_a_task_still_runs_there(visitor:
     tile = page.locator(f".hosts .busy:has(b[title='{name}'])").inner_text()
     assert "reserved: new memory" in tile
     assert "keep tasks off" not in tile
+
+
+def test_under_a_finger_the_schedule_says_what_fingers_do(visitor: Visitor) -> None:
+    page = visitor.go("/schedule")
+    assert page.locator(".by-pointer").is_visible()
+    assert page.locator(".by-finger").is_hidden()
+    browser = page.context.browser
+    assert browser is not None
+    phone = browser.new_context(
+        viewport=PHONE, has_touch=True, is_mobile=True, storage_state=page.context.storage_state()
+    )
+    try:
+        page = phone.new_page()
+        page.goto(f"{visitor.address}/schedule")
+        assert page.locator(".by-finger").is_visible()
+        assert page.locator(".by-pointer").is_hidden()
+    finally:
+        phone.close()
