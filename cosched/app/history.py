@@ -49,7 +49,7 @@ MOST_USES = 40_000
 
 
 class HostUse(NamedTuple):
-    """An attempt's hosts, from when until when, and on how many cores of each; 0 for the whole.
+    """An attempt's hosts, from when until when, and what it took of each: cores (0: all of it), MiB of memory, GPUs.
 
     Its owner has no name for whoever may not see the task.
     """
@@ -59,6 +59,8 @@ class HostUse(NamedTuple):
     start: float
     end: float
     cores: int
+    memory: int = 0
+    gpus: int = 0
 
 
 class DomainHistory:
@@ -81,8 +83,8 @@ class DomainHistory:
     def uses(self, principal: Principal, since: float) -> list[HostUse]:
         """Return which hosts attempts had that ended after a time; if too many, the last ones."""
         return [
-            HostUse(owner if principal.may_see(owner) else "", hosts, start, end, cores)
-            for owner, hosts, start, end, cores in self._store.host_uses(since, MOST_USES)
+            HostUse(owner if principal.may_see(owner) else "", hosts, start, end, *taken)
+            for owner, hosts, start, end, *taken in self._store.host_uses(since, MOST_USES)
         ]
 
     def log(self, principal: Principal, limit: int, offset: int) -> list[RecordView]:

@@ -43,7 +43,7 @@ from cosched.store import tables
 from cosched.store.rows import row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from cosched.access.principals import Principal
     from cosched.agents.agent import Agent
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.rescue import Rescue
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.profile import Profile
+    from cosched.scheduling.schedule import Assignment
     from cosched.store import LogEntry
     from cosched.store.rows import TableRow
 
@@ -287,7 +288,6 @@ def _free_view(host: Host, left: HostShare, *, whole: bool) -> FreeView:
 def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     """Return the schedule in force: running, then planned tasks; other users' unnamed."""
     doubtful, ranges = doubtful_hosts(core, time), EndRanges(core)
-    handover = core.planning_view.assumptions(time).handover
     places = [
         PlacementView(
             **_shown_place(
@@ -304,31 +304,16 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
             overrun=overrun(attempt, time),
             certain=doubtful.isdisjoint(attempt.hosts) and attempt.state is not AttemptState.HELD,
             cores=attempt.cores,
+            memory=attempt.memory,
+            gpus=attempt.gpus,
         )
         for attempt in sorted(core.attempts.values(), key=lambda each: not each.loan)  # the last one is the task's own
         if attempt.hosts and not (attempt.worker and not attempt.loan)
     ]
     forecast = core.planning_view.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
-    places += [
-        PlacementView(
-            **_shown_place(
-                principal,
-                core,
-                spot.task,
-                spot.hosts,
-                time + spot.start,
-                time + spot.end,
-                ranges,
-                handover,
-                explain.planned_shape(core, core.tasks[spot.task], spot),
-            ),
-            running=False,
-            certain=doubtful.isdisjoint(spot.hosts) and not core.unstarted.tries(spot.task),
-            cores=0 if core.tasks[spot.task].spec.exclusive else spot.taken[0] if spot.taken else 0,
-        )
-        for spot in planned
-    ]
+    handover = core.planning_view.assumptions(time).handover
+    places += [_planned_place(principal, core, spot, time, ranges, handover, doubtful) for spot in planned]
     improved = core.last_search if planned else None
     changed, why = core.last_improvement if planned and core.last_improvement else (None, "")
     return PlanView(
@@ -369,6 +354,28 @@ def forwarded_placements(
         ForwardedPlacement(task=task.id, peer=task.status.peer, end=end, deadline=task.spec.deadline)
         for task, end in known
         if principal.may_see(task.owner)
+    )
+
+
+def _planned_place(
+    principal: Principal,
+    core: Coscheduler,
+    spot: Assignment,
+    time: float,
+    ranges: EndRanges,
+    handover: float,
+    doubtful: Collection[str],
+) -> PlacementView:
+    """Return the place of a task that waits."""
+    shape = explain.planned_shape(core, core.tasks[spot.task], spot)
+    share, start, end = core.domain.share_of(shape.spec) or HostShare(), time + spot.start, time + spot.end
+    return PlacementView(
+        **_shown_place(principal, core, spot.task, spot.hosts, start, end, ranges, handover, shape),
+        running=False,
+        certain=not any(host in doubtful for host in spot.hosts) and not core.unstarted.tries(spot.task),
+        cores=share.cores,
+        memory=share.memory,
+        gpus=share.gpus,
     )
 
 

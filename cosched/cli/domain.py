@@ -13,19 +13,21 @@ from typing import Annotated, Any
 import typer
 
 from cosched.api.deadlines import parse_since
-from cosched.api.documents import LearntRunView
+from cosched.api.documents import GroupUseView, LearntRunView, ResourceUseView
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, figure, print_table
 from cosched.counts import plural
 from cosched.durations import format_duration, parse_duration
 from cosched.errors import UserError
+from cosched.sizes import format_memory
 
 __all__ = ["app"]
 
 app = typer.Typer()
 
 _MOST_RUNS = 1000  # of an application
+_SHORTEST, _LONGEST = 60.0, 10_000 * 86400.0  # of the past, seconds
 
 
 @app.command()
@@ -183,6 +185,42 @@ def usage(
         for entry in found
     ]
     print_table((by.upper(), "TASKS", "RUNS", "HOST HOURS", "SHARE", "ON TIME", "LATE"), rows)
+
+
+@app.command()
+def utilisation(
+    last: Annotated[str, typer.Option(metavar="DURATION", help="How far back: 1h, 8h, 7d …")] = "1d",
+    by: Annotated[str, typer.Option(metavar="class|user", help="What is told apart.")] = "class",
+    server: ServerOption = "",
+    json: JsonOption = False,
+) -> None:
+    """Show how much of the hosts tasks had, have and are to have: where they share them, of cores, memory and GPUs.
+
+    A task that has a host for itself has all of it. Only operators see other users' names.
+    """
+    if by not in ("class", "user"):
+        raise UserError(f"--by is {by!r}: write class or user")
+    if not _SHORTEST <= (past := parse_duration(last)) <= _LONGEST:
+        raise UserError(f"--last is {last!r}: write a time from 1m to 10000d")
+    with connect(server) as client:
+        found = client.utilisation(past, by)
+    if json:
+        emit_json(asdict(found))
+        return
+    rows = []
+    for each in found.resources:
+        total = format_memory(round(each.total)) if each.resource == "memory" else f"{each.total:g}"
+        rows += [(each.resource, total, "together", *_parts(each))]
+        rows += [("", "", group.name, *_parts(group)) for group in each.groups]
+    print_table(("RESOURCE", "TOTAL", by.upper(), f"LAST {last}", "NOW", "PLANNED"), rows)
+    if not found.complete:
+        sys.stderr.write("cosched: there were more runs in this time than are counted: the oldest are left out\n")
+    sys.stderr.write(f"cosched: planned is from now until {format_optional_time(found.until)}\n")
+
+
+def _parts(use: ResourceUseView | GroupUseView) -> tuple[str, str, str]:
+    """Return the parts of a resource that were, are and are to be in use."""
+    return f"{use.past:.1%}", f"{use.now:.1%}", f"{use.planned:.1%}"
 
 
 @app.command()

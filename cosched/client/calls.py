@@ -52,6 +52,7 @@ from cosched.api.documents import (
     TokenRequest,
     TokenView,
     UsageView,
+    UtilisationView,
     WorkersView,
 )
 from cosched.api.documents.tasks import FINAL_STATES
@@ -315,6 +316,10 @@ class DomainCalls(ApiCaller):
         """Return the usage of hosts since a time, by "user", "group" or "application"."""
         found = self._call("GET", "/usage", params={"by": by, "since": since})
         return [decode_document(UsageView, item) for item in found]
+
+    def utilisation(self, last: float = 86400.0, by: str = "class") -> UtilisationView:
+        """Return how much of the hosts tasks had in the last seconds, have and are to have, by "class" or "user"."""
+        return decode_document(UtilisationView, self._call("GET", "/utilisation", params={"last": last, "by": by}))
 
     def learnt_runs(self, application: str, limit: int = 100) -> list[LearntRunView]:
         """Return the runs from which those of an application are foretold, the newest first."""

@@ -286,14 +286,30 @@ class Store:
         rows = self.read(query.order_by(attempts.c.finished.desc()).limit(limit))
         return tuple((record_of(Attempt, row, "attempt_"), record_of(Task, row)) for row in rows)
 
-    def host_uses(self, since: float, limit: int) -> list[tuple[str, tuple[str, ...], float, float, int]]:
-        """Return owner, hosts, start, end and cores of attempts that started and ended after a time, the last first."""
+    def host_uses(self, since: float, limit: int) -> list[tuple[str, tuple[str, ...], float, float, int, int, int]]:
+        """Return whose hosts attempts had that started and ended after a time, the last first.
+
+        Returns:
+            Owner, hosts, start, end; cores, MiB of memory and GPUs that it took of each host, without cores the whole.
+        """
         attempts, tasks = tables.attempts.c, tables.tasks.c
-        query = select(tasks.owner, attempts.hosts, attempts.started, attempts.finished, attempts.cores)
+        query = select(tasks.owner, attempts.hosts, attempts.started, attempts.finished)
+        query = query.add_columns(attempts.cores, attempts.memory, attempts.gpus)
         query = query.join_from(tables.attempts, tables.tasks, tasks.id == attempts.task)
         query = query.where(attempts.finished > since, attempts.started.is_not(None))
         rows = self.read(query.order_by(attempts.finished.desc()).limit(limit))
-        return [(row["owner"], tuple(row["hosts"]), row["started"], row["finished"], row["cores"]) for row in rows]
+        return [
+            (
+                row["owner"],
+                tuple(row["hosts"]),
+                row["started"],
+                row["finished"],
+                row["cores"],
+                row["memory"],
+                row["gpus"],
+            )
+            for row in rows
+        ]
 
     def deadline_outcomes(self, since: float, limit: int, owner: str | None = None) -> Sequence[TableRow]:
         """Return the tasks with deadlines that completed or failed after a time, the last to end first.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access.principals import Principal, Role
+from cosched.app.history import HostUse
 from cosched.coscheduler.events import SharesChanged
 from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.task import Attempt, AttemptState, TaskState
@@ -127,3 +128,16 @@ def test_usage_counts_the_hosts_of_each_user_for_as_long_as_they_had_them(
     tree = Shares(groups={"physics": Share()}, members={"ann": "physics"})
     running.inbox.apply(SharesChanged(1.0, tree)).result(60)
     assert {entry.name: entry.tasks for entry in history.usage(OLGA, "group", NOW)} == {"physics": 2, "": 2}
+
+
+def test_what_attempts_took_of_their_hosts_is_told_and_others_have_no_names(
+    running: Daemon, history: DomainHistory
+) -> None:
+    attempt = Attempt("a", "1", ("h01",), 1, None, NOW, AttemptState.COMPLETED, started=NOW, finished=NOW + 5)
+    part = replace(attempt, uuid="b", finished=NOW + 9, memory=2048, cores=4, gpus=1)
+    running.store.commit(changed([make_task(1, owner="ann")], [attempt, part]))
+    assert history.uses(ANN, NOW) == [
+        HostUse("ann", ("h01",), NOW, NOW + 9, 4, 2048, 1),
+        HostUse("ann", ("h01",), NOW, NOW + 5, 0, 0, 0),
+    ]
+    assert [use.owner for use in history.uses(BOB, NOW + 6)] == [""]

@@ -210,6 +210,19 @@ def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
     assert (plan.bound, plan.gap, plan.optimal) == (None, None, False)
 
 
+def test_places_on_shared_hosts_say_what_they_take_running_and_planned() -> None:
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0, share_hosts=True))
+    core.handle(HostsObserved(NOW, (Host("h1", memory=8000, cores=8, gpus=4),)))
+    asked = PREDICTED_TASK.spec
+    specs = (replace(asked, cores=6, gpus=1), replace(asked, cores=4, memory=500), replace(asked, exclusive=True))
+    for number, spec in enumerate(specs, 1):
+        core.handle(TaskSubmitted(NOW, replace(PREDICTED_TASK, id=str(number), number=number, spec=spec)))
+    places = {place.task: place for place in plan_view(ME, core, NOW).placements}
+    assert {name: place.running for name, place in places.items()} == {"1": True, "2": False, "3": False}
+    taken = {name: (place.cores, place.memory, place.gpus) for name, place in places.items()}
+    assert taken == {"1": (6, 6000, 1), "2": (4, 500, 0), "3": (0, 0, 0)}
+
+
 def test_a_plan_at_its_bound_is_optimal(core: Coscheduler) -> None:
     for bound, optimal in ((15.0, False), (16.0, True)):
         plan = plan_view(ME, core, NOW + 4).placements[1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched import __version__
-from cosched.api.documents import Accuracy, LearntRunView
+from cosched.api.documents import Accuracy, GroupUseView, LearntRunView, ResourceUseView, UtilisationView
 from cosched.cli.main import run
 from cosched.client import Client
 from cosched.daemon.inbox import Inbox
@@ -111,3 +111,46 @@ def test_the_plans_of_a_task_are_a_table(capsys: pytest.CaptureFixture[str]) -> 
     assert head.split() == ["PLANNED", "AT", "START", "END", "HOSTS"]
     assert len(rows) == 1
     assert int(rows[0].split()[-1]) >= 1
+
+
+@pytest.mark.usefixtures("server")
+def test_the_use_of_hosts_is_told_for_the_past_now_and_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    head, together, ann = said(capsys, "utilisation", "--last", "8h", "--by", "user").splitlines()
+    assert head.split() == ["RESOURCE", "TOTAL", "USER", "LAST", "8h", "NOW", "PLANNED"]
+    assert together.split()[:5] == ["hosts", "16", "together", "0.0%", "0.0%"]
+    assert ann.split()[:3] == [getuser(), "0.0%", "0.0%"]
+    assert ann.split()[3] == together.split()[5] != "0.0%"
+    (found,) = json.loads(said(capsys, "utilisation", "--json"))["resources"]
+    assert (found["resource"], found["total"]) == ("hosts", 16.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"), [(("--by", "group"), "write class or user"), (("--last", "1s"), "write a time from 1m")]
+)
+def test_a_use_that_cannot_be_told_says_what_can(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], fault: str
+) -> None:
+    assert run(["domain", "utilisation", *words]) == 1
+    assert fault in capsys.readouterr().err
+
+
+def test_cores_memory_and_gpus_are_told_with_their_units(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = GroupUseView(name="node", past=0.25, now=0.5, planned=0.125, amounts=())
+    resources = tuple(
+        ResourceUseView(resource=name, total=total, past=0.25, now=0.5, planned=0.125, groups=(group,))
+        for name, total in (("cores", 1024.0), ("memory", 4096.0), ("gpus", 64.0))
+    )
+    found = UtilisationView(since=0, time=1, until=2, part=1, past_parts=1, complete=False, resources=resources)
+    monkeypatch.setattr(Client, "utilisation", lambda *_: found)
+    assert run(["domain", "utilisation"]) == 0
+    told = capsys.readouterr()
+    rows = [line.split() for line in told.out.splitlines()[1:]]
+    assert rows[::2] == [
+        ["cores", "1024", "together", "25.0%", "50.0%", "12.5%"],
+        ["memory", "4G", "together", "25.0%", "50.0%", "12.5%"],
+        ["gpus", "64", "together", "25.0%", "50.0%", "12.5%"],
+    ]
+    assert rows[1] == ["node", "25.0%", "50.0%", "12.5%"]
+    assert "the oldest are left out" in told.err

@@ -85,6 +85,7 @@ from cosched.api.documents.tasks import (
     TaskView,
     WayView,
 )
+from cosched.api.documents.utilisation import GroupUseView, ResourceUseView, UtilisationView
 
 __all__ = [
     "AccountChange",
@@ -109,6 +110,7 @@ __all__ = [
     "Forecast",
     "ForwardedPlacement",
     "FreeView",
+    "GroupUseView",
     "HandoverView",
     "HealthCheck",
     "HealthReport",
@@ -142,6 +144,7 @@ __all__ = [
     "RescueView",
     "ReservationRequest",
     "ReservationView",
+    "ResourceUseView",
     "RestartsView",
     "RunView",
     "SearchPoint",
@@ -159,6 +162,7 @@ __all__ = [
     "TokenRequest",
     "TokenView",
     "UsageView",
+    "UtilisationView",
     "WayView",
     "WorkerOrder",
     "WorkerView",

@@ -242,6 +242,8 @@ class PlacementView:
         overrun: seconds by which it runs longer than predicted; 0 within the usual.
         certain: whether its end can be counted on: not where a job has not begun that should have.
         cores: that it takes of each of its hosts where tasks share them; 0 for the whole.
+        memory: MiB of each of these hosts; 0 for the whole, as for GPUs.
+        gpus: of each of these hosts.
         end_high: after when one run in twenty ends; null where no range is known, and for another user's task.
     """
 
@@ -258,6 +260,8 @@ class PlacementView:
     overrun: float = 0.0
     certain: bool = True
     cores: int = 0
+    memory: int = 0
+    gpus: int = 0
     end_high: float | None = None
 
 

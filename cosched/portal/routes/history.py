@@ -2,6 +2,7 @@
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
+import time
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -19,7 +20,9 @@ from cosched.api.documents import (
     RunView,
     SearchPoint,
     UsageView,
+    UtilisationView,
 )
+from cosched.app.figures.utilisation import UseGrouping, utilisation
 from cosched.portal.dependencies import Manager, Portal, Reader, Services, Submitter, needs, sender
 from cosched.portal.responses import NOT_MODIFIED, DocumentResponder
 from cosched.portal.routes import api_router
@@ -35,6 +38,7 @@ _ACCURACY = DocumentResponder[list[Accuracy]](list[Accuracy])
 _OUTCOMES = DocumentResponder[list[DeadlineOutcome]](list[DeadlineOutcome])
 _EXCHANGES = DocumentResponder[list[ExchangeView]](list[ExchangeView])
 _LEARNT = DocumentResponder[list[LearntRunView]](list[LearntRunView])
+_UTILISATION = DocumentResponder[UtilisationView](UtilisationView)
 _USAGE = DocumentResponder[list[UsageView]](list[UsageView])
 _JSON_LINES = "application/jsonl"
 router = api_router()
@@ -94,6 +98,17 @@ def usage(
 ) -> Response:
     """Say who has had the hosts, the largest use first; only operators see others."""
     return _USAGE.tagged(request, services.history.usage(principal, by, since))
+
+
+@router.get("/utilisation", tags=["domain"], response_model=UtilisationView)
+def utilised(
+    services: Services,
+    principal: Reader,
+    last: Annotated[float, Query(ge=60, le=1e9, description="How many seconds of the past.")] = 86400.0,
+    by: Annotated[UseGrouping, Query(description="What is told apart.")] = UseGrouping.CLASS,
+) -> Response:
+    """Say how much of hosts, or of shared ones' cores, memory and GPUs, tasks had, have and are to have."""
+    return _UTILISATION(utilisation(services, principal, last, by, time.time()))
 
 
 @router.get("/deadlines", tags=["domain"], response_model=list[DeadlineOutcome], responses=NOT_MODIFIED)

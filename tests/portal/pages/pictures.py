@@ -153,7 +153,12 @@ PICTURES = (
         ".plot",
     ),
     Picture("domain", "/domain", "Hosts and classes, neighbours and the log.", ".hosts"),
-    Picture("utilisation", "/utilisation?by=user&span=1h", "How many hosts were in use, by user, and what is planned."),
+    Picture(
+        "utilisation",
+        "/utilisation?by=user&span=1h",
+        "How many hosts were in use, by user, and what is planned; where tasks share hosts, how much of "
+        "their cores, memory and GPUs.",
+    ),
     Picture("models", "/models", "Applications and the library of models."),
     Picture(
         "model",

@@ -49,6 +49,25 @@ def test_what_cannot_be_asked_is_said_so(people: dict[str, TestClient], path: st
     assert (answer.status_code, answer.headers["Content-Type"]) == (422, "application/problem+json")
 
 
+def test_the_use_of_hosts_is_told_by_class_or_user_and_others_have_no_names(people: dict[str, TestClient]) -> None:
+    found = {
+        name: client.get("/api/v1/utilisation", params={"last": 3600, "by": "user"}).json()
+        for name, client in people.items()
+    }
+    (hosts,) = found["ann"]["resources"]
+    assert (hosts["resource"], hosts["total"], hosts["now"]) == ("hosts", 16.0, 0.0)
+    assert hosts["planned"] > 0.0
+    names = {name: [group["name"] for group in each["resources"][0]["groups"]] for name, each in found.items()}
+    assert names == {"ann": ["ann"], "bob": ["others"], "olga": ["ann"]}
+    assert found["ann"]["since"] == pytest.approx(found["ann"]["time"] - 3600)
+    assert len(hosts["groups"][0]["amounts"]) > found["ann"]["past_parts"]
+
+
+@pytest.mark.parametrize("query", ["last=59", "last=nan", "last=1e10", "by=group"])
+def test_a_use_that_cannot_be_told_is_refused(people: dict[str, TestClient], query: str) -> None:
+    assert people["ann"].get(f"/api/v1/utilisation?{query}").status_code == 422
+
+
 PATHS = ("tasks/1/plans", "plan/search", "runs", "accuracy", "log", "applications", "models")
 MODEL = "models/applications/jacobi"
 

@@ -1,0 +1,1 @@
+"""Figures about a domain, for API and pages alike."""
