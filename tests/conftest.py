@@ -33,6 +33,7 @@ from hypothesis import HealthCheck, settings
 from cosched import paths
 from tests.distribution import from_both_ends, group_of, sort_for_workers
 from tests.exploring import EXPLORES, examples
+from tests.store.compiled_once import compile_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,7 @@ structlog.configure(
     ]
 )
 gc.disable()
+compile_once()
 paths.SYSTEM_CONFIGURATION = Path("/nonexistent/cosched.toml")
 
 
