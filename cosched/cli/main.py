@@ -8,16 +8,18 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from cosched.cli.output import clean
 from cosched.errors import CoschedError, UserError
 from cosched.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["build", "main", "run"]
 
@@ -70,12 +72,18 @@ def build(first: str = "") -> typer.Typer:
     return app
 
 
+@cache
+def _made(first: str) -> Callable[..., Any]:
+    """Return what runs the commands, once in a process: to make it takes longer than most of them."""
+    return get_command(build(first))
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; errors are printed in one line."""
     words = _completed_words() or arguments
     first = next((word for word in words if not word.startswith("-")), "")
     try:
-        return int(build(first)(list(arguments), prog_name="cosched", standalone_mode=False) or 0)
+        return int(_made(first)(list(arguments), prog_name="cosched", standalone_mode=False) or 0)
     except CoschedError as error:
         sys.stderr.write(f"cosched: {clean(str(error))}\n")  # a name in it may hold a line break
         return 1 if isinstance(error, UserError) else 2
