@@ -8,11 +8,12 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from cosched.errors import UserError
+from cosched.evaluation.sites import linked_objects
 from cosched.language.arithmetic import UndefinedError, constant, value
 from cosched.language.diagnostics import ModelError, suggestion
 from cosched.language.library import default_library, locate
 from cosched.language.linker import Linker
-from cosched.language.syntax import Assign, Number, Text, walk
+from cosched.language.syntax import Assign, Number, Step, Text, walk
 from cosched.language.vocabulary import COUPLINGS, HARDWARE_OBJECT, PROCESSORS
 
 if TYPE_CHECKING:
@@ -45,10 +46,21 @@ class Application:
         """Name of the hardware that the option `hrduse` chooses, empty where it is not given."""
         return self._option("hrduse")
 
-    @property
+    @cached_property
     def coupling(self) -> str:
-        """Whether its parts on several hosts wait for one another, "coupled", or not, "independent"."""
-        return self._option("coupling") or COUPLINGS[0]
+        """Whether its parts on several hosts wait for one another, "coupled", or not, "independent".
+
+        Where it does not say so, its parallel templates do: parts that exchange no messages are independent. A model
+        without a template gives the times of the whole program, as one that was fitted to runs does, whatever its parts
+        exchange.
+        """
+        if stated := self._option("coupling"):
+            return stated
+        coupled, independent = COUPLINGS
+        objects = [linked.object for linked in linked_objects(self.root)]
+        devices = {node.device for node, _ in walk(*objects) if isinstance(node, Step)}
+        templated = any(item.kind == "partmp" for item in objects) and not self._option("fitted")
+        return independent if templated and devices <= {"cpu"} else coupled
 
     @cached_property
     def decompose(self) -> tuple[str, ...]:

@@ -257,9 +257,10 @@ OPTION_TYPES: Mapping[str, str] = {
     "seen": "string",
 }
 
-COUPLINGS = ("coupled", "independent")
-"""Values of an application's option `coupling`; the first where it is not given."""
 """Options of objects and their types; the last four say where a fitted model comes from."""
+
+COUPLINGS = ("coupled", "independent")
+"""Values of an application's option `coupling`."""
 
 
 # A clc opcode is an operation, a type and a scope, as the models of the PACE papers write them; its cost is

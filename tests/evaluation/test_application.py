@@ -62,6 +62,39 @@ def test_options_are_read(model: Callable[[str], Application]) -> None:
     assert (plain.hardware, plain.decompose, plain.coupling) == ("", (), "coupled")
 
 
+_TEMPLATE = "partmp work {{ proc exec init {{ step cpu {{ confdev 1 s / Nproc; }} {} }} }}"
+_SUBTASK = "application model { include %s; %s proc exec init { call %s; } } subtask %s { include work; }"
+_MESSAGES = "step mpisend { confdev 1, 2, 8; } step mpirecv { confdev 1, 2, 8; }"
+
+
+@pytest.mark.parametrize(
+    ("options", "steps", "coupling"),
+    [
+        pytest.param("", "", "independent", id="no messages"),
+        pytest.param("", _MESSAGES, "coupled", id="messages"),
+        pytest.param("", "step mpibarrier { }", "coupled", id="a barrier"),
+        pytest.param('option { coupling = "coupled"; }', "", "coupled", id="stated without messages"),
+        pytest.param('option { coupling = "independent"; }', _MESSAGES, "independent", id="stated"),
+        pytest.param('option { fitted = "2026-11-27"; }', "", "coupled", id="fitted to run times"),
+    ],
+)
+def test_a_template_without_messages_has_independent_parts(
+    tmp_path: Path, options: str, steps: str, coupling: str
+) -> None:
+    path = tmp_path / "model.psl"
+    path.write_text(_SUBTASK % ("part", options, "part", "part") + _TEMPLATE.format(steps))
+    assert load(path).coupling == coupling
+
+
+@pytest.mark.parametrize(
+    ("name", "coupling"),
+    [("fft", "coupled"), ("fft_measured", "coupled"), ("cpi", "coupled"), ("sweep3d_measured", "coupled")],
+)
+def test_programs_of_the_library_that_exchange_messages_are_coupled(name: str, coupling: str) -> None:
+    """A table of run times sends no messages either, but nothing says that its program does not."""
+    assert load(name).coupling == coupling
+
+
 def test_the_application_named_after_the_file_is_meant(tmp_path: Path) -> None:
     path = tmp_path / "two.psl"
     path.write_text("application one { proc exec init { } } application two { proc exec init { } }")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.durations import format_duration
+from cosched.prediction.host_load import Coupling, Interruption
 from cosched.prediction.loaded_profile import loaded_profile
 
 if TYPE_CHECKING:
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
+    from cosched.prediction.profile import Profile
 
 __all__ = ["owner_sentences"]
 
 
 def owner_sentences(core: Coscheduler, task: Task, hosts: Sequence[str]) -> list[str]:
-    """Say how much longer a task is predicted to run on hosts with owners; nothing of dedicated ones.
+    """Say how much longer a task is predicted to run on hosts with owners, and why; nothing of dedicated ones.
 
     Args:
         core: the domain.
@@ -39,5 +41,17 @@ def owner_sentences(core: Coscheduler, task: Task, hosts: Sequence[str]) -> list
     which = "its hosts" if len(hosts) > 1 else f"host {hosts[0]}"
     return [
         f"{which}: {whose} expected to take {load.lost:.0%} at this hour, so that {format_duration(with_owners)} are "
-        f"predicted in place of {format_duration(alone)}"
+        f"predicted in place of {format_duration(alone)}: {format_duration(with_owners - alone)} of delay"
+        f"{_reason(core, profile, len(hosts))}"
     ]
+
+
+def _reason(core: Coscheduler, profile: Profile, count: int) -> str:
+    """Say what has the delay of one host become that of a task on several, or on one that is left."""
+    if core.settings.interruption is Interruption.EVICT:
+        return ", as an owner drives its job away, which begins again"
+    if count == 1:
+        return ""
+    if profile.coupling is Coupling.INDEPENDENT:
+        return ", as its parts are independent: it ends with the last of them"
+    return ", as its parts are coupled: it waits for the owner of each"

@@ -11,6 +11,7 @@ from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
+from cosched.durations import format_duration
 from cosched.prediction.host_load import Coupling, HostLoad, Interruption
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import (
@@ -124,8 +125,40 @@ def test_a_waiting_task_is_told_what_the_owner_costs() -> None:
     assert found is not None
     assert found.would_change[-1] == (
         "host node01: its owner is expected to take 25% at this hour, so that 2 min 40 s are predicted in place of "
-        "2 min"
+        "2 min: 40 s of delay"
     )
+
+
+@pytest.mark.parametrize(
+    ("coupling", "why"),
+    [
+        (Coupling.COUPLED, "its parts are coupled: it waits for the owner of each"),
+        (Coupling.INDEPENDENT, "its parts are independent: it ends with the last of them"),
+    ],
+)
+def test_a_task_on_several_hosts_is_told_why_their_owners_cost_that_much(coupling: Coupling, why: str) -> None:
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, hosts(2), {"node01": QUARTER, "node02": QUARTER}))
+    profile = Profile((float("inf"), 900.0), PredictionSource.MODEL, coupling=coupling)
+    (attempt,) = dispatched(submit(core, replace(a_task(1), profile=profile)))
+    start(core, attempt, 0.0)
+    found = explain(core, "1", 10.0)
+    assert found is not None
+    assert attempt.predicted is not None
+    delay = format_duration(attempt.predicted - 900)
+    (said,) = [each for each in found.waits_for if "owners are" in each]
+    assert said.endswith(f"in place of 15 min: {delay} of delay, as {why}")
+
+
+def test_a_task_whose_owner_drives_it_away_is_told_that() -> None:
+    core = Coscheduler(settings(interruption=Interruption.EVICT))
+    core.handle(HostsObserved(0.0, hosts(1), {"node01": QUARTER}))
+    (attempt,) = dispatched(submit(core, a_task(1, (120.0,))))
+    start(core, attempt, 0.0)
+    found = explain(core, "1", 10.0)
+    assert found is not None
+    (said,) = [each for each in found.waits_for if "its owner is" in each]
+    assert said.endswith(" of delay, as an owner drives its job away, which begins again")
 
 
 def test_a_running_task_is_expected_later_when_its_owner_comes_more_often() -> None:
