@@ -56,7 +56,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.forwarding import Forwarding
 from cosched.coscheduler.planning.plan_adoption import PlanAdoption
 from cosched.coscheduler.planning.planning_view import PlanningView
-from cosched.coscheduler.planning.reschedule_trigger import RescheduleTrigger, running_ends
+from cosched.coscheduler.planning.reschedule_trigger import RescheduleTrigger
 from cosched.coscheduler.planning.staging import Staging
 from cosched.coscheduler.planning.task_queue import TaskQueue
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
@@ -482,7 +482,7 @@ class Coscheduler:
     def _observe(self, event: HostsObserved) -> None:
         loads = self.domain.loads
         departs = bool(self.domain.hosts) and event.loads != loads  # else a former process has reckoned with them
-        running, ends = (running_ends(self._state, event.time), self._trigger.ends(event.time)) if departs else ({}, {})
+        expected = self._trigger.expected(event.time) if departs else None
         if self.domain.observe(event.hosts, event.time, event.loads):
             self._state.occupancy.observe(event.time)
             self._state.replan()
@@ -493,7 +493,8 @@ class Coscheduler:
             self._lifecycle.reckon_with_loads(loads, event.time)
             self.elastic.work.reckon_with_loads(loads, event.time)
             self.planning_view.forget()
-            self._trigger.say_loads(loads, running, ends, event.time)
+            if expected is not None:
+                self._trigger.say_loads(loads, expected, event.time)
         self._lifecycle.recall(event.time)
 
     def _reserve(self, event: HostsReserved | ReservationReleased) -> None:

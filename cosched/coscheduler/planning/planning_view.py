@@ -218,13 +218,21 @@ class PlanningView:
         Returns:
             Each waiting task with its start, its end and its number of hosts, in planned order.
         """
+        planned = self.planned(time)
+        if planned is None:
+            return None
+        problem, plan = planned
+        starts, ends = spans(problem, plan)
+        counts = planned_hosts(problem, plan).tolist()
+        return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
+
+    def planned(self, time: float) -> tuple[Problem, Plan] | None:
+        """Return the problem of the waiting tasks and the plan in force, to be decoded; None where none waits."""
         problem = self.problem(time)
         if problem is None:
             return None
         plan = self.plan(problem, time)
-        starts, ends = spans(without_distant_reservations(problem, plan), plan)
-        counts = planned_hosts(problem, plan).tolist()
-        return [(problem.tasks[task], starts[task], ends[task], counts[task]) for task in plan.order.tolist()]
+        return without_distant_reservations(problem, plan), plan
 
     def problem(
         self, time: float, *, reserved: bool = True, by_kind: bool = False, without: Collection[str] = ()

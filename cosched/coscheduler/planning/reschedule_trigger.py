@@ -6,6 +6,8 @@ has departed is found in `prediction/load_change.py`, whether a run has in `prog
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import LogEntry
@@ -13,20 +15,58 @@ from cosched.coscheduler.places.hosts import expected_end, overrun
 from cosched.coscheduler.task import AttemptState
 from cosched.durations import format_duration
 from cosched.prediction.host_load import HostLoad, LoadTrigger
+from cosched.scheduling.decoding.decoder import spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Attempt, Task
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
 
-__all__ = ["RescheduleTrigger", "load_text", "running_ends"]
+__all__ = ["ExpectedEnds", "RescheduleTrigger", "load_text"]
 
 _NOTICEABLE = 1.0  # seconds by which an end must move to be said
 _NO_LOAD = HostLoad()
 _NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedEnds:
+    """When tasks are expected to end at one moment. Times are epoch seconds.
+
+    The plan is kept undecoded: on many hosts, with thousands of tasks, that takes half a second.
+
+    Attributes:
+        time: the moment.
+        attempts: ends of the running attempts, without workers.
+        tasks: ends of the tasks that have an attempt.
+        planned: what waits, with the plan in force; None where nothing does or no task that waits has a deadline.
+    """
+
+    time: float
+    attempts: Mapping[str, float]
+    tasks: Mapping[str, float]
+    planned: tuple[Problem, Plan] | None
+
+    def ends(self) -> dict[str, float]:
+        """Return the ends of all tasks; decodes the plan."""
+        if self.planned is None:
+            return dict(self.tasks)
+        problem, plan = self.planned
+        waiting = zip(problem.tasks, spans(problem, plan)[1], strict=True)
+        return {**self.tasks, **{name: self.time + end for name, end in waiting}}
+
+    def soonest(self, name: str) -> float:
+        """Return when a task ends at the soonest, whatever the plan; -inf where nothing is known of it."""
+        if self.planned is None or name not in self.planned[0].tasks:
+            return self.tasks.get(name, -math.inf)
+        problem, _ = self.planned
+        row = problem.tasks.index(name)
+        return self.time + float(problem.release[row] + problem.seconds[:, row].min())
 
 
 class RescheduleTrigger:
@@ -64,34 +104,32 @@ class RescheduleTrigger:
         if late:
             self._say_overrun(late, time)
 
-    def ends(self, time: float) -> dict[str, float]:
-        """Return when each task that has a deadline and runs or is planned is expected to end, epoch seconds."""
+    def expected(self, time: float) -> ExpectedEnds | None:
+        """Return when tasks are expected to end as things are; None where nothing is to be said of a change."""
         if self._off:
-            return {}
+            return None
+        attempts = {
+            each.uuid: expected_end(each, time)
+            for each in self._state.attempts.values()
+            if each.takes_hosts and not each.worker and each.predicted is not None
+        }
+        running = {
+            uuid: end for uuid, end in attempts.items() if self._state.attempts[uuid].state is AttemptState.RUNNING
+        }
+        tasks = {self._state.attempts[uuid].task: end for uuid, end in attempts.items()}
         dated = {name for name, task in self._state.tasks.items() if task.spec.deadline is not None}
-        if not dated:
-            return {}
-        running = [each for each in self._state.attempts.values() if not each.worker and each.takes_hosts]
-        found = {each.task: expected_end(each, time) for each in running if each.predicted is not None}
-        if not dated <= found.keys():
-            found |= {name: time + end for name, _, end, _ in self._view.spans(time) or ()}
-        return {name: end for name, end in found.items() if name in dated}
+        return ExpectedEnds(time, running, tasks, None if dated <= tasks.keys() else self._view.planned(time))
 
-    def say_loads(
-        self, earlier: Mapping[str, HostLoad], predicted: Mapping[str, float], ends: Mapping[str, float], time: float
-    ) -> None:
+    def say_loads(self, earlier: Mapping[str, HostLoad], expected: ExpectedEnds, time: float) -> None:
         """Note which running tasks are expected to end at another time, and which waiting ones are late now.
 
         Args:
             earlier: the loads that were reckoned with so far.
-            predicted: ends of the running attempts as they were expected with these, epoch seconds.
-            ends: of tasks with deadlines, likewise; see `ends`.
+            expected: ends as they were expected with these.
             time: now, epoch seconds.
         """
-        if self._off:
-            return
-        said = set()
-        for uuid, before in predicted.items():
+        said, now = set(), self.expected(time)
+        for uuid, before in expected.attempts.items():
             attempt = self._state.attempts[uuid]
             task, moved = self._state.tasks[attempt.task], expected_end(attempt, time) - before
             if abs(moved) < _NOTICEABLE:
@@ -100,10 +138,21 @@ class RescheduleTrigger:
             whose = load_text(attempt.reckoned_hosts, self._state.hosts.loads, earlier)
             by = f"{format_duration(abs(moved))} {'later' if moved > 0 else 'sooner'}"
             self._note("load changed", task, f"{whose}: it is expected to end {by}", before + moved, time)
-        for name, end in self.ends(time).items():
-            task = self._state.tasks[name]
-            if task.spec.deadline is not None and ends.get(name, end) <= task.spec.deadline < end and name not in said:
+        late = [] if now is None else [*self._late(now.ends(), said)]
+        # Most changes make nobody late, or those who are late anyway: then the plan of before need not be decoded.
+        if all(expected.soonest(task.id) > due for task, due, _ in late):
+            return
+        ends = expected.ends()
+        for task, due, end in late:
+            if ends.get(task.id, end) <= due:
                 self._note("will be late", task, "owners take more of hosts than was reckoned with", end, time)
+
+    def _late(self, ends: Mapping[str, float], said: Collection[str]) -> Iterator[tuple[Task, float, float]]:
+        """Yield the tasks that end after their deadlines, with these and their ends, but for those that were said."""
+        for name, end in ends.items():
+            task = self._state.tasks[name]
+            if name not in said and task.spec.deadline is not None and task.spec.deadline < end:
+                yield task, task.spec.deadline, end
 
     def _say_overrun(self, late: Iterable[Attempt], time: float) -> None:
         forecast = self._view.forecast(time)
@@ -128,15 +177,6 @@ class RescheduleTrigger:
             detail += f": it is expected to end {late.removeprefix(', ')}"
             late = ""
         self._state.note(LogEntry(time, kind, task.id, detail + late))
-
-
-def running_ends(state: CoreState, time: float) -> dict[str, float]:
-    """Return when each running attempt is expected to end, epoch seconds, by its UUID; without workers."""
-    return {
-        each.uuid: expected_end(each, time)
-        for each in state.attempts.values()
-        if each.state is AttemptState.RUNNING and not each.worker and each.predicted is not None
-    }
 
 
 def load_text(

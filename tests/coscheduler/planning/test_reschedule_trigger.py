@@ -12,10 +12,13 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved, Tick
 from cosched.coscheduler.planning.reschedule_trigger import load_text
 from cosched.prediction.host_load import HostLoad, LoadTrigger
+from cosched.scheduling.decoding.decoder import spans
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, settings, start, submit
 
 if TYPE_CHECKING:
     from cosched.coscheduler.changes import Outcome
+    from cosched.scheduling.plan import Plan
+    from cosched.scheduling.problem import Problem
 
 QUARTER = HostLoad(rate=1 / 300, mean=100, square=20_000)
 HALF = HostLoad(rate=1 / 100, mean=100, square=20_000)
@@ -106,6 +109,40 @@ def test_a_waiting_task_goes_elsewhere_or_is_said_to_be_late() -> None:
     )
     elsewhere = core.handle(HostsObserved(2.0, hosts(2), {"node01": HALF}))
     assert [each.hosts for each in dispatched(elsewhere)] == [("node02",)]
+
+
+def decodes_at_a_change(monkeypatch: pytest.MonkeyPatch, *deadlines: float) -> tuple[int, list[str]]:
+    """Return how often the plan is decoded to see what is late at a change of loads, and which tasks are said to be."""
+    core, decoded = Coscheduler(settings()), []
+    core.handle(HostsObserved(0.0, hosts(1)))
+    (attempt,) = dispatched(submit(core, a_task(1, (60.0,))))
+    start(core, attempt, 0.0)
+    for number, deadline in enumerate(deadlines, start=2):
+        submit(core, a_task(number, (100.0,), deadline=deadline))
+
+    def counted(problem: Problem, plan: Plan) -> object:
+        decoded.append(plan)
+        return spans(problem, plan)
+
+    monkeypatch.setattr("cosched.coscheduler.planning.reschedule_trigger.spans", counted)
+    outcome = core.handle(HostsObserved(1.0, hosts(1), {"node01": HALF}))
+    return len(decoded), [task for kind, task, _ in said(outcome) if kind == "will be late"]
+
+
+@pytest.mark.parametrize(
+    ("deadlines", "decodes", "late"),
+    [
+        pytest.param((), 0, [], id="no deadline"),
+        pytest.param((1e6, 1e6), 1, [], id="all in time"),
+        pytest.param((50.0, 1e6), 1, [], id="late whatever owners do"),
+        pytest.param((200.0, 1e6), 2, ["2"], id="late by owners"),
+    ],
+)
+def test_the_plan_of_before_is_decoded_only_where_a_load_may_have_made_a_task_late(
+    monkeypatch: pytest.MonkeyPatch, deadlines: tuple[float, ...], decodes: int, late: list[str]
+) -> None:
+    """Half a second each on 256 shared hosts with 6,400 waiting tasks, at each change of a load."""
+    assert decodes_at_a_change(monkeypatch, *deadlines) == (decodes, late)
 
 
 @pytest.mark.parametrize("trigger", [LoadTrigger.ADVISE, LoadTrigger.OFF])
