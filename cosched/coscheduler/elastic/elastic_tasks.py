@@ -193,6 +193,8 @@ class ElasticTasks:
         without = [host for host in running.status.promised if host not in mine]
         if not without:
             return []
+        if running.task.profile is not None:  # who leaves for one of these is there until its job has ended
+            without = without[: max(len(running.task.profile.seconds) - 1 - len(running.workers), 0)]
         if (enough := running.status.enough) is not None:
             without = without[: max(enough - 1 - len(staying(running.workers)), 0)]
         usable = set(self._state.hosts.mine())

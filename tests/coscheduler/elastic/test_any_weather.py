@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import settings as hypothesis_settings
@@ -14,6 +15,7 @@ from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.elastic.wishes import staying
 from cosched.coscheduler.events import (
     AttemptSubmitted,
+    HostsObserved,
     HostsWished,
     JobReported,
     LeadAnnounced,
@@ -24,7 +26,8 @@ from cosched.coscheduler.events import (
     WorkReported,
 )
 from cosched.coscheduler.task import AttemptState
-from tests.coscheduler.makers import elastic_task, mixed_hosts, restart_task
+from cosched.prediction.host_load import HostLoad
+from tests.coscheduler.makers import elastic_task, hosts, mixed_hosts, restart_task
 from tests.coscheduler.places.test_licences import Licensed
 from tests.coscheduler.test_core import ALIVE, AnyWeather
 from tests.exploring import examples
@@ -58,8 +61,18 @@ class ElasticWeather(AnyWeather):
             after = self.core.attempts.get(uuid)
             if after is not None:
                 assert after.lead is not None
-                assert after.lead.promised == lead.promised, "a promise was changed"
+                for host in self.replaced(lead.promised, after.lead.promised):
+                    assert self.lost(host) > self.lost(after.hosts[0]), "a promise was changed"
                 assert after.lead.revision >= lead.revision
+
+    def replaced(self, before: Sequence[str], after: Sequence[str]) -> set[str]:
+        """Return the promised hosts for which others are promised now, one for each."""
+        assert len(set(after)) == len(before), "a promise was made or taken back"
+        return set(before) - set(after)
+
+    def lost(self, host: str) -> float:
+        load = self.core.domain.loads.get(host)
+        return 0.0 if load is None else load.lost
 
     def is_alone(self, attempt: Attempt) -> None:
         if not attempt.worker:
@@ -147,6 +160,20 @@ class ElasticWeather(AnyWeather):
 
     def domain(self, down: Sequence[int] = ()) -> tuple[Host, ...]:
         return mixed_hosts(5, down=down)
+
+    def used(self) -> list[str]:
+        """Return the hosts of running leads and workers, and of programs that checkpoint."""
+        return sorted({host for name in self.core.tasks for each in self.of(name) for host in each.hosts})
+
+    def of(self, name: str) -> list[Attempt]:
+        lead = self.core.attempt_of(name)
+        return [] if lead is None or lead.lead is None else [lead, *self.core.workers_of(name)]
+
+    @precondition(lambda self: bool(self.used()))
+    @rule(number=st.integers(0, 99), mean=st.sampled_from([1.0, 4.0]))
+    def the_owner_of_a_host_comes_back(self, number: int, mean: float) -> None:
+        loads = {self.pick(number, self.used()): HostLoad(3 / mean, mean, 2 * mean**2)}
+        self.tell(HostsObserved(self.later(), tuple(self.core.domain.hosts.values()), loads))
 
     @rule()
     def the_manager_starts_all_that_it_was_given(self) -> None:
@@ -268,6 +295,26 @@ class RestartWeather(ElasticWeather):
                 assert known.reading >= 0.0
 
 
+class OwnersWeather(RestartWeather):
+    """Owners come back to hosts on which elastic tasks and programs that checkpoint run already."""
+
+    @initialize(staging=st.sampled_from([0.0, 2.0]))
+    def begin(self, staging: float) -> None:
+        super().begin(staging)
+        self.submit_elastic((math.inf, 450.0), needs_lead=False, due=None, owner="ann")
+        self.submit_restart((900.0,), due=None, force=True, cost=1.0)
+        for _ in range(2):  # leads and programs first, then workers
+            self.much_time_goes_by()
+            self.the_manager_starts_all_that_it_was_given()
+
+    def domain(self, down: Sequence[int] = ()) -> tuple[Host, ...]:
+        return tuple(
+            replace(host, host_class="slow" if place == 6 else "fast") for place, host in enumerate(hosts(7, down))
+        )
+
+
+OwnersWeather.TestCase.settings = hypothesis_settings(max_examples=examples(15), stateful_step_count=20, deadline=None)
+TestOwnersWeather = OwnersWeather.TestCase
 RestartWeather.TestCase.settings = hypothesis_settings(max_examples=examples(15), stateful_step_count=50, deadline=None)
 TestRestartWeather = RestartWeather.TestCase
 ElasticWithLicences.TestCase.settings = hypothesis_settings(

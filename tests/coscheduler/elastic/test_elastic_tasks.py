@@ -533,6 +533,18 @@ def test_a_worker_on_a_promised_host_moves_to_an_idle_one_that_is_promised_inste
     assert core.attempts[lead.uuid].reckoned_hosts == ("node01", "node03")
 
 
+def test_a_task_has_no_more_hosts_than_it_may_while_a_worker_leaves_one_for_another() -> None:
+    core = a_core(2, elastic=ElasticSettings(settle=5.0))
+    lead, mine = dispatched(submit(core, elastic_task(1, (math.inf, 60.0))))
+    for attempt in (lead, mine):
+        start(core, attempt, 1.0)
+    assert not workers(core.handle(HostsObserved(20.0, hosts(3), {mine.hosts[0]: HALF})))
+    assert leaving(core) == [(mine.hosts[0], f"owners take 50% of {mine.hosts[0]}")]
+    assert not workers(core.handle(Tick(21.0)))
+    (worker,) = workers(removed(core, mine, 22.0))
+    assert worker.hosts == ("node03",)
+
+
 def test_a_worker_on_a_promised_host_stays_where_no_other_is_idle_and_its_task_is_expected_later() -> None:
     core, lead, (mine,) = running(2, promised=2)
     assert lead.predicted == pytest.approx(60.0)
