@@ -10,6 +10,7 @@ import structlog
 from cosched.app.periodic_writer import PeriodicWriter
 from cosched.connector.hosts import HostShare
 from cosched.errors import SystemFault
+from cosched.prediction.load_change import NOTICE
 from cosched.prediction.load_history import LoadCause, LoadHistory
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class LoadWatch(PeriodicWriter):
         *,
         planned: bool,
         follows: bool = True,
+        notice: float = NOTICE,
         shared: bool = False,
     ) -> None:
         """Set up; reads what a former process kept.
@@ -47,6 +49,7 @@ class LoadWatch(PeriodicWriter):
             now: returns seconds since the epoch.
             planned: whether plans are to reckon with the loads.
             follows: whether they follow what is seen of hosts that do not do as their past foretells.
+            notice: host-seconds that an owner must take more, or less, than his past foretells before they do.
             shared: whether tasks share hosts, so that foreign jobs that have a part of one leave the rest.
         """
         super().__init__("loads")
@@ -55,7 +58,7 @@ class LoadWatch(PeriodicWriter):
         self._planned = planned
         self._shared = shared
         self._guard = threading.Lock()
-        self._owners = LoadHistory(LoadCause.OWNER, follows=follows)
+        self._owners = LoadHistory(LoadCause.OWNER, follows=follows, notice=notice)
         self._jobs = LoadHistory(LoadCause.JOBS)
         kept = table.all()
         for history in (self._owners, self._jobs):

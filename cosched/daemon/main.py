@@ -160,6 +160,7 @@ class Daemon:
             clock.now,
             planned=configuration.load.planned,
             follows=configuration.load.trigger != "off",
+            notice=configuration.load.notice,
             shared=configuration.planning.share_hosts,
         )
         self._manager = _resource_manager(configuration, parts.inbox, clock, self._loads)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["LoadChange"]
+__all__ = ["NOTICE", "LoadChange"]
+
+NOTICE = 600.0
+"""Host-seconds by which a load must be off at least, where nothing else is set."""
 
 _TOLERANCE = 0.05  # part of a host by which the load may be off for ever
-_FEWEST = 600.0  # host-seconds that must be off at least
 _PRESENCES = 3.0  # … and as many presences of a usual length: one that is long is no change
 
 
@@ -45,10 +47,12 @@ class LoadChange:
     Attributes:
         expected: part of the host that its past says its owner takes.
         observed: the part that he takes since he has changed; None while he does as expected.
+        notice: host-seconds that he must take more, or less, than is expected of him before he has changed.
     """
 
     expected: float = 0.0
     observed: float | None = None
+    notice: float = NOTICE
     _above: _Excess = field(default_factory=_Excess)
     _below: _Excess = field(default_factory=_Excess)
 
@@ -70,7 +74,7 @@ class LoadChange:
         self._above.add(part - base - _TOLERANCE, part, seconds)
         self._below.add(base - part - _TOLERANCE, part, seconds)
         for excess in (self._above, self._below):
-            if excess.sum > max(_FEWEST, _PRESENCES * usual):
+            if excess.sum > max(self.notice, _PRESENCES * usual):
                 seen = excess.taken / excess.seconds
                 self.observed = None if abs(seen - self.expected) <= 2 * _TOLERANCE else seen
                 self._above, self._below = _Excess(), _Excess()

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from cosched.prediction.host_load import HostLoad
-from cosched.prediction.load_change import LoadChange
+from cosched.prediction.load_change import NOTICE, LoadChange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -109,15 +109,17 @@ class LoadHistory:
         cause: whose presences are counted; all of an `observe` are of this one.
     """
 
-    def __init__(self, cause: LoadCause = LoadCause.OWNER, *, follows: bool = True) -> None:
+    def __init__(self, cause: LoadCause = LoadCause.OWNER, *, follows: bool = True, notice: float = NOTICE) -> None:
         """Begin with nothing seen.
 
         Args:
             cause: whose presences are counted.
             follows: whether loads to plan with are what is seen, where that departs from what the past foretells.
+            notice: host-seconds by which it must do so at least.
         """
         self.cause = cause
         self._follows = follows
+        self._notice = notice
         self._longest = _LONGEST.get(cause, math.inf)
         self._seen: dict[str, float] = {}  # host → when it was seen first, epoch seconds
         self._rows: dict[str, dict[int, HourlyLoad]] = {}
@@ -265,7 +267,7 @@ class LoadHistory:
         return HostLoad(busy / (1 - busy) / mean, mean, square, depth)
 
     def _watched(self, host: str) -> LoadChange:
-        return self._departed.setdefault(host, LoadChange())
+        return self._departed.setdefault(host, LoadChange(notice=self._notice))
 
     def _pass(self, host: str, since: float, until: float) -> None:
         """Note that the last look's load lasted from one time to another."""

@@ -299,6 +299,7 @@ class LoadSection(_Section):
     planned: bool = True
     interruption: Literal["suspend", "evict"] = "suspend"
     trigger: Literal["act", "advise", "off"] = "act"
+    notice: PositiveDuration = 600.0
 
 
 class DispatchSection(_Section):
