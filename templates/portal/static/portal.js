@@ -248,7 +248,7 @@
   const countSelected = () => { selected.textContent = `${document.querySelectorAll(".tick [form='chosen']:checked").length} selected:`; };
   if (selected) for (const kind of ["change", "renewed"]) document.addEventListener(kind, countSelected);
 
-  // ── cancelling what waits can be undone for some seconds ─────────────────────────────────────────────────────
+  // ── cancelling what waits, and what ends something else for good, can be undone for some seconds ─────────────
   // Until then nothing is sent: the task keeps its number and its place. The server asks once more where it has begun.
   const toast = document.createElement("div");
   toast.className = "toast";
@@ -265,6 +265,7 @@
     if (sendNow) sendNow();
     const body = new URLSearchParams(new FormData(sent, button)), address = sent.action;
     const what = several ? (ticked.length === 1 ? `Task ${ticked[0].value}` : `${ticked.length} tasks`) : sent.dataset.undo;
+    const fate = sent.dataset.fate || "cancelled"; // also says that the page is not renewed by itself
     const until = performance.now() + 8000;
     const end = () => {
       clearInterval(clock);
@@ -275,18 +276,21 @@
     sendNow = async () => {
       end();
       const answer = await fetch(address, { method: "POST", body, keepalive: true });
-      const arrived = new URL(answer.url).pathname; // it has begun, the login has ended, or there is a fault: its page says so
-      if (!answer.ok || arrived.endsWith("/cancel") || arrived.startsWith("/login")) location.href = answer.url;
+      const arrived = new URL(answer.url), path = arrived.pathname; // it has begun, the login has ended, or there is a fault: its page says so
+      const elsewhere = path.endsWith("/cancel") || path.startsWith("/login") || arrived.searchParams.has("refused");
+      const row = sent.dataset.fate && sent.closest("tr, li"), last = row && row.parentElement.children.length === 1;
+      if (!answer.ok || elsewhere || last) location.href = answer.url;
+      else if (row) row.remove();
       else changed();
       if (several) for (const each of document.querySelectorAll("[form='chosen']:checked")) each.checked = false;
     };
     const words = document.createElement("span"), undo = document.createElement("button"), now = document.createElement("button");
-    const say = () => { words.textContent = `${what} will be cancelled in ${Math.ceil((until - performance.now()) / 1000)} s.`; };
+    const say = () => { words.textContent = `${what} will be ${fate} in ${Math.ceil((until - performance.now()) / 1000)} s.`; };
     const clock = setInterval(() => { if (performance.now() >= until) sendNow(); else say(); }, 500);
     say();
     undo.textContent = "Undo";
     undo.addEventListener("click", end);
-    now.textContent = "Cancel now";
+    now.textContent = `${button?.textContent || "Cancel"} now`;
     now.addEventListener("click", () => sendNow());
     words.setAttribute("aria-live", "off"); // the seconds would be read one by one
     toast.replaceChildren(words, undo, now);

@@ -624,6 +624,7 @@ def test_enter_in_a_templates_name_keeps_it_and_submits_nothing(visitor: Visitor
         visitor.go("/submit")
         assert visitor.faults() == []
         page.click("button[aria-label='Delete the template nine']")
+        page.click(".toast button:text-is('Delete now')")
         page.wait_for_selector("text=Your templates", state="detached")
 
 

@@ -188,3 +188,25 @@ def test_under_a_finger_the_schedule_says_what_fingers_do(visitor: Visitor) -> N
         assert page.locator(".by-pointer").is_hidden()
     finally:
         phone.close()
+
+
+def test_a_token_is_revoked_after_seconds_in_which_that_is_undone(visitor: Visitor) -> None:
+    """One click ended it for good, and programs with it."""
+    for path in ("/account", "/administration"):
+        page = visitor.go("/account")
+        page.fill("[name=note]", "of a program")
+        page.click("button:text-is('Create token')")
+        page.wait_for_selector("text=Your new token")
+        page = visitor.go(path)
+        row, revoke = page.locator("tr:has-text('of a program')"), "tr:has-text('of a program') button"
+        page.click(revoke)
+        assert "will be revoked in" in page.inner_text(".toast")
+        page.click(".toast button:text-is('Undo')")
+        page.reload()
+        assert row.count() == 1
+        page.click(revoke)
+        page.click(".toast button:text-is('Revoke now')")
+        row.wait_for(state="detached")
+        page.reload()
+        assert row.count() == 0
+    assert visitor.complaints == []
