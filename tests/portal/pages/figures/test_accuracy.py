@@ -59,7 +59,9 @@ def test_the_page_shows_ones_own_runs_and_forgets_them(tmp_path: Path) -> None:
             )
             for step in range(3)
         ]
-        here.daemon.store.commit(Changes(runs=tuple(runs)))
+        here.daemon.store.commit(Changes(runs=tuple(runs[:1])))
+        assert "&lt;i&gt;fft&lt;/i&gt; (1 run)" in ann.see("/accuracy")
+        here.daemon.store.commit(Changes(runs=tuple(runs[1:])))
         text = ann.see("/accuracy")
         assert "&lt;i&gt;fft&lt;/i&gt; (3 runs)" in text
         assert "<small>2 of 3; 90 % are to be. 1 took longer</small>" in text
