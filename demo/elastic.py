@@ -23,6 +23,7 @@ from rich.live import Live
 
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.client.dask_commands import dask_command, dask_worker_command
+from cosched.counts import plural
 from demo.elastic_picture import DEADLINE, LENT, OTHER, PROMISED, drawn, pieces_of, shown
 from demo.live import wide_console
 from demo.programs import interpreter
@@ -81,14 +82,20 @@ class Story(NamedTuple):
     in_time: bool
     waited: float
 
-    def faults(self, blocks: int, hosts: int, given: int) -> list[str]:
-        """Return what did not come about, in words."""
+    def faults(self, blocks: int, hosts: int, kept: int) -> list[str]:
+        """Return what did not come about, in words.
+
+        Args:
+            blocks: of the computation.
+            hosts: that it was to have at most.
+            kept: of these, while the task with the deadline ran.
+        """
         claims = {
             f"{self.primes} primes were counted, and there are {self.expected}": self.primes == self.expected,
             f"{self.starts} blocks were begun, and there are {blocks}": self.starts == blocks,
             f"it had {self.widest} hosts at most before, not {hosts}": self.widest == hosts,
-            f"it kept {self.narrowest} hosts, not {hosts - given}": self.narrowest == hosts - given,
-            f"it had {self.widest_again} hosts at most afterwards": self.widest_again > hosts - given,
+            f"it kept {self.narrowest} hosts, not {kept}": self.narrowest == kept,
+            f"it had {self.widest_again} hosts at most afterwards": self.widest_again > kept,
             "the task with the deadline was late": self.in_time,
         }
         return [fault for fault, holds in claims.items() if not holds]
@@ -119,7 +126,7 @@ def main() -> None:
     figures = _OUTPUT / f"figures-elastic-{options.connector}.json"
     figures.write_text(json.dumps(story._asdict(), indent=2))
     console.print(shown(pieces, names, began, max(piece.end or began for piece in pieces)))
-    if faults := story.faults(blocks, hosts, given):
+    if faults := story.faults(blocks, hosts, hosts - given):
         console.print("; ".join(faults))
     else:
         console.print(
@@ -137,19 +144,20 @@ def tell(site: Site, scale: float, hosts: int, given: int, blocks: int, console:
     """Let it happen on a site; return what came of it, and who had which host when.
 
     Args:
-        site: of `hosts` hosts.
+        site: where it happens, on all hosts.
         scale: of the times that blocks and the task with the deadline take.
-        hosts: how many.
-        given: how many of them the task with the deadline needs.
+        hosts: how many the computation may have.
+        given: how many of the site's the task with the deadline needs; the others are promised to the computation.
         blocks: into how many the computation is divided.
         console: where progress is shown.
     """
     with site.client() as client, _Watch(client, console) as watch:
+        promised = len(client.hosts()) - given
         other = client.submit(TaskRequest(command=("/bin/sleep", str(_TAKEN)), profile=_only(given, _TAKEN)))
         watch.others[other.id] = OTHER
         watch.until(f"another task takes {given} hosts", lambda: watch.has(other.id, "running"))
-        watch.lead = client.submit(_computation(site, scale, hosts, blocks)).id
-        watch.until(f"Dask starts on {hosts - given} hosts", lambda: watch.width() >= hosts - given)
+        watch.lead = client.submit(_computation(site, scale, promised, hosts, blocks)).id
+        watch.until(f"Dask starts on {plural(promised, 'host')}", lambda: watch.width() >= promised)
         client.cancel(other.id)
         watch.until("the other task ends early, and Dask grows over its hosts", lambda: watch.width() >= hosts)
         journal = site.folder / _JOURNAL
@@ -198,7 +206,7 @@ def primes_below(limit: int) -> int:
     return int(is_prime.sum())
 
 
-def _computation(site: Site, scale: float, hosts: int, blocks: int) -> TaskRequest:
+def _computation(site: Site, scale: float, promised: int, hosts: int, blocks: int) -> TaskRequest:
     """Return the computation as `cosched task submit --dask` would submit it."""
     journal = site.folder / _JOURNAL
     journal.touch()
@@ -212,7 +220,7 @@ def _computation(site: Site, scale: float, hosts: int, blocks: int) -> TaskReque
         command=dask_command(script, arguments, python),
         elastic=ElasticRequest(worker=dask_worker_command(python)),
         environment=variables,
-        profile=(None, *(blocks * seconds / count for count in range(2, hosts + 1))),
+        profile=tuple(blocks * seconds / count if count >= min(2, promised) else None for count in range(1, hosts + 1)),
         name="primes",
     )
 

@@ -44,15 +44,19 @@ def test_moves_are_read_off_who_had_which_host_when() -> None:
     ]
     urgent = cast("TaskDetail", SimpleNamespace(submitted=30.0, dispatched=34.75, started=35.0))
     found = moves_of(pieces, urgent, 4, 0)
-    assert found == Moves(first_worker=3.0, grown=4.0, drained=4.5, idle=0.5, hand_over=0.25, repeated=0)
+    assert found == Moves(first_worker=2.0, grown=4.0, drained=4.5, idle=0.5, hand_over=0.25, repeated=0)
 
 
-RUNS = [ScenarioRun("1a", False, 80.0, 4, 0), ScenarioRun("1a", True, 40.0, 16, 0), ScenarioRun("5", True, 9.0, 8, 3)]
+RUNS = [
+    ScenarioRun("1a", False, 80.0, 4, 0, 0),
+    ScenarioRun("1a", True, 40.0, 16, 2, 0),
+    ScenarioRun("5", True, 9.0, 8, 0, 3),
+]
 
 
 def test_the_table_has_what_ran_both_ways_beside_the_paper() -> None:
     (_, row) = table(RUNS)
-    assert row.split() == ["1a", "80.0", "s", "40.0", "s", "4→16", "-50", "%", "-50", "%", "0,", "0"]
+    assert row.split() == ["1a", "80.0", "s", "40.0", "s", "4→16", "2", "-50", "%", "-50", "%", "0,", "0"]
 
 
 @pytest.mark.parametrize(("repeated", "code"), [(0, 0), (1, 1)])

@@ -22,7 +22,7 @@ def test_a_sieve_in_one_piece_counts_the_primes(limit: int, primes: int) -> None
 
 
 def test_a_run_in_which_all_came_about_has_no_faults() -> None:
-    assert RIGHT.faults(400, 12, 8) == []
+    assert RIGHT.faults(400, 12, 4) == []
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_run_in_which_all_came_about_has_no_faults() -> None:
     ],
 )
 def test_what_did_not_come_about_is_said(change: Mapping[str, Any], fault: str) -> None:
-    assert RIGHT._replace(**change).faults(400, 12, 8) == [fault]
+    assert RIGHT._replace(**change).faults(400, 12, 4) == [fault]
 
 
 @pytest.mark.daemon
