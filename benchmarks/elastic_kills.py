@@ -4,8 +4,9 @@
                                        [--minutes 30] [--json FILE]
 
 Each story (`tests.testbed.elastic_stories`) has a new pool of four hosts; the daemon is killed at random moments from
-its first task until the story has ended, started again at once, and must neither lose a task nor run one twice, nor let
-a host have two tenants, as the jobs themselves write it down. Exit code 1 where anything is wrong.
+its first task until the story has ended, for a minute at most, and started again at once. It must neither lose a task
+nor run one twice, nor let a host have two tenants, as the jobs themselves write it down. Exit code 1 where anything is
+wrong.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["KilledStory", "main", "run_story"]
 
 _PAUSE = (0.3, 4.0)  # seconds between two kills
+_KILLED = 60.0  # seconds of a story for which it is killed: what then does not come about is lost, and not just slow
 _PATIENCE = 120.0  # seconds for a daemon to answer
 _T = TypeVar("_T")
 
@@ -73,7 +75,7 @@ class _Daemon:
 
     @contextmanager
     def killed(self) -> Iterator[None]:
-        """Have it killed at random moments until the block ends; then it lives."""
+        """Have it killed at random moments until the block ends, or for a minute; then it lives."""
         killer = threading.Thread(target=self._kill)
         killer.start()
         try:
@@ -83,7 +85,8 @@ class _Daemon:
             killer.join()
 
     def _kill(self) -> None:
-        while not self._over.wait(self._chance.uniform(*_PAUSE)):
+        until = time.monotonic() + _KILLED
+        while time.monotonic() < until and not self._over.wait(self._chance.uniform(*_PAUSE)):
             self._site.kill()
             self._site.start()
             self.kills += 1
