@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cosched.connector.jobs import JobState
 from cosched.coscheduler.attempts import AttemptLifecycle
 from cosched.coscheduler.dispatching.dispatcher import Dispatcher
 from cosched.coscheduler.dispatching.planned_starts import PlannedStarts
@@ -28,6 +29,7 @@ from cosched.coscheduler.events import (
     AdoptedJobGone,
     AdoptedJobStarted,
     AttemptAbsent,
+    AttemptSubmitted,
     CancelRequested,
     EditRequested,
     Event,
@@ -91,7 +93,7 @@ if TYPE_CHECKING:
 __all__ = ["Coscheduler"]
 
 _PUTS_BACK = (JobReported, AttemptAbsent, SubmitFailed, TaskReturned)  # tasks that had left may wait again
-_ARRIVAL_WINDOW = 0.25  # seconds during which tasks that arrive are looked at together
+_WINDOW = 0.25  # seconds during which tasks that arrive, and jobs that come forward, are looked at together
 
 
 class Coscheduler:
@@ -471,11 +473,16 @@ class Coscheduler:
         """Return whether nothing can leave by this event; the plan is not decoded then.
 
         Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
-        for leaves no sooner by a look shortly after the last one. A job that goes on frees nothing.
+        for leaves no sooner by a look shortly after the last one. A job that goes on frees nothing, and one that the
+        manager has accepted or begun frees no part of a shared host: there each look takes tens of milliseconds.
         """
+        if isinstance(event, NeighboursChanged | PredictionPassed | Restored | SearchAwaited):
+            return True
+        if event.time >= self._dispatched_at + _WINDOW:
+            return False
         if not isinstance(event, TaskSubmitted):
-            return isinstance(event, NeighboursChanged | PredictionPassed | Restored | SearchAwaited)
-        if not self._policy.searched or event.time >= self._dispatched_at + _ARRIVAL_WINDOW:
+            return self.domain.shared and not self._state.elastic and _comes_forward(event)
+        if not self._policy.searched:
             return False
         return event.task.id in self._queue.planned and not self._queue.staged(event.task, event.time)
 
@@ -528,3 +535,10 @@ class Coscheduler:
         if self._state.elastic:
             self.elastic.start_workers(time)
             self.elastic.follow_plan(planned, partial(self._planned_starts.ready, time=time), time)
+
+
+def _comes_forward(event: Event) -> bool:
+    """Return whether an event tells of a job that the manager has or that has begun, and of nothing else."""
+    if isinstance(event, JobReported):
+        return event.report.state in (JobState.QUEUED, JobState.RUNNING)
+    return isinstance(event, AttemptSubmitted)

@@ -158,8 +158,10 @@ def whole_priority(text: str) -> int | None:
 
 
 def _launch_mode(launch: str, mpi: str) -> LaunchMode:
+    if launch in _MPIS and mpi in ("", launch):  # as the API has it, and what it says of a number of processes
+        return LaunchMode(launch)
     if launch not in ("", *_LAUNCHES):
-        raise UserError(f"--launch is {launch!r}: write each or once")
+        raise UserError(f"--launch is {launch!r}: write each or once, or the kind of MPI: {', '.join(_MPIS)}")
     if mpi not in ("", *_MPIS):
         raise UserError(f"--mpi is {mpi!r}: write {', '.join(_MPIS[:-1])} or {_MPIS[-1]}")
     if mpi and launch == LaunchMode.EACH:

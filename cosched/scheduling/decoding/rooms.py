@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.scheduling.decoding.stairs import Stair, first_stair
+from cosched.scheduling.decoding.stairs import Stair, first_stairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -178,7 +178,7 @@ class _StairTable:
 
 def rooms_of(problem: Problem, packing: Packing) -> Rooms:
     """Return a problem's rooms. Amounts are `packing.scaled`."""
-    begins, capacity = problem.free.tolist(), packing.capacity.tolist()
+    begins, capacity, classes = problem.free.tolist(), packing.capacity.tolist(), problem.host_class.tolist()
     held: dict[int, list[tuple[float, tuple[int, ...]]]] = {}
     for host, until, taken in packing.held:
         held.setdefault(host, []).append((until, taken))
@@ -186,13 +186,9 @@ def rooms_of(problem: Problem, packing: Packing) -> Rooms:
         each.sort()
 
     def room(host: int, end: float) -> Room:
-        begin, had, taken = begins[host], capacity[host], held.get(host, ())
-        stairs = [
-            first_stair(begin, amount, [(until, amounts[number]) for until, amounts in taken])
-            for number, amount in enumerate(had)
-        ]
+        had = capacity[host]
         share = [1 / amount if amount else 0.0 for amount in had]
-        return Room(host, int(problem.host_class[host]), end, stairs, share)
+        return Room(host, classes[host], end, first_stairs(begins[host], had, held.get(host, ())), share)
 
     rooms = []
     for period in problem.unavailability:  # ascending

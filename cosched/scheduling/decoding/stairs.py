@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from cosched.scheduling.licences import binding
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cosched.scheduling.licences import Licences
     from cosched.scheduling.problem import Problem
 
-__all__ = ["FreeLicences", "Stair", "first_stair", "free_licences", "licence_stairs"]
+__all__ = ["FreeLicences", "Stair", "first_stair", "first_stairs", "free_licences", "licence_stairs"]
 
 
 class Stair:
@@ -71,6 +73,34 @@ def first_stair(begin: float, capacity: int, held: list[tuple[float, int]]) -> S
             times.append(until)
             amounts.append(amount)
     return Stair(times, amounts)
+
+
+def first_stairs(begin: float, capacity: Sequence[int], held: Sequence[tuple[float, Sequence[int]]]) -> list[Stair]:
+    """Return a host's stairs, one for each resource, as `first_stair` does.
+
+    Args:
+        begin: when the host is there.
+        capacity: of each resource.
+        held: until when running tasks have how much of each; ascending.
+    """
+    later = [each for each in held if each[0] > begin]
+    found = []
+    for number, total in enumerate(capacity):
+        amount = total - sum([amounts[number] for _, amounts in later])
+        times, steps = ([begin], [amount]) if amount > 0 else ([], [])
+        for until, amounts in later:
+            if not (taken := amounts[number]):
+                continue
+            amount += taken
+            if amount <= 0:
+                continue
+            if times and times[-1] == until:
+                steps[-1] = amount
+            else:
+                times.append(until)
+                steps.append(amount)
+        found.append(Stair(times, steps))
+    return found
 
 
 def licence_stairs(licences: Licences) -> list[Stair]:

@@ -98,7 +98,13 @@ def test_a_program_is_launched_as_the_options_say(launch: str, mpi: str, mode: s
 
 @pytest.mark.parametrize(
     ("launch", "mpi", "words"),
-    [("twice", "", "each or once"), ("", "lam", "openmpi, mpich or intel"), ("each", "openmpi", "leave --launch each")],
+    [
+        ("twice", "", "each or once"),
+        ("mpi", "", "the kind of MPI: openmpi, mpich, intel"),
+        ("mpich", "intel", "each or once"),
+        ("", "lam", "openmpi, mpich or intel"),
+        ("each", "openmpi", "leave --launch each"),
+    ],
 )
 def test_a_launch_that_cannot_be_is_refused(launch: str, mpi: str, words: str) -> None:
     with pytest.raises(UserError, match=words):
