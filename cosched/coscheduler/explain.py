@@ -16,6 +16,7 @@ from cosched.coscheduler.elastic.explaining import lent_sentences, worker_senten
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.places.contention_text import contention_sentences
 from cosched.coscheduler.places.hosts import expected_end, needs_on_host
+from cosched.coscheduler.places.kept_room import PlannedShare, kept_for
 from cosched.coscheduler.places.owner_loads import owner_sentences
 from cosched.coscheduler.places.shortage import share_text, shortage
 from cosched.coscheduler.progress import doubtful_hosts, overrun_of
@@ -31,6 +32,8 @@ from cosched.scheduling.plan import Plan
 from cosched.scheduling.shapes import best_shape_seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.progress import Overrun
     from cosched.coscheduler.rescue import Rescue
@@ -191,7 +194,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         changes.append(f"without reservations it would end {format_duration(earlier)} earlier")
     waits_for = [
         *obstacles,
-        *_missing(core, shape, mine),
+        *_missing(core, shape, mine, schedule.assignments, time),
         *_ahead(core, task, schedule.assignments, mine, time, delayed=earlier > 0),
     ]
     if not waits_for and mine.start > 0:
@@ -212,13 +215,51 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     )
 
 
-def _missing(core: Coscheduler, task: Task, mine: Assignment) -> list[str]:
-    """Name what is not free for the task on shared hosts, and the hosts that will have it."""
+def _missing(
+    core: Coscheduler, task: Task, mine: Assignment, assignments: Iterable[Assignment], time: float
+) -> list[str]:
+    """Name what is not free for the task on shared hosts and the hosts that will have it, or whom that is kept for."""
     if not core.domain.shared or mine.start <= 0:
         return []
-    what = shortage(core.domain, task.spec, len(mine.hosts), core.domain.left(core.attempts.values()))
+    left = core.domain.left(core.attempts.values())
+    what = shortage(core.domain, task.spec, len(mine.hosts), left)
+    if not what:
+        return _kept(core, task, mine, assignments, left, time)
     have = "has that" if len(mine.hosts) == 1 else "have that"
-    return [f"{what}: {_first_names(list(mine.hosts))} {have} in {format_duration(mine.start)}"] if what else []
+    return [f"{what}: {_first_names(list(mine.hosts))} {have} in {format_duration(mine.start)}"]
+
+
+def _kept(
+    core: Coscheduler,
+    task: Task,
+    mine: Assignment,
+    assignments: Iterable[Assignment],
+    left: Mapping[str, HostShare],
+    time: float,
+) -> list[str]:
+    """Name the task for which one host's room is kept that this one would fit into now."""
+    share, domain = core.domain.share_of(task.spec), core.domain
+    if share is None or len(mine.hosts) != 1:
+        return []
+    sizes = {name: domain.size(name) for name in domain.mine() if name in left}
+    held = [
+        (each.host, each.until - time, each.share)
+        for each in domain.held(core.attempts.values(), time)
+        if each.host in sizes
+    ]
+    planned = [
+        PlannedShare(each.task, host, each.start, each.end, domain.share_of(shape.spec) or sizes[host])
+        for each in assignments
+        if each.task != task.id
+        for shape in (planned_shape(core, core.tasks[each.task], each),)
+        for host in each.hosts
+        if host in sizes
+    ]
+    first = kept_for(share, mine.end - mine.start, {name: left[name] for name in sizes}, sizes, held, planned)
+    if first is None:
+        return []
+    room = f"{share_text(share)} that {first.host} has now, but not for long enough"
+    return [f"{room}: {_task_text(core, first.task, task)} is to start there in {format_duration(first.start)}"]
 
 
 def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:
