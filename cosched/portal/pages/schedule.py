@@ -42,7 +42,7 @@ def schedule(
     blocks = _blocks(services, principal, plan, window[0], frozenset(expected.at_risk)) + _others(hosts, now)
     picture = schedule_chart(
         blocks,
-        hosts,
+        [host for host in hosts if host.name == view.host] or hosts,
         window,
         now,
         _colours(view.colour, services),
@@ -66,6 +66,8 @@ def schedule(
         applications=sorted({block.application for block in blocks if block.application}),
         owners=sorted({block.owner for block in blocks if block.owner}),
         hosts=hosts,
+        opened=view.host if any(host.name == view.host for host in hosts) else "",
+        choice=[host.name for host in hosts] if any(host.free is not None for host in hosts) else [],
         up=sum(host.up for host in hosts),
         taken=any(block.kind == "others" for block in blocks),
         busy=len({name for spot in plan.placements if spot.running for name in spot.hosts}),

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cosched.access import Principal, Role
-from cosched.api.documents import ReservationRequest
+from cosched.api.documents import FreeView, PlacementView, PlanView, ReservationRequest
 from cosched.connector.hosts import Host
 from cosched.coscheduler.events import HostsObserved, ScheduleImproved
-from tests.portal.pages.makers import portal
+from tests.portal.pages.makers import host, portal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,3 +88,30 @@ def test_hosts_that_others_have_are_no_idle_ones(tmp_path: Path) -> None:
         assert "taken by others" in text
         assert "taken by job 7 of &lt;eva&gt;" in text
         assert "other jobs · <time>" in ann.see("/domain")
+
+
+def test_the_row_of_a_shared_host_opens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with portal(tmp_path, hosts=3) as here:
+        nodes = [
+            replace(host(f"h0{number}"), cores=64, free=FreeView(memory=0, cores=0, gpus=0)) for number in (1, 2, 3)
+        ]
+        monkeypatch.setattr(here.daemon.services.domain, "hosts", lambda _principal: nodes)
+        now = here.access.now()
+        places = tuple(
+            PlacementView(
+                task=task, hosts=hosts, start=now, end=now + 60, deadline=None, running=True, owner="ann", cores=16
+            )
+            for task, hosts in (("7", ("h01",)), ("8", ("h02", "h03")), ("9", ("h02",)))
+        )
+        plan = PlanView(time=now, placements=places, makespan=60.0, bound=None, gap=None, evaluations=0)
+        monkeypatch.setattr(here.daemon.services.domain, "plan", lambda _principal: plan)
+        ann = here.person("ann")
+        every = ann.see("/schedule")
+        assert [f'data-task="{task}"' in every for task in "789"] == [True] * 3
+        assert '<option value="h02">h02</option>' in every
+        opened = ann.see("/schedule?host=h02")
+        assert [f'data-task="{task}"' in opened for task in "789"] == [False, True, True]
+        heights = [float(each) for each in re.findall(r'<path class="running [^"]*" d="M[^v]*v([0-9.]+)', opened)]
+        assert heights == [pytest.approx(120.0, abs=4.0)] * 2  # 16 of 64 cores each, of 480
+        assert "<b>h02 alone is shown</b>" in opened
+        assert "alone is shown" not in ann.see("/schedule?host=gone")

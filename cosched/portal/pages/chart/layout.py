@@ -126,6 +126,8 @@ def schedule_chart(
     """
     left, right = window
     tallest = _LANES * _TALLEST if any(block.cores for block in blocks) else _TALLEST
+    if len(hosts) == 1 and tallest > _TALLEST:
+        tallest = _HEIGHT  # all lanes of the host are seen
     row = min(tallest, max(_LOWEST, _HEIGHT / max(len(hosts), 1)))
     place = {host.name: number for number, host in enumerate(hosts)}
     scale = _TimeScale(left, CHART_WIDTH / (right - left), row)

@@ -1,4 +1,4 @@
-"""What of the schedule is looked at: the time from and to, what colours mean, and which tasks stand out."""
+"""What of the schedule is looked at: the time from and to, one host, what colours mean, and which tasks stand out."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
@@ -39,6 +39,7 @@ class ScheduleView:
         end: right edge, likewise.
         colour: what colours mean.
         show: the tasks that stand out: `mine`, `late`, `owner:ann`, `application:fft`; empty for none.
+        host: the one whose row is opened, as high as all others together; empty for all hosts.
     """
 
     span: str = ""
@@ -46,6 +47,7 @@ class ScheduleView:
     end: Annotated[float | None, Query(alias="to", ge=0, le=_FARTHEST)] = None
     colour: Colouring = Colouring.APPLICATION
     show: Annotated[str, Query(max_length=300)] = ""
+    host: Annotated[str, Query(max_length=300)] = ""
 
     @property
     def stands_still(self) -> bool:
