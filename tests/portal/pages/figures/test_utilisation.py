@@ -104,6 +104,7 @@ def test_cores_memory_and_gpus_of_shared_hosts_are_beside_one_another(
         person = here.person("ann")
         for of, amount in (("cores", "64"), ("memory", "4G"), ("gpus", "4")):
             page = person.see(f"/utilisation?span=1h&of={of}")
-            assert f"in use, of {amount}; what is right" in page
+            unit = ", in GiB" if of == "memory" else ""
+            assert f"in use{unit}, of {amount}; what is right" in page
             assert [f"{part} %<small>now" in page for part in (12, 75, 25)] == [True] * 3
         assert "Cores in use, of 64" in person.see("/utilisation")
