@@ -15,7 +15,7 @@ Cells = dict[tuple[object, object, object], dict[str, float]]
 @pytest.fixture(scope="module")
 def cells() -> Cells:
     found: Cells = {}
-    for row in EXPERIMENT.run(1, EXPERIMENT.settings({"draws": "3", "requests": "120"})):
+    for row in EXPERIMENT.run(1, EXPERIMENT.settings({"draws": "2", "requests": "80"})):
         key = (row["workload"], row["load"], row["policy"])
         found[key] = {name: float(value) for name, value in row.items() if isinstance(value, float | int)}
     return found

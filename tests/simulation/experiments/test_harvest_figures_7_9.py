@@ -16,7 +16,7 @@ Curves = dict[tuple[object, object], dict[float, dict[str, float]]]
 @pytest.fixture(scope="module")
 def curves() -> Curves:
     found: Curves = {}
-    for row in EXPERIMENT.run(1, EXPERIMENT.settings({"draws": "3", "requests": "100"})):
+    for row in EXPERIMENT.run(1, EXPERIMENT.settings({"draws": "3", "requests": "60"})):
         times = {name: float(row[name] or 0.0) for name in ("wait", "run", "service")}
         found.setdefault((row["figure"], row["workload"]), {})[float(row["value"] or 0.0)] = times
     return found
