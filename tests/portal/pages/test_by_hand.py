@@ -8,7 +8,6 @@ import pytest
 
 from tests.portal.pages.by_hand import ERRANDS, Errand, occupy, run_errand
 from tests.portal.pages.visitor import visiting
-from tests.testbed.browser import chromium
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -23,12 +22,6 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.portal.pages.visitor import PHONE, Visitor, visiting
-from tests.testbed.browser import chromium
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -39,12 +38,6 @@ GOOD = """application wing {
 """
 # One of its faults stands behind a character of two halves.
 FAULTY = GOOD.replace("confdev", "(* \U0001f600 *) confusec").replace("{\n  var", "{\n  wrong;\n  var")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -20,10 +20,11 @@ from cosched.daemon.web.sockets import open_socket
 from cosched.portal.application import build_application
 from tests.daemon.makers import HALVING, Daemon, access_to, daemon
 from tests.portal.pages.visitor import PHONE, Visitor
-from tests.testbed.browser import chromium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -80,12 +81,12 @@ def happens(running: Daemon) -> None:
 
 
 @pytest.fixture(scope="module")
-def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+def visitor(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
     """Give a window of a browser at the pages of a domain in which everything has a long name."""
     folder = tmp_path_factory.mktemp("layout")
     (folder / "applications.d").mkdir()
     (folder / "applications.d" / f"{APPLICATION}.toml").write_text(HALVING)
-    with chromium() as browser, daemon(folder, hosts=0, staging=0.0) as running:
+    with daemon(folder, hosts=0, staging=0.0) as running:
         access = access_to(running.store)
         now = access.now()
         access.tokens.create(TokenGrant(USER.name, Role.USER, {Scope.READ}, LONG[:60]), now, now + 3600)
