@@ -96,7 +96,7 @@ def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Pa
 @pytest.mark.timeout(900)
 @pytest.mark.xdist_group("pools")
 def test_three_kinds_of_manager_forward_to_one_another() -> None:
-    with grid(("local", "condor", "slurm"), scale=0.5, lease=30.0) as sites:
+    with grid(("local", "condor", "slurm"), scale=0.5, lease=30.0, site=QuickSite) as sites:
         for site in sites:
             site.settle()
         submit(sites[0], 24, 0.5, slack=1.0)  # real managers take seconds for each job: less would not be worth it
