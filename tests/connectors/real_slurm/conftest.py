@@ -1,4 +1,8 @@
-"""One real cluster for all of these tests, and a spool of its own for each."""
+"""One real cluster for all of these tests, and a spool of its own for each.
+
+It ends with the tests of this folder: one that lived as long as its process would take part of a processor from all
+that come after.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +29,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("slurm"))
 
 
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[SlurmCluster]:
-    try:
-        cluster = SlurmCluster(hosts=4, suite=os.environ.get("COSCHED_TESTBED_SLURM", SUITE))
-    except PackageError as error:
-        pytest.skip(f"Debian's Slurm cannot be had here: {error}")
-    with cluster:
-        yield cluster
+_CLUSTER = pytest.StashKey[SlurmCluster]()
+
+
+@pytest.fixture(scope="module")
+def cluster(request: pytest.FixtureRequest) -> SlurmCluster:
+    folder: pytest.Directory = request.node.getparent(pytest.Directory)
+    if _CLUSTER not in folder.stash:
+        try:
+            cluster = SlurmCluster(hosts=4, suite=os.environ.get("COSCHED_TESTBED_SLURM", SUITE))
+        except PackageError as error:
+            pytest.skip(f"Debian's Slurm cannot be had here: {error}")
+        folder.stash[_CLUSTER] = cluster
+
+        def end() -> None:
+            del folder.stash[_CLUSTER]
+            cluster.stop()
+
+        folder.addfinalizer(end)
+    return folder.stash[_CLUSTER]
 
 
 @pytest.fixture

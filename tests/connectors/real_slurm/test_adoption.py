@@ -67,7 +67,7 @@ class AdoptingSite(QuickSite):
 @pytest.fixture(scope="module")
 def site() -> Iterator[AdoptingSite]:
     settings: dict[str, dict[str, Any]] = {"adopt": {"enabled": True}, "dispatch": {"grace": "1s", "start_grace": "3s"}}
-    with AdoptingSite("slurm", scale=0.02, settings=settings) as started:
+    with AdoptingSite("slurm", scale=0.02, hosts=6, settings=settings) as started:
         yield started
 
 
@@ -110,7 +110,7 @@ def test_holds_releases_edits_and_removals_of_users_are_seen(site: AdoptingSite)
 def test_a_job_that_slurm_does_not_start_waits_again(site: AdoptingSite) -> None:
     taken = job_number(
         site.cluster.tool(
-            "sbatch", "--licenses=scarce:1", "--nodelist=node16", "--output=/dev/null", "--wrap=sleep 600"
+            "sbatch", "--licenses=scarce:1", "--nodelist=node06", "--output=/dev/null", "--wrap=sleep 600"
         )
     )
     job = site.submit(_PLANNED, "--licenses=scarce:1")

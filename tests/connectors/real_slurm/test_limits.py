@@ -68,7 +68,7 @@ def test_a_full_queue_refuses_at_once_and_for_now(small: SlurmCluster, tmp_path:
 
 def test_a_daemon_keeps_the_tasks_that_a_full_queue_refuses_and_each_runs_once() -> None:
     settings = {"dispatch": {"grace": "1s", "retry": "200ms", "retry_longest": "1s"}}
-    with QuickSite("slurm", scale=_SCALE, settings=settings) as site, site.client() as client:
+    with QuickSite("slurm", scale=_SCALE, hosts=10, settings=settings) as site, site.client() as client:
         assert isinstance(site.pool, SlurmCluster)
         site.pool.reconfigure(MaxJobCount=7)
         gate = site.folder / "gate"  # nothing ends before all was seen that is looked for

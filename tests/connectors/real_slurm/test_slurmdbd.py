@@ -43,7 +43,7 @@ def site() -> Iterator[Site]:
         "dispatch": {"retry": "200ms", "retry_longest": "1s"},
     }
     try:
-        with QuickSite("slurm", scale=_SCALE, settings=settings, prepare=_associate, accounting=True) as site:
+        with QuickSite("slurm", scale=_SCALE, hosts=6, settings=settings, prepare=_associate, accounting=True) as site:
             yield site
     except PackageError as error:
         pytest.skip(f"Debian's slurmdbd cannot be had here: {error}")
