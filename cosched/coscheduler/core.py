@@ -146,6 +146,7 @@ class Coscheduler:
         """
         self._state.begin(event.time)
         self.planning_view.forget()
+        live = len(self._state.attempts)
         self._take(event)
         if self._state.elastic:
             self.elastic.tend(event.time)
@@ -153,6 +154,8 @@ class Coscheduler:
             self._chains.end_unused(event.time)
             if isinstance(event, _PUTS_BACK):
                 self._chains.repair(event.time)
+            if len(self._state.attempts) < live:
+                self._chains.improve(event.time)
         if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)
             self._dispatched_at = event.time
@@ -403,6 +406,7 @@ class Coscheduler:
         self._adoption.consider(event)
         if event.settled:
             self._staging.search_answered(event.time)
+            self._chains.improve(event.time)
 
     def _load(self, snapshot: CoreSnapshot) -> None:
         self._state.load(snapshot.tasks, snapshot.attempts)
@@ -494,6 +498,7 @@ class Coscheduler:
             self._state.occupancy.observe(event.time)
             self._state.replan()
             self._chains.repair(event.time)
+            self._chains.improve(event.time)
         if self.domain.up():
             self._staging.hosts_came(event.time)
         if departs:

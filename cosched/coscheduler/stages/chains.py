@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.changes import LogEntry
 from cosched.coscheduler.stages.admission import admit, as_admitted, is_awaited, place_in_time, waiting_stages
 from cosched.coscheduler.stages.guarantees import EQUAL, broken_guarantees
 from cosched.coscheduler.stages.trial_plan import TrialPlan
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
 
 __all__ = ["Chains"]
+
+_IMPROVABLE = 4  # chains that are looked at together: each takes a decode of the whole plan or two
 
 
 class Chains:
@@ -104,6 +107,31 @@ class Chains:
         for chain in sorted({stage.chain for stage in stages if stage is not None}):
             waiting = waiting_stages(self._state, chain)
             self._follow(chain, place_in_time(self._view, self._state, waiting, time) if waiting else None)
+
+    def improve(self, time: float) -> None:
+        """Lead one chain along a way of higher quality that is in time now.
+
+        Runs may have ended sooner than predicted, hosts have come, or a better plan. Nobody else is made late by it:
+        the chain goes into the holes of the plan without it.
+        """
+        looked = 0
+        for chain in self._state.chains():
+            waiting = waiting_stages(self._state, chain)
+            stage = waiting[0].stage if waiting else None
+            if stage is None:
+                continue
+            better = [way for way in stage.open if stage.ways[way].quality > stage.quality]
+            if not better or is_awaited(self._state, waiting):
+                continue
+            trial = TrialPlan.now(self._view, self._state, time, waiting, {each.id for each in waiting})
+            if trial is not None and (found := trial.best(waiting, better)) is not None:
+                self._follow(chain, found)
+                detail = f"quality {found[0].quality:g} in place of {stage.quality:g}: it is in time now"
+                self._state.note(LogEntry(time, "better way", chain, detail))
+                return
+            looked += 1
+            if looked == _IMPROVABLE:
+                return
 
     def keeps_guarantees(self, problem: Problem, current: Plan, proposed: Plan, time: float) -> bool:
         """Return whether a proposed plan makes no guaranteed stage late that is in time in the current one."""

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,6 +31,7 @@ from tests.coscheduler.stages.makers import a_chain, submit_chain
 
 if TYPE_CHECKING:
     from cosched.coscheduler.stages.stage import StageInChain
+    from cosched.coscheduler.task import Attempt, Task
 
 FINE = (1.0, [("sample", 2, 4.0), ("mark", 1, 2.0), ("examine", 2, 10.0)])
 COARSE = (0.9, [("sample", 2, 1.0), ("mark", 1, 2.0), ("examine", 4, 6.0)])
@@ -197,6 +199,59 @@ def test_a_chain_takes_another_way_where_a_host_is_lost() -> None:
     report(core, left, JobState.REMOVED, 5.2)
     assert [attempt.count for attempt in core.attempts.values()] == [2]
     assert stage_of(core, "2").way == 1
+
+
+def behind_a_long_run(*others: Task) -> tuple[Coscheduler, Attempt]:
+    """Return a core whose hosts are all taken for 10 s, with a chain behind it that is in time in its coarse way."""
+    core = a_core(4)
+    (long,) = dispatched(submit(core, a_task(1, (math.inf, math.inf, math.inf, 10.0))))
+    start(core, long, 0.0)
+    submit_chain(core, a_chain(2, FINE, COARSE, deadline=22.0))
+    for other in others:
+        submit(core, other)
+    stage = stage_of(core, "2")
+    assert (stage.quality, stage.guaranteed) == (0.9, True)
+    return core, long
+
+
+def test_a_waiting_chain_takes_a_better_way_where_a_run_ends_sooner_than_predicted() -> None:
+    core, long = behind_a_long_run()
+    outcome = complete(core, long, 0.0, 5.0)
+    (first,) = dispatched(outcome)
+    assert (first.task, first.count) == ("2", 2)
+    assert {stage_of(core, name).quality for name in ("2", "3", "4")} == {1.0}
+    assert stage_of(core, "4").guaranteed
+    (said,) = [entry for entry in outcome.changes.log if entry.kind == "better way"]
+    assert (said.task, said.detail) == ("2", "quality 1 in place of 0.9: it is in time now")
+
+
+def test_a_better_way_is_not_taken_where_it_is_late() -> None:
+    core, long = behind_a_long_run()
+    complete(core, long, 0.0, 9.0)
+    assert stage_of(core, "2").quality == 0.9
+
+
+def test_a_waiting_chain_takes_a_better_way_where_hosts_come() -> None:
+    core, _ = behind_a_long_run()
+    (first,) = dispatched(core.handle(HostsObserved(1.0, hosts(6))))
+    assert (first.task, stage_of(core, "2").quality) == ("2", 1.0)
+
+
+def test_a_better_way_makes_no_other_guaranteed_chain_late() -> None:
+    core, long = behind_a_long_run()
+    submit_chain(core, a_chain(5, (1.0, [("sample", 4, 8.0)]), deadline=28.0))
+    assert stage_of(core, "5").guaranteed
+    complete(core, long, 0.0, 5.0)
+    ends = {name: end for name, (_, end) in planned(core, 5.0).items()}
+    assert 5.0 + ends["5"] <= 28.0
+
+
+def test_a_way_that_has_begun_is_not_left_for_a_better_one() -> None:
+    core, long = behind_a_long_run()
+    (first,) = dispatched(complete(core, long, 0.0, 9.0))
+    start(core, first, 9.0)
+    core.handle(HostsObserved(9.5, hosts(12)))
+    assert stage_of(core, "3").quality == 0.9
 
 
 def test_after_a_restart_what_was_guaranteed_is_planned_again() -> None:
