@@ -85,6 +85,14 @@ def test_an_owner_who_departs_from_his_past_is_followed_as_the_trigger_says(stor
     assert (loads["a"].lost > 0.7) == follows
 
 
+@pytest.mark.parametrize(("notice", "noticed"), [(60.0, True), (600.0, False)])
+def test_plans_follow_an_owner_once_he_has_taken_as_much_as_was_set(store: Store, notice: float, noticed: bool) -> None:
+    watch = LoadWatch(HostLoadTable(store), lambda: END, planned=True, notice=notice)
+    for time in range(0, 301, 30):
+        loads = watch.look((Host("a", owner_takes=float(time >= 60)),), START + time)
+    assert (watch.read(lambda owners, _jobs: owners.has_departed("a")), "a" in loads) == (noticed, noticed)
+
+
 def test_what_is_written_is_there_after_a_restart(store: Store) -> None:
     table = HostLoadTable(store)
     watch = a_watch(table)

@@ -49,3 +49,11 @@ def test_a_past_that_has_caught_up_ends_the_change() -> None:
     assert change.observed is not None
     change.expect(0.55)
     assert change.observed is None
+
+
+def test_a_change_is_noticed_after_as_much_of_the_owners_time_as_was_set() -> None:
+    changes = [LoadChange(), LoadChange(notice=60.0)]
+    for _ in range(2):
+        for change in changes:
+            change.observe(1.0, MINUTE, usual=0.0)
+    assert [change.observed for change in changes] == [None, 1.0]
