@@ -29,7 +29,7 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 
@@ -196,7 +196,10 @@ def measure_scenarios(
     connector: str, names: Sequence[str], scale: float, lending: bool, tell_run: Callable[[ScenarioRun], None]
 ) -> None:
     """Run scenarios one after another on one pool."""
-    settings = {"elastic": {**_SETTINGS, "lending": lending}, "load": {"trigger": "act" if lending else "off"}}
+    settings: dict[str, dict[str, Any]] = {
+        "elastic": {**_SETTINGS, "lending": lending},
+        "load": {"trigger": "act" if lending else "off"},
+    }
     with Site(connector, scale=1.0, hosts=_HOSTS, settings=settings) as site:
         site.settle()
         for name in names:

@@ -12,15 +12,15 @@ from axe_playwright_python.sync_playwright import Axe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize
 
     from cosched.client import Client
     from demo.site import Site
 
 __all__ = ["DESK", "PHONE", "Visitor", "visiting"]
 
-DESK = {"width": 1280, "height": 860}
-PHONE = {"width": 360, "height": 740}
+DESK: ViewportSize = {"width": 1280, "height": 860}
+PHONE: ViewportSize = {"width": 360, "height": 740}
 _ZONE = "Europe/Berlin"
 _CONTRAST = "color-contrast"
 
