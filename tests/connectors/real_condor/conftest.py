@@ -1,4 +1,8 @@
-"""Real pools for these tests, one for each of their groups, and a spool of its own for each test."""
+"""Real pools for these tests, one for each of their groups, and a spool of its own for each test.
+
+A pool ends with the tests of this folder that follow one another: one that lived as long as its process would take part
+of a processor from all that come after.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +35,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(f"condor-{name}" if name in _APART else "condor"))
 
 
-@pytest.fixture(scope="session")
-def pool() -> Iterator[CondorPool]:
-    with CondorPool(hosts=4) as pool:
-        yield pool
+_POOL = pytest.StashKey[CondorPool]()
+
+
+@pytest.fixture(scope="module")
+def pool(request: pytest.FixtureRequest) -> CondorPool:
+    folder: pytest.Directory = request.node.getparent(pytest.Directory)
+    if _POOL not in folder.stash:
+        pool = folder.stash[_POOL] = CondorPool(hosts=4)
+
+        def end() -> None:
+            del folder.stash[_POOL]
+            pool.stop()
+
+        folder.addfinalizer(end)
+    return folder.stash[_POOL]
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_a_group_larger_than_any_submission_fails_and_says_why(bench: Bench, lim
 
 def test_a_daemon_keeps_the_tasks_that_a_full_scheduler_refuses_and_each_runs_once() -> None:
     settings = {"dispatch": {"grace": "1s", "retry": "200ms", "retry_longest": "1s"}}
-    with QuickSite("condor", scale=_SCALE, settings=settings) as site, site.client() as client:
+    with QuickSite("condor", scale=_SCALE, hosts=6, settings=settings) as site, site.client() as client:
         assert isinstance(site.pool, CondorPool)
         site.pool.reconfigure(MAX_JOBS_PER_OWNER=3)
         gate = site.folder / "gate"  # nothing ends before all was seen that is looked for

@@ -19,6 +19,6 @@ pytestmark = pytest.mark.pool
 def test_a_program_goes_from_its_source_to_a_task_with_a_range_on_measured_hosts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with QuickSite("condor", scale=0.02) as site, site.client() as client:
+    with QuickSite("condor", scale=0.02, hosts=2) as site, site.client() as client:
         measured = measure_two_hosts(site, client, tmp_path, monkeypatch)
         from_source_to_task(site, client, monkeypatch, capsys, measured)
