@@ -59,7 +59,7 @@ def test_a_manager_that_is_away_for_long_costs_time_and_no_task(connector: str, 
         settings[f"connector.{connector}"] = _SETTINGS
     with ExitStack() as stack:
         try:
-            site = stack.enter_context(QuickSite(connector, scale=_SCALE, settings=settings))
+            site = stack.enter_context(QuickSite(connector, scale=_SCALE, hosts=6, settings=settings))
         except PackageError as error:
             pytest.skip(f"the manager cannot be had here: {error}")
         client = stack.enter_context(site.client())

@@ -35,7 +35,7 @@ class AdoptingSite(QuickSite):
     people: People
 
     def _manager(self, stack: ExitStack) -> dict[str, Any]:
-        self.pool = pool = stack.enter_context(CondorPool(hosts=16, settings=adopting(300)))
+        self.pool = pool = stack.enter_context(CondorPool(hosts=self._hosts, settings=adopting(300)))
         self.people = People(pool)
         self.journal = pool.spool / "journal"
         self.journal.touch()
@@ -56,7 +56,7 @@ class AdoptingSite(QuickSite):
 @pytest.fixture(scope="module")
 def site() -> Iterator[AdoptingSite]:
     settings: dict[str, dict[str, Any]] = {"adopt": {"enabled": True}, "dispatch": {"grace": "1s", "start_grace": "3s"}}
-    with AdoptingSite("condor", scale=0.02, settings=settings) as started:
+    with AdoptingSite("condor", scale=0.02, hosts=6, settings=settings) as started:
         yield started
 
 
