@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,11 +37,10 @@ done
 
 
 @pytest.fixture
-def owners(tmp_path_factory: pytest.TempPathFactory) -> Owners:
-    folder = tmp_path_factory.mktemp("owners")
-    for each in (folder, *folder.parents[:2]):
-        each.chmod(0o755)  # the pool's daemons look there
-    return Owners(folder, _HOSTS)
+def owners() -> Iterator[Owners]:
+    # The pool's daemons look there: pytest's own folders are closed to them, again by each further pytest.
+    with tempfile.TemporaryDirectory(prefix="owners-") as folder:
+        yield Owners(Path(folder), _HOSTS)
 
 
 @pytest.fixture
