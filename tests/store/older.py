@@ -58,7 +58,7 @@ _ADDED = (
     ("0041", "tasks", "beside"),
     ("0041", "tasks", "contention"),
     ("0042", "tasks", "restarts"),
-    ("0045", "tasks", "host_cores"),
+    ("0043", "tasks", "host_cores"),
 )
 # Tables that they have made.
 _MADE = (

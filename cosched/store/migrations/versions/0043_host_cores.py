@@ -1,6 +1,6 @@
 """On how many cores of each host tasks ran last.
 
-Revision ID: 0045
+Revision ID: 0043
 Revises: 0042
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0045"
+revision = "0043"
 down_revision = "0042"
 branch_labels = None
 depends_on = None
