@@ -70,6 +70,7 @@ VIEW: dict[str, Any] = {
     "array_index": None,
     "array_at_most": 0,
     "notice": "",
+    "host_cores": 0,
 }
 DETAIL: dict[str, Any] = VIEW | {
     "command": ("/x",),
