@@ -55,7 +55,7 @@ class UsedResource(StrEnum):
 
 
 class UsedSpan(NamedTuple):
-    """How much of a resource a group had, from when until when."""
+    """What a group had of a resource, in its unit (MiB of memory); times are epoch seconds."""
 
     group: str
     amount: float

@@ -34,7 +34,7 @@ def kept_for(
 
     Args:
         share: what would be taken of one host.
-        seconds: for how long.
+        seconds: for how long it would be taken, from now.
         left: what is free of each host now.
         sizes: what each host has.
         held: host, seconds until its end and share of what runs.
