@@ -6,12 +6,14 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.connector import JobState
+from cosched_local import runner
 from cosched_local.runner import kill
 from tests.connectors.cosched_local.traces import bearing, runner_of
 
@@ -164,3 +166,28 @@ def test_a_process_whose_name_is_no_text_is_killed_like_others(tmp_path: Path) -
         assert not kill(process.pid, -1, b"COSCHED_ATTEMPT=b")
         assert kill(process.pid, -1, b"COSCHED_ATTEMPT=a")
         assert process.wait(60) == -signal.SIGKILL
+
+
+def test_memory_left_by_processes_that_end_meanwhile_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = (
+        "import os, signal\nblock = b'x' * (100 << 20)\nchildren = [os.fork()]\n"
+        "children[0] and children.append(os.fork())\nprint('ready', flush=True)\nsignal.pause()"
+    )
+    own_part = runner.own_part
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, start_new_session=True) as first:
+        assert first.stdout is not None
+        for _ in range(3):
+            assert first.stdout.readline() == b"ready\n"
+
+        def own_part_before_the_end(pid: int, had: int) -> int:
+            part = own_part(pid, had)
+            if first.poll() is None:  # the first that is looked at ends, and leaves the block to the others
+                first.kill()
+                first.wait()
+            return part
+
+        monkeypatch.setattr(runner, "own_part", own_part_before_the_end)
+        try:
+            assert 100 << 20 < runner.memory(first.pid, (), 120 << 20) < 120 << 20
+        finally:
+            os.killpg(first.pid, signal.SIGKILL)
