@@ -68,6 +68,18 @@ def test_nothing_is_said_of_workers_that_did_little_or_are_not_of_cosched_or_gon
     assert speeds.now(known) == {}
 
 
+def test_kinds_of_tasks_without_end_are_forgotten_but_those_that_are_done_again() -> None:
+    speeds = WorkerSpeeds()
+    end(speeds, "a", [2.0] * 50)
+    for number in range(2000):  # a program that names each of its tasks anew
+        end(speeds, "b", [1.0], f"part{number}")
+        if number % 100 == 0:
+            end(speeds, "a", [2.0])
+    end(speeds, "b", [6.0] * 3)
+    assert speeds.kinds == 500
+    assert speeds.now(Known(a="0", b="1")) == {0: 1.0, 1: pytest.approx(1 / 3)}
+
+
 def test_a_scheduler_tells_of_the_tasks_of_its_workers(tmp_path: Path) -> None:
     async def run() -> None:
         async with cluster(tmp_path, "0", "1") as (scheduler, _, client):
