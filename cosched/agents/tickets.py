@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID, uuid5
 
-from cosched.coscheduler.handovers import document_of
+from cosched.coscheduler.handovers import document_of, with_shapes
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
@@ -58,26 +58,34 @@ class UserFiguresKnowledge:
 
     def profile(self, document: TaskDocument, hardware: str, hosts: int) -> Profile | None:  # noqa: ARG002  other knowledge evaluates models on these hosts
         """Return the figures that came with the task."""
-        if not any(math.isfinite(value) for value in document.seconds[:hosts]):
-            return None
-        return Profile(document.seconds[:hosts], PredictionSource.USER)
+        figures = document.figures(hosts)
+        return Profile(figures, PredictionSource.USER) if any(map(math.isfinite, figures)) else None
 
 
 def describe_task(task: Task, hosts: int, *, seconds: tuple[float, ...] = ()) -> TaskDocument:
-    """Return a task's document without a model; its deadline is still in epoch seconds."""
+    """Return a task's document without a model; its deadline is still in epoch seconds.
+
+    Args:
+        task: one of our own.
+        hosts: number of hosts of this domain.
+        seconds: the user's own figures; of a task with several shapes those of all of them travel.
+    """
     least, most = _host_range(task, hosts)
-    return document_of(task.spec, owner=task.owner, least=least, most=most, seconds=seconds)
+    document = document_of(task.spec, owner=task.owner, least=least, most=most, seconds=seconds)
+    # Of processes of which one shape was left nobody knows whether its memory was asked for each: it keeps the shape.
+    return with_shapes(document, task) if task.alternatives or task.spec.cores_range else document
 
 
 def _host_range(task: Task, hosts: int) -> tuple[int, int]:
     """Return the fewest and the most hosts that a task's profile allows.
 
-    Most is 0 where it can use all.
+    Most is 0 where it can use all; more hosts in one shape would be more processes than were asked for.
     """
     if task.profile is None:
         return task.spec.count, task.spec.count
     finite = [count for count, value in enumerate(task.profile.seconds, start=1) if math.isfinite(value)]
-    return finite[0], finite[-1] if len(task.profile.seconds) < hosts else 0
+    counted = bool(task.spec.processes) and not task.alternatives
+    return finite[0], finite[-1] if counted or len(task.profile.seconds) < hosts else 0
 
 
 @dataclass(frozen=True, slots=True)

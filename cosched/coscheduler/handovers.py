@@ -8,7 +8,7 @@ Names of fields of `TaskDocument` and its parts are the wire format and the form
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,11 @@ from cosched.coscheduler.task import TaskSpec, shared_values
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cosched.coscheduler.task import Task
+
 __all__ = [
     "DocumentParameter",
+    "DocumentShape",
     "Guest",
     "GuestState",
     "Handover",
@@ -32,6 +35,7 @@ __all__ = [
     "TaskDocument",
     "document_of",
     "spec_of",
+    "with_shapes",
 ]
 
 
@@ -85,6 +89,18 @@ class NativeJob:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentShape:
+    """The user's own figure for one of the shapes in which a task may run.
+
+    `cores` are those of each host; of a task that says its `processes` it is how many of these run on each host.
+    """
+
+    hosts: int
+    cores: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class TaskDocument:
     """A task as another domain has to know it.
 
@@ -105,6 +121,13 @@ class TaskDocument:
         cores: that it needs on each host.
         gpus: that it needs on each host.
         exclusive: None for a task that may share hosts, likewise.
+        cores_range: numbers of cores of each host among which the domain that runs it chooses, "8-32"; None for a task
+            of one shape, likewise, as are the fields after it.
+        processes: numbers of ranks on all hosts together among which it chooses, "1-256".
+        memory_per_process: MiB that each of these ranks needs, in place of `memory`.
+        cores_per_process: that each of them needs.
+        gpus_per_process: that each of them needs, in place of `gpus`.
+        shapes: the user's own figures in place of `seconds`; empty where there is a model.
     """
 
     name: str
@@ -131,6 +154,22 @@ class TaskDocument:
     cores: int | None = None
     gpus: int | None = None
     exclusive: bool | None = None
+    cores_range: str | None = None
+    processes: str | None = None
+    memory_per_process: int | None = None
+    cores_per_process: int | None = None
+    gpus_per_process: int | None = None
+    shapes: tuple[DocumentShape, ...] = ()
+
+    def figures(self, hosts: int) -> tuple[float, ...]:
+        """Return the user's own figures on 1 to so many hosts; of several shapes the quickest on each number."""
+        if not self.shapes:
+            return self.seconds[:hosts]
+        quickest = dict[int, float]()
+        for shape in self.shapes:
+            quickest[shape.hosts] = min(shape.seconds, quickest.get(shape.hosts, math.inf))
+        most = min(max(quickest), hosts)
+        return tuple([quickest.get(count, math.inf) for count in range(1, most + 1)])
 
 
 _LATER_COUNTS = ("retries", "memory", "cores", "gpus")
@@ -158,9 +197,43 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
         "processes_per_host": spec.processes_per_host if spec.launch.once else None,
         "stdin": spec.stdin or None,
         "exclusive": spec.exclusive or None,
+        "cores_range": None,  # see `with_shapes`
+        "processes": None,
         **{name: getattr(spec, name) or None for name in _LATER_COUNTS},
     }
     return TaskDocument(**(shared_values(spec, TaskDocument) | values))
+
+
+def with_shapes(document: TaskDocument, task: Task) -> TaskDocument:
+    """Return the document of a task of which the domain that runs it chooses what it takes of each host.
+
+    What each host is to have stays, and what grows with the ranks there is said for each rank. The user's own figures
+    are those of the shapes that plans here consider.
+
+    Args:
+        document: of the task as if it had one shape.
+        task: one that has several shapes, or a range of cores of which one was left.
+    """
+    needs: dict[str, Any] = {"cores": None, "cores_range": task.spec.cores_range or None}
+    if task.spec.processes:
+        each = task.spec.processes_per_host
+        needs |= {"processes": task.spec.processes, "processes_per_host": None}
+        needs["cores_per_process"] = task.spec.cores // each
+        for name in ("memory", "gpus"):
+            asked = getattr(task.spec, name)
+            if asked and len({getattr(shape.spec, name) for shape in task.shapes()}) > 1:
+                needs |= {name: None, f"{name}_per_process": asked // each}
+    return replace(document, seconds=(), shapes=_shapes(task) if document.seconds else (), **needs)
+
+
+def _shapes(task: Task) -> tuple[DocumentShape, ...]:
+    found = []
+    for shape in task.shapes():
+        assert shape.profile is not None
+        cores = shape.spec.processes_per_host if shape.spec.processes else shape.spec.cores
+        times = enumerate(shape.profile.stated or shape.profile.seconds, 1)
+        found += [DocumentShape(hosts, cores, seconds) for hosts, seconds in times if seconds < math.inf]
+    return tuple(found)
 
 
 def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:
@@ -180,6 +253,8 @@ def spec_of(document: TaskDocument, arrived: float) -> TaskSpec:
         "processes_per_host": document.processes_per_host or 1,
         "stdin": document.stdin or "",
         "exclusive": bool(document.exclusive),
+        "cores_range": document.cores_range or "",
+        "processes": document.processes or "",
         **{name: getattr(document, name) or 0 for name in _LATER_COUNTS},
     }
     return TaskSpec(**(shared_values(document, TaskSpec) | arriving))

@@ -179,10 +179,10 @@ class TaskSpec:
     def stays(self) -> bool:
         """Return whether no other domain may have it.
 
-        None watches what was promised here: an array's limit, or one run alone. Nor does one choose among its shapes,
-        lend it hosts, or have this one's licences.
+        None watches what was promised here: an array's limit, or one run alone. Nor does one lend it hosts, or have
+        this one's licences.
         """
-        own = self.adopted or self.array_at_most or self.ranged or self.elastic or self.licences
+        own = self.adopted or self.array_at_most or self.elastic or self.licences
         return bool(own) or not self.requeue
 
     def features(self, owner: str) -> RunFeatures:

@@ -113,7 +113,7 @@ def guest_of(domain: Domain, origin: str) -> TaskDetail:
 @contextmanager
 def busy(*domains: Domain) -> Iterator[None]:
     """Take all hosts of some domains: what is submitted meanwhile waits there until another domain has it."""
-    request = TaskRequest(command=("/bin/sleep", "1000"), profile=(100.0,))
+    request = TaskRequest(command=("/bin/sleep", "1000"), profile=(100.0,), exclusive=True)
     blockers = []
     for domain in domains:
         with domain.client() as client:
@@ -191,6 +191,38 @@ def test_a_task_that_runs_at_the_neighbour_is_cancelled_from_home(pair: Federati
     until(lambda: guest_of(south, "north").state == "cancelled")
     kinds = [line.kind for line in pair.history() if line.task == "cancelled"]
     assert set(kinds) == {"start"}
+
+
+_SHARED: dict[str, dict[str, object]] = {"planning": {"share_hosts": True}}
+_MODEL = "application part { proc exec init { step cpu { confdev 80 s / Nproc; } } }"
+
+
+def test_of_a_range_of_cores_the_neighbour_chooses_among_its_own() -> None:
+    """At home the largest host has 4 cores, and all are taken; the neighbour's have 8."""
+    configured: dict[str, dict[str, dict[str, object]]] = {
+        "north": {**_SHARED, "connector.local": {"cores": 4}},
+        "south": {**_SHARED, "connector.local": {"cores": 8}},
+    }
+    command = ("/bin/sh", "-c", "echo $COSCHED_CORES")
+    links = [("north", "south", "neighbour")]
+    with federation({"north": 1, "south": 2}, links, agent={"commands": True}, configured=configured) as found:
+        north, south = found.domains["north"], found.domains["south"]
+        with busy(north):
+            request = TaskRequest(command=command, model=_MODEL, cores="2-8", hosts=1, deadline=time.time() + 30.0)
+            with north.client() as client:
+                name = client.submit(request).id
+            at_home = task(north, name)
+            assert {each.cores for each in at_home.alternatives} == {2, 3, 4}
+            done = ended(north, name)
+        guest = guest_of(south, "north")
+        with north.client() as client:
+            written = client.output(name, "out")
+    assert (done.state, done.peer) == ("completed", "south")
+    assert (guest.state, guest.cores_range) == ("completed", "2-8")
+    assert max(each.cores for each in guest.alternatives) == 8
+    assert written is not None
+    assert int(written.data) == guest.cores
+    assert guest.cores in {each.cores for each in guest.alternatives}
 
 
 @PAIR

@@ -44,7 +44,9 @@ class Domain(QuickSite):
         port: where its agent listens.
     """
 
-    def __init__(self, name: str, hosts: int, scale: float, past: Path, agent: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, hosts: int, scale: float, past: Path, configured: Mapping[str, Mapping[str, Any]]
+    ) -> None:
         """Describe a domain.
 
         Args:
@@ -52,16 +54,18 @@ class Domain(QuickSite):
             hosts: how many slots.
             scale: seconds of a kernel are multiplied by this.
             past: what runs writes there.
-            agent: more settings of its agent.
+            configured: more of its configuration, by section.
         """
         self.name = name
         (self.port,) = free_ports(1)
         self._past = past
         settings: dict[str, dict[str, object]] = {
             "domain": {"name": name},
-            "agent": {"listen": f"127.0.0.1:{self.port}", "period": "1s", "adviser": "off", **agent},
+            "agent": {"listen": f"127.0.0.1:{self.port}", "period": "1s", "adviser": "off"},
             "dispatch": {"grace": "1s", "retry": "200ms"},
         }
+        for section, values in configured.items():
+            settings[section] = {**settings.get(section, {}), **values}
         super().__init__("local", scale=scale, noise=0.0, hosts=hosts, settings=settings, prepare=certify)
 
     def _write_catalogue(self, folder: Path) -> None:
@@ -127,6 +131,7 @@ def federation(
     *,
     scale: float = 0.05,
     agent: Mapping[str, Any] | None = None,
+    configured: Mapping[str, Mapping[str, Mapping[str, Any]]] | None = None,
 ) -> Iterator[Federation]:
     """Run domains until they know one another, and then as long as wanted.
 
@@ -135,12 +140,14 @@ def federation(
         links: who knows whom: the first, the second, and what the second is to the first ("neighbour", "upper").
         scale: seconds that one published second takes.
         agent: more settings of all agents.
+        configured: more of a domain's configuration, by its name and by section.
     """
     with ExitStack() as stack:
         past = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cosched-past-"))) / "history"
-        settings = {"lease": "4s", **(agent or {})}
+        every = {"agent": {"lease": "4s", **(agent or {})}}
         domains = {
-            name: stack.enter_context(Domain(name, count, scale, past, settings)) for name, count in hosts.items()
+            name: stack.enter_context(Domain(name, count, scale, past, {**every, **(configured or {}).get(name, {})}))
+            for name, count in hosts.items()
         }
         wires = {}
         for one, two, role in links:

@@ -29,8 +29,6 @@ def forwarding_obstacle(task: Task) -> str:
         return "it must not be run again, which is watched here"
     if task.stage is not None:
         return "it is a stage of a tunable application, whose stages stay together"
-    if task.spec.ranged:
-        return "what it takes of each host is chosen here"
     if task.spec.licences:
         return f"the licences that it asks for ({', '.join(task.spec.licences)}) are this domain's"
     if task.spec.deadline is None:

@@ -22,7 +22,7 @@ import structlog
 
 from cosched import evaluation
 from cosched.agents.tickets import describe_task
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import ShapeFigure, TaskRequest
 from cosched.app.neighbours.forwarding_status import forwarding_obstacle
 from cosched.coscheduler.handovers import ModelBundle, ModelBundleFile, spec_of
 from cosched.coscheduler.task import shared_values
@@ -48,6 +48,7 @@ _log = structlog.get_logger("cosched.agents")
 _MOST_REMEMBERED = 4096
 _MOST_GATHERED = 256
 _Stamp = tuple[Path, int, int]
+_EACH_PROCESS = ("memory_per_process", "cores_per_process", "gpus_per_process")
 
 
 class CarriedModels:
@@ -226,46 +227,67 @@ class GuestValidator:
         """
         if document.owner and not is_user_name(document.owner):  # none in databases of before there were users
             raise UserError(f"the task's owner {document.owner[:80]!r} is no user name: submit it as another")
-        profile = self._profile(document, domain)
-        asked = spec_of(document, domain.time)
-        request = self._request(document, asked, profile)
-        task = self._validator.task(request, domain)
-        learns = document.model is not None and document.application
-        correction = f"{document.application}@{peer}/{profile.hardware}" if learns else ""
-        return replace(
-            task,
-            owner=guest_owner(document.owner, peer),
-            spec=replace(task.spec, deadline=asked.deadline, best_effort=asked.best_effort),
-            profile=profile.limited(document.most or domain.hosts, document.least),
-            correction=correction,
-        )
-
-    def _profile(self, document: TaskDocument, domain: DomainState) -> Profile:
         if document.least > domain.hosts:
             raise UserError(
                 f"the task needs at least {plural(document.least, 'host')} and the domain has {domain.hosts}"
             )
+        if document.model is None and not (document.seconds or document.shapes):
+            raise UserError("the task has neither a model nor figures: its end cannot be foreseen")
+        asked = spec_of(document, domain.time)
+        task = self._ranged(document, asked, domain) if asked.ranged else self._rigid(document, asked, domain)
+        assert task.profile is not None
+        learns = document.model is not None and document.application
+        correction = f"{document.application}@{peer}/{task.profile.hardware}" if learns else ""
+        return replace(
+            task,
+            owner=guest_owner(document.owner, peer),
+            spec=replace(task.spec, deadline=asked.deadline, best_effort=asked.best_effort),
+            correction=correction,
+        )
+
+    def _rigid(self, document: TaskDocument, asked: TaskSpec, domain: DomainState) -> Task:
+        """Return the task of a document with one shape, which the domain that hands it over has chosen."""
         if document.model is None:
-            if not document.seconds:
-                raise UserError("the task has neither a model nor figures: its end cannot be foreseen")
-            return Profile(document.seconds[: domain.hosts], PredictionSource.USER)
+            profile = Profile(document.seconds[: domain.hosts], PredictionSource.USER)
+        else:
+            profile = self._model_profile(document.model, document, domain, _ranks(document))
+        figures = tuple(value if math.isfinite(value) else None for value in profile.seconds)
+        hosts = f"{document.least}-{document.most}" if document.most else None
+        request = replace(self._request(document, asked), hosts=hosts, profile=figures)
+        task = self._validator.task(request, domain)
+        return replace(task, profile=profile.limited(document.most or domain.hosts, document.least))
+
+    def _ranged(self, document: TaskDocument, asked: TaskSpec, domain: DomainState) -> Task:
+        """Return the task of a document that leaves its shape to us: those that are worth it on our hosts."""
+        shapes: dict[str, Any] = {
+            "cores": document.cores_range or 0,
+            "processes": document.processes or 0,
+            "shapes": tuple([ShapeFigure(**shared_values(each, ShapeFigure)) for each in document.shapes]),
+            **{name: getattr(document, name) or 0 for name in _EACH_PROCESS},
+        }
+        hosts = f"{document.least}-{document.most or domain.hosts}"
+        request = replace(self._request(document, asked), hosts=hosts, **shapes)
+        model = document.model
+        if model is None:
+            return self._validator.task(request, domain)
+        return self._validator.task(
+            request, domain, predict=lambda ranks: self._model_profile(model, document, domain, ranks)
+        )
+
+    def _model_profile(self, model: ModelBundle, document: TaskDocument, domain: DomainState, ranks: int) -> Profile:
         values = {one.name: one.entry for one in document.parameters if one.entry is not None}
         classes = domain.classes or (self._hardware,)
         most = min(document.most or domain.hosts, domain.hosts)
-        model = document.model
-        ranks = _ranks(document)
         profiles = [replace(self._models.profile(model, values, name, most, ranks), hardware=name) for name in classes]
         return slowest_profile(profiles, "+".join(classes))
 
-    def _request(self, document: TaskDocument, asked: TaskSpec, profile: Profile) -> TaskRequest:
+    def _request(self, document: TaskDocument, asked: TaskSpec) -> TaskRequest:
         known = {entry.name for entry in self._catalogue.applications()}
         allowed = set(self._terms.applications) or known
         given: dict[str, Any] = {
-            "hosts": f"{document.least}-{document.most}" if document.most else None,
-            "profile": tuple(value if math.isfinite(value) else None for value in profile.seconds),
             "best_effort": True,  # the domain that hands it over judges its deadline
             "deadline": None,
-            "processes": 0,  # the domain that hands it over has chosen its shape
+            "processes": 0,
         }
         request = TaskRequest(**(shared_values(asked, TaskRequest) | given))
         if document.native is None and document.application in known & allowed:
@@ -352,7 +374,9 @@ class ModelKnowledge:
         An unknown profile is None until it has been evaluated.
         """
         if document.model is None:
-            return _users_profile(document.seconds[:hosts])
+            return _users_profile(document.figures(hosts))
+        if document.cores_range or document.processes:
+            return None  # they depend on how many cores its hosts have: an offer will tell
         hosts = min(hosts, document.most or hosts)
         key = (model_digest(document.model), repr(document.parameters), hardware, hosts, _ranks(document))
         with self._guard:

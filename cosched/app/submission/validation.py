@@ -45,7 +45,7 @@ from cosched.prediction.profile import PredictionSource, Profile, slowest_profil
 from cosched.sizes import parse_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from cosched.api.documents import Evidence, TaskRequest
     from cosched.app.submission.admission import DomainState
@@ -130,13 +130,21 @@ class TaskValidator:
         entry = self._tunable(request)
         return (self.task(request, domain, owner),) if entry is None else self._stage_tasks(entry, request, domain)
 
-    def task(self, request: TaskRequest, domain: DomainState, owner: str = "") -> Task:
+    def task(
+        self,
+        request: TaskRequest,
+        domain: DomainState,
+        owner: str = "",
+        predict: Callable[[int], Profile] | None = None,
+    ) -> Task:
         """Return the task of a request, with its prediction; it has no number yet.
 
         Args:
             request: what is asked for.
             domain: what it is checked against.
             owner: whose runs may tell how long it takes; empty: nobody's.
+            predict: returns the run times on hosts with so many ranks each, 0 for one on each processor; None: the
+                catalogue's model or the request's own model or figures tell.
 
         Raises:
             UserError: it cannot be done as asked; says what would be accepted.
@@ -150,15 +158,20 @@ class TaskValidator:
         check_beside_workers(request)
         asked = asked_shapes(request, domain.sizes)
         if asked is None:
-            task = self._one_task(with_whole_cores(request), domain, owner)
+            task = self._one_task(with_whole_cores(request), domain, owner, predict=predict)
         else:
-            task = self._best_shapes(asked, domain, owner)
+            task = self._best_shapes(asked, domain, owner, predict)
         check_predicted(task)
         check_deadline_can_be_met(task, domain)
         return task
 
     def _one_task(
-        self, request: TaskRequest, domain: DomainState, owner: str, asked: AskedShapes | None = None
+        self,
+        request: TaskRequest,
+        domain: DomainState,
+        owner: str,
+        asked: AskedShapes | None = None,
+        predict: Callable[[int], Profile] | None = None,
     ) -> Task:
         """Return the task of a request in one shape, which may be one of several that are asked for."""
         check_fields(request, self._connector)
@@ -170,7 +183,8 @@ class TaskValidator:
         if asked is not None and asked.cores_range:
             ranks = int(request.cores)  # a program that may have more cores uses them
         made = self._catalogue_task if request.application else self._command_task
-        task = with_grace_of(made(request, domain, ranks), request, domain, owner)
+        task = made(request, domain, ranks) if predict is None else _with_times(made, request, domain, predict(ranks))
+        task = with_grace_of(task, request, domain, owner)
         if asked is not None:
             spec = replace(task.spec, cores_range=asked.cores_range, processes=asked.processes)
             task = replace(task, spec=spec)
@@ -214,12 +228,14 @@ class TaskValidator:
             check_needs(each, domain)
         return tasks
 
-    def _best_shapes(self, asked: AskedShapes, domain: DomainState, owner: str) -> Task:
+    def _best_shapes(
+        self, asked: AskedShapes, domain: DomainState, owner: str, predict: Callable[[int], Profile] | None
+    ) -> Task:
         """Return the task with the shapes that are worth a place in a plan; with any where nothing is predicted."""
         tasks, faults, in_a_row = list[Task](), list[UserError](), 0
         for request in asked.requests:  # ascending
             try:
-                tasks.append(self._one_task(request, domain, owner, asked))
+                tasks.append(self._one_task(request, domain, owner, asked, predict))
                 in_a_row = 0
             except UserError as fault:  # others may do: a model may know powers of two alone, hosts be too small
                 faults.append(fault)
@@ -412,6 +428,17 @@ def _task(
     }
     spec = TaskSpec(**(shared_values(request, TaskSpec) | checked))
     return Task("", 0, domain.time, spec, profile=profile, correction=correction)
+
+
+def _with_times(
+    made: Callable[[TaskRequest, DomainState, int], Task], request: TaskRequest, domain: DomainState, times: Profile
+) -> Task:
+    """Return the task of a request with these run times, on the numbers of hosts that it may have."""
+    figures = tuple([value if math.isfinite(value) else None for value in times.seconds])
+    task = made(replace(request, profile=figures), domain, 0)
+    assert task.profile is not None  # of these figures
+    counts = [count for count, value in enumerate(task.profile.seconds, 1) if math.isfinite(value)]
+    return replace(task, profile=times.only(counts))
 
 
 def _number(name: str, value: float | str) -> float:

@@ -4,6 +4,7 @@ import math
 import time
 import typing
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,7 @@ from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter
 from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.handovers import (
     DocumentParameter,
+    DocumentShape,
     ModelBundle,
     ModelBundleFile,
     NamedText,
@@ -45,6 +47,7 @@ moments = st.floats(-1e9, 1e9)
 counters = st.integers(0, 2**53 - 1)
 counts = st.integers(0, 65536)
 runtimes = st.floats(1e-9, 315360000) | st.just(math.inf)
+ranges = st.from_regex(r"[1-9][0-9]{0,8}(-[1-9][0-9]{0,8})?", fullmatch=True)
 
 
 @st.composite
@@ -76,6 +79,13 @@ tasks = st.builds(
     st.lists(st.builds(DocumentParameter, texts, lines, st.booleans(), st.none() | moments), max_size=3).map(tuple),
     st.lists(st.builds(NamedText, texts, lines), max_size=3).map(tuple),
     st.none() | jobs,
+    memory=st.none() | st.integers(0, 1 << 30),
+    cores_range=st.none() | ranges,
+    processes=st.none() | ranges,
+    memory_per_process=st.none() | st.integers(0, 1 << 30),
+    cores_per_process=st.none() | counts,
+    gpus_per_process=st.none() | counts,
+    shapes=st.lists(st.builds(DocumentShape, counts, counts, runtimes), max_size=3).map(tuple),
 )
 SPECIAL = {
     str: texts,
@@ -213,6 +223,39 @@ def test_a_schema_without_launch_takes_all_but_tasks_that_are_launched_once() ->
     assert schema.validate(etree.fromstring(write_task_document(each).encode()))
     assert not schema.validate(etree.fromstring(write_task_document(once).encode()))
     assert read_task_document(write_task_document(once)) == once
+
+
+_RANGED = TaskDocument("t", "x", "u", 5.0, cores_range="8-32", shapes=(DocumentShape(2, 8, 60.0),))
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        _RANGED,
+        TaskDocument("t", "x", "u", 5.0, launch=LaunchMode.MPICH, processes="1-256", memory_per_process=2048),
+        TaskDocument("t", "x", "u", 5.0, shapes=(DocumentShape(1, 8, 60.0),)),
+        TaskDocument("t", "x", "u", 5.0, memory=131072),
+    ],
+)
+def test_a_domain_of_before_ranges_refuses_them_and_takes_all_else(document: TaskDocument) -> None:
+    """It would run the task on whole hosts, or with one core: so it must not be able to read it."""
+    later = ("cores_range", "processes", "memory_per_process", "cores_per_process", "gpus_per_process", "shapes")
+    lines = [
+        line.replace('name="memory" type="mebibytes"', 'name="memory" type="count"')
+        for line in schema_text().decode().splitlines()
+        if not any(f'name="{name}"' in line for name in later)
+    ]
+    schema = etree.XMLSchema(etree.fromstring("\n".join(lines).encode()))
+    assert not schema.validate(etree.fromstring(write_task_document(document).encode()))
+    assert read_task_document(write_task_document(document)) == document
+    before = TaskDocument("t", "x", "u", 5.0, cores=8, memory=65536, processes_per_host=8, launch=LaunchMode.MPICH)
+    assert schema.validate(etree.fromstring(write_task_document(before).encode()))
+
+
+@pytest.mark.parametrize("text", ["0-4", "8-", "-8", "1-2-3", "1x8", "٨", "1" * 10, ""])
+def test_a_range_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="not valid"):
+        read_task_document(write_task_document(replace(_RANGED, cores_range=text)))
 
 
 def test_a_letter_of_each_kind_is_written_and_read_as_release_0_1_did() -> None:

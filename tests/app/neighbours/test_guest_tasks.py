@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched import resources
+from cosched.agents.protocol.letter_xml import read_task_document, write_task_document
+from cosched.api.documents import ShapeFigure, TaskRequest
+from cosched.app.neighbours.forwarding_status import forwarding_obstacle
 from cosched.app.neighbours.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge, model_digest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.validation import TaskValidator
+from cosched.connector.hosts import Host
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
-from cosched.coscheduler.handovers import DocumentParameter, ModelBundle, ModelBundleFile, TaskDocument
+from cosched.coscheduler.handovers import (
+    DocumentParameter,
+    DocumentShape,
+    ModelBundle,
+    ModelBundleFile,
+    TaskDocument,
+)
 from cosched.errors import UserError
 from cosched.prediction.catalogue import Catalogue
 from cosched.prediction.model_predictor import ModelPredictor
@@ -49,8 +59,8 @@ class Domain:
         self.catalogue = Catalogue([applications])
         library, predictor = [resources.models()], ModelPredictor([resources.models()])
         self.models = CarriedModels(folder / place / "carried", library, predictor)
-        intake = TaskValidator(self.catalogue, predictor, HARDWARE, manager)
-        self.guests = GuestValidator(intake, self.catalogue, self.models, terms, HARDWARE)
+        self.intake = TaskValidator(self.catalogue, predictor, HARDWARE, manager)
+        self.guests = GuestValidator(self.intake, self.catalogue, self.models, terms, HARDWARE)
         self.knowledge = ModelKnowledge(self.catalogue, self.models)
         self.state = DomainState(NOW, 8)
 
@@ -201,6 +211,112 @@ def test_a_guests_ranks_are_those_that_its_launcher_starts(home: Domain, tmp_pat
     found = home.knowledge.profile(document, HARDWARE, 2)
     assert found is not None
     assert found.seconds == pytest.approx((20.0, 10.0))
+
+
+def nodes(number: int, cores: int) -> DomainState:
+    """Return a domain of so many hosts that tasks share."""
+    sizes = tuple(Host(f"n{each}", memory=4096 * cores, cores=cores, gpus=4) for each in range(number))
+    return DomainState(NOW, number, sizes=sizes, shares_hosts=True)
+
+
+def away_and_back(request: TaskRequest, home: Domain, there: Domain, at_home: DomainState, away: DomainState) -> Task:
+    """Return what a neighbour makes of a task of ours, as it is written and read on the way."""
+    task = replace(home.intake.task(request, at_home), id="9", number=9, owner="ann")
+    assert forwarding_obstacle(task) == ""
+    assert not task.stays
+    document = home.knowledge.document(task, at_home.hosts)
+    assert document is not None
+    text = write_task_document(replace(document, deadline=60.0))
+    return there.guests.task(read_task_document(text), "home", away)
+
+
+def shapes(task: Task) -> dict[tuple[int, int], float]:
+    """Return the seconds of a task in each of its shapes, by hosts and cores."""
+    return {
+        (count, each.spec.cores): seconds
+        for each in task.shapes()
+        if each.profile is not None
+        for count, seconds in enumerate(each.profile.seconds, 1)
+        if math.isfinite(seconds)
+    }
+
+
+def test_of_a_range_of_cores_the_other_domain_takes_what_its_own_hosts_have(home: Domain, tmp_path: Path) -> None:
+    text = "application part { proc exec init { step cpu { confdev 80 s / Nproc; } } }"
+    request = TaskRequest(
+        command=("/bin/own",), model=text, cores="8-32", hosts="1-2", memory="8G", gpus=1, deadline=NOW + 60
+    )
+    there = Domain(tmp_path, "there", GuestTerms(commands=True))
+    guest = away_and_back(request, home, there, nodes(4, 16), nodes(2, 64))
+    assert (guest.spec.cores_range, guest.spec.memory, guest.spec.gpus) == ("8-32", 8192, 1)
+    found = shapes(guest)
+    assert {cores for _, cores in found} == {8, 12, 16, 24, 32}  # at home there are 16
+    assert {hosts for hosts, _ in found} <= {1, 2}
+    assert found == {(hosts, cores): pytest.approx(80 / (hosts * cores)) for hosts, cores in found}
+    assert guest.correction == ""
+    small = away_and_back(request, home, there, nodes(4, 16), nodes(2, 8))
+    assert {cores for _, cores in shapes(small)} == {8}
+    with pytest.raises(UserError, match="cores for a job"):
+        away_and_back(request, home, there, nodes(4, 16), nodes(2, 4))
+
+
+def test_a_users_figures_travel_with_the_shapes_that_they_are_for(home: Domain, tmp_path: Path) -> None:
+    figures = tuple([ShapeFigure(hosts=n, cores=c, seconds=100.0 / (n * c) ** 0.5) for n in (1, 2) for c in (4, 16)])
+    request = TaskRequest(command=("/bin/own",), cores="4-16", shapes=figures, deadline=NOW + 60)
+    there = Domain(tmp_path, "there", GuestTerms(commands=True))
+    guest = away_and_back(request, home, there, nodes(4, 16), nodes(2, 64))
+    assert shapes(guest) == {(each.hosts, each.cores): each.seconds for each in figures}
+    alone = away_and_back(request, home, there, nodes(4, 16), nodes(1, 8))
+    assert shapes(alone) == {(1, 4): 50.0}
+
+
+def test_of_processes_what_each_needs_travels(home: Domain, tmp_path: Path) -> None:
+    text = "application ranks { proc exec init { step cpu { confdev 80 s / Nproc; } } }"
+    request = TaskRequest(
+        command=("/bin/own",),
+        model=text,
+        launch=LaunchMode.OPENMPI,
+        processes="8-32",
+        cores_per_process=2,
+        memory_per_process="1G",
+        gpus=1,
+        deadline=NOW + 60,
+    )
+    there = Domain(tmp_path, "there", GuestTerms(commands=True))
+    guest = away_and_back(request, home, there, nodes(2, 32), nodes(1, 64))
+    assert (guest.spec.processes, guest.spec.launch) == ("8-32", LaunchMode.OPENMPI)
+    assert len(guest.alternatives) > 1
+    for each in guest.alternatives:
+        assert (each.cores, each.memory, each.gpus) == (2 * each.processes_per_host, 1024 * each.processes_per_host, 1)
+        assert each.profile.seconds == pytest.approx((80 / each.processes_per_host,))
+
+
+def test_of_processes_of_which_one_shape_is_left_that_one_travels(home: Domain, tmp_path: Path) -> None:
+    """Nobody knows any more whether its memory was asked for each process or each host."""
+    figures = (ShapeFigure(hosts=2, cores=8, seconds=30.0),)
+    request = TaskRequest(
+        command=("/bin/own",),
+        shapes=figures,
+        launch=LaunchMode.MPICH,
+        processes=16,
+        memory="2G",
+        deadline=NOW + 60,
+    )
+    there = Domain(tmp_path, "there", GuestTerms(commands=True))
+    guest = away_and_back(request, home, there, nodes(2, 8), nodes(4, 64))
+    assert shapes(guest) == {(2, 8): 30.0}
+    assert (guest.spec.processes_per_host, guest.spec.memory, guest.alternatives) == (8, 2048, ())
+
+
+def test_how_long_shapes_take_elsewhere_is_known_of_figures_alone(home: Domain) -> None:
+    figures = tuple([DocumentShape(hosts, cores, 80.0 / hosts / cores) for hosts in (1, 3) for cores in (4, 8)])
+    document = a_document(seconds=(), cores_range="4-8", shapes=figures)
+    found = home.knowledge.profile(document, "anything", 8)
+    assert found is not None
+    assert found.seconds == (10.0, math.inf, 80.0 / 24)
+    model = ModelBundle("m", (ModelBundleFile("m.psl", "application m {}"),))
+    assert home.knowledge.profile(replace(document, model=model, shapes=()), HARDWARE, 8) is None
+    assert not home.knowledge._known  # nothing is evaluated for it
 
 
 NATIVE = NativeDescription("slurm", {"partition": "long", "mem": "2G"}, "#!/bin/sh\nsrun ./sweep3d\n")
