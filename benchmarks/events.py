@@ -6,9 +6,9 @@ when one more would end. With `--at-once`, all tasks are an array of which so ma
 hosts stay idle, and "one idle" says the same once more. With `--users`, the same tasks are also of so many users in
 groups of four, every second one without a deadline, under shares of the domain. With `--shared`, hosts of 64 cores,
 256 GiB and 4 GPUs are shared by tasks of 1 to 32 cores instead: then "busy" is an arrival while all cores are taken,
-"one ends" the end of a task, whose place another one takes; with `--ranges` also tasks that may have 1 to 32 cores of
-one or two hosts, by Amdahl's law. Processor time, without the garbage collector, whose runs
-depend on what else a process holds.
+"one ends" the end of a task, whose place another one takes, and "of ten" each of ten that end together; with `--ranges`
+also tasks that may have 1 to 32 cores of one or two hosts, by Amdahl's law. Processor time, without the garbage
+collector, whose runs depend on what else a process holds.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 _POOLS = ((16, 1), (64, 1), (256, 1), (64, 2), (256, 2))  # hosts, classes
 _ARRIVALS = 40
 _QUESTIONS = 5
+_TOGETHER = 10  # tasks that end together
 _STAGING = 1e6  # seconds that a new task waits for the search at most: none leaves here
 
 
@@ -147,6 +148,14 @@ def _print_shared(hosts: int, waiting: int, *, vectors: bool = False, ranges: bo
         uuid = running.pop(int(draw.integers(len(running))))
         report = JobReport(uuid, JobState.COMPLETED, started=now - 10.0, finished=now, exit_code=0)
         running += tell("one ends", JobReported(now, report))
+    for _ in range(_ARRIVALS // _TOGETHER):
+        now, before = now + 1.0, len(took["one ends"])
+        for left in reversed(range(_TOGETHER)):
+            uuid = running.pop(int(draw.integers(len(running))))
+            report = JobReport(uuid, JobState.COMPLETED, started=now - 10.0, finished=now, exit_code=0)
+            running += tell("one ends", JobReported(now, report, more=left > 0))
+        took.setdefault("of ten", []).append(sum(took["one ends"][before:]) / _TOGETHER)
+        del took["one ends"][before:]
     for _ in range(_QUESTIONS):
         began = time.thread_time()
         predict_placement(core, part(number + 1), now)

@@ -478,8 +478,11 @@ class Coscheduler:
 
         Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
         for leaves no sooner by a look shortly after the last one. A job that goes on frees nothing, and one that the
-        manager has accepted or begun frees no part of a shared host: there each look takes tens of milliseconds.
+        manager has accepted or begun frees no part of a shared host: there each look takes tens of milliseconds. Of
+        jobs that end together one look at all that they have freed is enough.
         """
+        if isinstance(event, JobReported) and event.more:
+            return True
         if isinstance(event, NeighboursChanged | PredictionPassed | Restored | SearchAwaited):
             return True
         if event.time >= self._dispatched_at + _WINDOW:

@@ -242,10 +242,15 @@ class SubmitFailed:
 
 @dataclass(frozen=True, slots=True)
 class JobReported:
-    """The manager said something of an attempt's job (event, status or find)."""
+    """The manager said something of an attempt's job (event, status or find).
+
+    Attributes:
+        more: whether another report or a tick follows at once: nothing leaves by this one, but by the last of them.
+    """
 
     time: float
     report: JobReport
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from cosched.agents.events import LetterFailed, LetterReceived
 from cosched.app.core_access import MistakeError
 from cosched.app.submission.admission import check_predecessors
 from cosched.coscheduler.changes import Changes, LocateAttempt, Outcome, Replan
-from cosched.coscheduler.events import HostsObserved, Restored, TaskSubmitted, Tick
+from cosched.coscheduler.events import HostsObserved, JobReported, Restored, TaskSubmitted, Tick
 from cosched.coscheduler.stages.ways import in_chain
 from cosched.coscheduler.task import AttemptState
 from cosched.daemon.effects import SNAPSHOT_INTERVAL
@@ -152,7 +152,7 @@ class Engine(threading.Thread):
         """Handle items in order; consecutive ones share a commit, a question ends one."""
         self._release()
         step = _Step()
-        for item in batch:
+        for item, following in itertools.zip_longest(batch, batch[1:]):
             if not item.answer.set_running_or_notify_cancel():
                 continue  # its client has been told that nothing was done
             if isinstance(item.event, HostsObserved):
@@ -170,14 +170,18 @@ class Engine(threading.Thread):
             if not self._is_acceptable(item):
                 continue
             try:
-                self._add(step, item)
+                self._add(step, item, more=following is not None and isinstance(following.event, JobReported | Tick))
             except Exception as error:
                 self._recover(step, error)
                 step = _Step()
         self._finish(step)
 
-    def _add(self, step: _Step, item: InboxItem) -> None:
-        step.add(item, map(self._broker.handle, self._events(item)))
+    def _add(self, step: _Step, item: InboxItem, *, more: bool = False) -> None:
+        """Handle an item; with `more` a report or a tick follows, and core looks at the hosts once for both."""
+        events = self._events(item)
+        if more and isinstance(item.event, JobReported):
+            events = [replace(item.event, more=True)]
+        step.add(item, map(self._broker.handle, events))
 
     def _is_acceptable(self, item: InboxItem) -> bool:
         """Return whether an item passes its check and its tasks' predecessors may still succeed.

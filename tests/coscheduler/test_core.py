@@ -842,10 +842,11 @@ class AnyWeather(RuleBasedStateMachine):
         self.tell(AttemptDiagnosed(self.later(), uuid, StartDiagnosis(verdict, "why")))
 
     @precondition(lambda self: bool(self.jobs))
-    @rule(number=st.integers(0, 99))
-    def the_manager_reports(self, number: int) -> None:
+    @rule(number=st.integers(0, 99), more=st.booleans())
+    def the_manager_reports(self, number: int, more: bool) -> None:
         uuid = self.pick(number, list(self.jobs))
-        self.tell(JobReported(self.later(), JobReport(uuid, self.jobs[uuid], started=1.0, finished=2.0, exit_code=0)))
+        report = JobReport(uuid, self.jobs[uuid], started=1.0, finished=2.0, exit_code=0)
+        self.tell(JobReported(self.later(), report, more))
 
     @precondition(lambda self: JobState.RUNNING in self.jobs.values())
     @rule(number=st.integers(0, 99))

@@ -315,6 +315,20 @@ def test_a_task_that_had_whole_hosts_says_what_it_had_asked_for(asked: dict[str,
     assert complete(core, attempt, 0.0, 5.0).changes.tasks["1"].status.host_cores == shown
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_of_jobs_that_end_together_the_last_report_has_all_leave_that_fit(shared: bool) -> None:
+    core = Coscheduler(settings(share_hosts=shared))
+    core.handle(HostsObserved(0.0, nodes(3)))
+    first = [attempt for number in (1, 2, 3) for attempt in dispatched(submit(core, a_part(number, 8)))]
+    for number in (4, 5, 6):
+        assert not dispatched(submit(core, a_part(number, 8)))
+    left = []
+    for attempt, more in zip(first, (True, True, False), strict=True):
+        done = JobReport(attempt.uuid, JobState.COMPLETED, started=0.0, finished=5.0, exit_code=0)
+        left.append([each.task for each in dispatched(core.handle(JobReported(5.0, done, more=more)))])
+    assert left == [[], [], ["4", "5", "6"]]
+
+
 @pytest.mark.parametrize("begins", [False, True])
 def test_a_job_that_the_manager_has_or_begins_has_no_plan_looked_at_on_shared_hosts(begins: bool) -> None:
     """Each look took 26 ms on 256 hosts with 1,131 tasks waiting: seconds for the jobs of one submission."""
