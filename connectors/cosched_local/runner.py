@@ -274,7 +274,7 @@ def _watch(processes: _Processes, folder: str, limit: float, grace: float) -> tu
         got = signal.sigtimedwait(_AWAITED, left)
         if watched and (taken := processes.resident()) > processes.memory:
             took, asked = taken >> 20, processes.memory >> 20
-            ordered = "failed", f"it took {took} MiB of memory and had asked for {asked} MiB"
+            ordered = "failed", f"it took {took} MiB of memory and had asked for {asked} MiB: ask for more"
             _kill_all(os.getsid(0), f"COSCHED_ATTEMPT={os.environ['COSCHED_ATTEMPT']}".encode())
             continue
         if got is None and time.monotonic() < deadline:

@@ -83,7 +83,7 @@ def test_a_job_that_takes_more_memory_than_it_asked_for_is_ended_and_says_so(
     launch = a_launch(f"block = b'x' * (300 << 20)\n{_WAITS}", str(tmp_path / "never"), cores=1, memory=100)
     shared.submit(launch)
     reason = until(shared, launch, JobState.FAILED)
-    assert re.fullmatch(r"it took [1-9]\d\d MiB of memory and had asked for 100 MiB", reason)
+    assert re.fullmatch(r"it took [1-9]\d\d MiB of memory and had asked for 100 MiB: ask for more", reason)
     assert shared.status([launch.attempt])[launch.attempt].exit_code == 137
 
 
