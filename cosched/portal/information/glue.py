@@ -221,8 +221,10 @@ def _manager(published: DomainDescription, names: _GlueIds, classes: int) -> Glu
 def _environment(names: _GlueIds, key: str, name: str, hosts: list[HostView]) -> GlueEntity:
     """Return a host class as a GLUE entity, with GLUE's words for unknown values.
 
-    A resource model does not have all that GLUE requires.
+    A resource model does not have all that GLUE requires. Cores and memory are those that each of the hosts has at
+    least, where the manager says it of all.
     """
+    cores, memory = _least(host.cores for host in hosts), _least(host.memory for host in hosts)
     return GlueEntity(
         kind="ExecutionEnvironment",
         base="Resource",
@@ -234,7 +236,8 @@ def _environment(names: _GlueIds, key: str, name: str, hosts: list[HostView]) ->
             "TotalInstances": str(len(hosts)),
             "UsedInstances": str(sum(host.up and _used(host) for host in hosts)),
             "UnavailableInstances": str(sum(not host.up for host in hosts)),
-            "MainMemorySize": _UNKNOWN_NUMBER,
+            "LogicalCPUs": cores,
+            "MainMemorySize": memory or _UNKNOWN_NUMBER,
             "OSFamily": _UNKNOWN,
             "ConnectivityIn": _UNKNOWN_BOOLEAN,
             "ConnectivityOut": _UNKNOWN_BOOLEAN,
@@ -270,6 +273,13 @@ def _jobs(published: DomainDescription) -> dict[str, str]:
 
 def _used(host: HostView) -> bool:
     return bool(host.task) or host.free_at is not None
+
+
+def _least(amounts: Iterable[int | None]) -> str:
+    """Return the least of some amounts; empty where one is not known."""
+    known = list(amounts)
+    found = [amount for amount in known if amount is not None]
+    return str(min(found)) if found and len(found) == len(known) else ""
 
 
 def _if_there(name: str, key: str) -> tuple[tuple[str, str], ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cosched.api.documents import HostView
 from cosched.app.domain_status import DomainDescription
 
@@ -31,9 +33,9 @@ def published(
 
 
 MIXED = published(
-    host("a", "fast"),
-    host("b", "fast", task="1", free_at=5.0),
-    host("c", "fast", up=False),
+    replace(host("a", "fast"), cores=64, memory=262144),
+    replace(host("b", "fast", task="1", free_at=5.0), cores=64, memory=262144),
+    replace(host("c", "fast", up=False), cores=64, memory=262144),
     host("d", "größe, x+y", free_at=6.0),
     host("e", "größe, x+y", up=False, free_at=6.0),
 )

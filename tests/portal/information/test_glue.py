@@ -44,6 +44,14 @@ def test_hosts_are_counted_by_class_and_together() -> None:
     assert (manager.special["TotalSlots"], manager.special["Homogeneous"]) == ("5", "false")
 
 
+def test_cores_and_memory_of_a_class_are_what_each_of_its_hosts_has() -> None:
+    sized = [replace(host(name, "node"), cores=cores, memory=cores * 1024) for name, cores in (("a", 64), ("b", 48))]
+    unsaid = [replace(host("c", "part"), cores=8, memory=8192), host("d", "part")]
+    found = of_kind(glue_entities(published(*sized, *unsaid), ADDRESS), "ExecutionEnvironment")
+    told = {each.name: (each.special["LogicalCPUs"], each.special["MainMemorySize"]) for each in found}
+    assert told == {"node": ("48", "49152"), "part": ("", "999999999")}
+
+
 def test_tasks_that_are_elsewhere_or_have_ended_are_not_counted() -> None:
     for entity in glue_entities(MIXED, ADDRESS):
         if entity.kind in ("ComputingService", "ComputingShare"):
