@@ -205,7 +205,7 @@ def document_of(spec: TaskSpec, *, owner: str, least: int, most: int, seconds: t
 
 
 def with_shapes(document: TaskDocument, task: Task) -> TaskDocument:
-    """Return the document of a task of which the domain that runs it chooses what it takes of each host.
+    """Return a document that leaves the choice among several shapes to its receiver.
 
     What each host is to have stays, and what grows with the ranks there is said for each rank. The user's own figures
     are those of the shapes that plans here consider.

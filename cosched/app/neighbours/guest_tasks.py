@@ -246,7 +246,7 @@ class GuestValidator:
         )
 
     def _rigid(self, document: TaskDocument, asked: TaskSpec, domain: DomainState) -> Task:
-        """Return the task of a document with one shape, which the domain that hands it over has chosen."""
+        """Return the task of a document with one shape; its sender has chosen it."""
         if document.model is None:
             profile = Profile(document.seconds[: domain.hosts], PredictionSource.USER)
         else:
@@ -258,7 +258,7 @@ class GuestValidator:
         return replace(task, profile=profile.limited(document.most or domain.hosts, document.least))
 
     def _ranged(self, document: TaskDocument, asked: TaskSpec, domain: DomainState) -> Task:
-        """Return the task of a document that leaves its shape to us: those that are worth it on our hosts."""
+        """Return the task of a document that leaves its shape to us, with those that are worth it on our hosts."""
         shapes: dict[str, Any] = {
             "cores": document.cores_range or 0,
             "processes": document.processes or 0,
