@@ -338,16 +338,6 @@ def live_to_the_end(begin: Callable[[], Life], live: Callable[[Life], None]) -> 
                 life.close()
 
 
-def crash_at(*steps: int) -> Callable[[World], None]:
-    """Return what ends a daemon at these steps, counted over all lives."""
-
-    def crash(world: World) -> None:
-        if len(world.reached) in steps:
-            raise CrashError(f"at step {len(world.reached)}, {world.reached[-1]}")
-
-    return crash
-
-
 def a_request(seconds: Sequence[float] | None, count: int = 1) -> Task:
     """Return a task without a number."""
     from tests.coscheduler.makers import a_task

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.coscheduler.task import TaskState
-from tests.daemon.lives import CrashError, Life, Pool, World, a_request, crash_at, live_to_the_end
+from tests.daemon.crashes import crash_at_each_step, remains_of_each_step
+from tests.daemon.lives import CrashError, Life, Pool, World, a_request, live_to_the_end
 from tests.exploring import examples
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ class Story:
 
         self.lives = live_to_the_end(begin, live_and_check)
 
+    def live_in_order(self) -> None:
+        self.run(in_order)
+
     def check(self, life: Life) -> None:
         assert [task.status.state for task in life.store.tasks(limit=99)] == [TaskState.COMPLETED] * len(TASKS)
         assert self.pool.completed == dict.fromkeys(TASKS, 1)
@@ -73,42 +77,20 @@ def in_order(life: Life) -> None:
 def test_a_crash_between_any_two_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shows_fences: bool, hears_all_again: bool
 ) -> None:
-    step, crashed = 0, set()
-    while True:
-        step += 1
-        with World(crash=crash_at(step)).in_force(monkeypatch) as world:
-            story = Story(tmp_path, world, shows_fences=shows_fences, hears_all_again=hears_all_again)
-            story.run(in_order)
-        if story.lives == 1:
-            break
-        crashed.add(world.reached[step - 1])
-    assert crashed == {"before commit", "after commit", "before submit", "after submit"}
+    with World().in_force(monkeypatch) as world:
+        story = Story(tmp_path, world, shows_fences=shows_fences, hears_all_again=hears_all_again)
+        steps = crash_at_each_step(tmp_path, story, Story.live_in_order)
+    assert set(steps) == {"before commit", "after commit", "before submit", "after submit"}
 
 
-@pytest.mark.parametrize("step", ["before find", "after find", "before cancel", "after cancel", "before commit"])
-def test_a_second_crash_while_the_first_is_being_mended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_a_second_crash_while_the_first_is_being_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first daemon dies with a submit that never left; its successor dies as it looks for that, and fences it."""
-    for times in range(1, 99):
-        with World(crash=_crash_then(step, times)).in_force(monkeypatch) as world:
-            story = Story(tmp_path, world)
-            story.run(in_order)
-        if story.lives < 3:
-            break
-    assert times > 1
-
-
-def _crash_then(step: str, times: int) -> Callable[[World], None]:
-    """Crash before the first submit, and after that where a step is reached for the n-th time."""
-
-    def crash(world: World) -> None:
-        first = world.reached.index("before submit") + 1 if "before submit" in world.reached else 0
-        again = world.reached[first:]
-        if first == len(world.reached) or (first and again[-1] == step and again.count(step) == times):
-            raise CrashError
-
-    return crash
+    with World().in_force(monkeypatch) as world:
+        story = Story(tmp_path, world)
+        remains = remains_of_each_step(tmp_path, story, Story.live_in_order)
+        next(each for each in remains if each.step == "before submit").put_back(tmp_path, story)
+        steps = crash_at_each_step(tmp_path, story, Story.live_in_order)
+    assert {"before find", "after find", "before cancel", "after cancel", "before commit"} <= set(steps)
 
 
 @pytest.mark.parametrize("seed", range(examples(12)))
@@ -238,11 +220,8 @@ def test_a_wish_to_cancel_survives_a_crash_at_any_step(tmp_path: Path, monkeypat
         assert not life.pool.alive()
         assert not life.pool.completed
 
-    for step in range(1, 99):
-        with World(crash=crash_at(step)).in_force(monkeypatch) as world:
-            story = Story(tmp_path, world)
-            story.check = lambda life: None  # type: ignore[method-assign]  # the task does not complete here
-            story.run(live)
-        if story.lives == 1:
-            return
-    raise AssertionError("it does not come to an end")
+    with World().in_force(monkeypatch) as world:
+        story = Story(tmp_path, world)
+        story.check = lambda life: None  # type: ignore[method-assign]  # the task does not complete here
+        steps = crash_at_each_step(tmp_path, story, lambda story: story.run(live))
+    assert {"before commit", "after commit", "before submit", "before cancel"} <= set(steps)
