@@ -64,8 +64,9 @@ from cosched.coscheduler.planning.task_queue import TaskQueue
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.sharing.deadline_claims import DeadlineClaims
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
-from cosched.coscheduler.stages.admission import admit, first_late, placed_ways, waiting_stages
+from cosched.coscheduler.stages.admission import admit, first_late, placed_ways
 from cosched.coscheduler.stages.chains import Chains
+from cosched.coscheduler.stages.ways import waiting_stages
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
 from cosched.coscheduler.task_requests import TaskRequests

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.elastic.tasks import ElasticTask
     from cosched.scheduling.licences import Licences
     from cosched.scheduling.packing import Packing
+    from cosched.scheduling.ways import ChainWays
 
 __all__ = ["Problem", "Turns"]
 
@@ -63,6 +64,7 @@ class Problem:
         elastic: tasks that may change their hosts while they run, by index; a plan's count is then what they keep.
             None where there are none.
         licences: what tasks hold of the domain's licences while they run; None where no task asks for any.
+        ways: chains of tasks whose host counts are to be those of one of their ways.
     """
 
     tasks: tuple[str, ...]
@@ -81,6 +83,7 @@ class Problem:
     packing: Packing | None = None
     elastic: Mapping[int, ElasticTask] | None = None
     licences: Licences | None = None
+    ways: tuple[ChainWays, ...] = ()
 
     def ready(self, task: int, ends: Mapping[int, float]) -> float:
         """Return when a task is released and its predecessors have ended, by their `ends`."""

@@ -13,6 +13,7 @@ from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.objective.comparison import PlanFigures, describe_difference
 from cosched.scheduling.objective.objective import measure_plan, objective
 from cosched.scheduling.policies import PolicyName
+from cosched.scheduling.ways import plan_along_ways
 
 if TYPE_CHECKING:
     from cosched.coscheduler.core_settings import CoreSettings
@@ -54,7 +55,9 @@ class PlanAdoption:
         current = self._queue.plan
         wanted = current.replanned(event.plan)
         if wanted != current:  # else the search only says that it goes on
-            self._compare(problem, current.for_problem(problem), wanted.for_problem(problem), event.time)
+            problem = self._view.with_ways(problem, event.time)
+            proposed = plan_along_ways(problem, wanted.for_problem(problem))
+            self._compare(problem, current.for_problem(problem), proposed, event.time)
         if event.settled:
             self._queue.searched(event.plan.tasks)
         self.last_search = event
@@ -63,13 +66,15 @@ class PlanAdoption:
         current = self._view.arranged(problem, current, time)
         proposed = self._view.arranged(problem, proposed, time)
         problem = without_distant_reservations(problem, current, proposed)
-        if not self._chains.keeps_guarantees(problem, current, proposed, time):
+        led = self._chains.led(problem, proposed)
+        if not self._chains.keeps_guarantees(problem, current, proposed, time, led):
             return
         before, after = (measure_plan(problem, plan) for plan in (current, proposed))
         bound, weights = lower_bound(problem), self._settings.weights
         # For comparison, Titan's own search is followed wherever it leads: what is here may be better than it would do.
         classic = self._settings.policy == PolicyName.TITAN_CLASSIC
         if classic or objective(after, weights, bound) <= objective(before, weights, bound):
+            self._chains.lead(led, time)
             self._queue.adopt(TaskPlan.of(problem, proposed))
             why = describe_difference(PlanFigures.of(before), PlanFigures.of(after))
             self.last_improvement = (time, why) if why else self.last_improvement

@@ -24,10 +24,11 @@ from cosched.coscheduler.sharing.host_limits import HostRoom, fewest_charged
 from cosched.coscheduler.sharing.priorities import priority_plan, with_priorities
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.stages.guarantees import broken_guarantees, places_behind_guarantees
+from cosched.coscheduler.stages.way_genes import with_ways
 from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.plan import Plan
-from cosched.scheduling.policies import ImmediatePolicy, find_policy
+from cosched.scheduling.policies import ImmediatePolicy, PolicyName, find_policy
 from cosched.scheduling.problem import Problem
 
 if TYPE_CHECKING:
@@ -190,7 +191,13 @@ class PlanningView:
         plan = self.plan(problem, time)
         if self._state.shares.tree is not None:
             problem = with_turns(problem, plan, self._state.tasks)
-        return without_distant_reservations(problem, plan), plan
+        return self.with_ways(without_distant_reservations(problem, plan), time), plan
+
+    def with_ways(self, problem: Problem, time: float) -> Problem:
+        """Return a problem of what waits in which the search may choose the ways of chains."""
+        if not self._state.chained or self._settings.policy == PolicyName.TITAN_CLASSIC:
+            return problem
+        return with_ways(problem, self._state, self.assumptions(time), time)
 
     def forecast(self, time: float, *, by_kind: bool = False) -> tuple[Problem, Schedule] | None:
         """Return the problem and planned schedule of the waiting tasks; None where none waits.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.stages.trial_plan import TrialPlan
-from cosched.coscheduler.stages.ways import in_way
+from cosched.coscheduler.stages.ways import in_way, waiting_stages
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ __all__ = [
     "is_awaited",
     "place_in_time",
     "placed_ways",
-    "waiting_stages",
 ]
 
 
@@ -52,15 +51,6 @@ class Admission:
     def in_time(self) -> bool:
         """Return whether all deadlines are met, the guaranteed ones of others, too."""
         return self.placed is not None and self.plan is not None and self.placed.late <= 0
-
-
-def waiting_stages(state: CoreState, chain: str) -> list[Task]:
-    """Return the tasks of a chain that have not left, in order."""
-    return [
-        task
-        for task in state.chain(chain)
-        if task.status.state is TaskState.QUEUED and state.attempt_of(task.id) is None and not task.status.held_by
-    ]
 
 
 def _awaited(state: CoreState, apart_from: Collection[str] = ()) -> set[str]:

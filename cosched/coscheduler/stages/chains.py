@@ -8,13 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import LogEntry
-from cosched.coscheduler.stages.admission import admit, as_admitted, is_awaited, place_in_time, waiting_stages
+from cosched.coscheduler.stages.admission import admit, as_admitted, is_awaited, place_in_time
 from cosched.coscheduler.stages.guarantees import EQUAL, broken_guarantees
 from cosched.coscheduler.stages.trial_plan import TrialPlan
-from cosched.coscheduler.stages.ways import in_way, without_ways
+from cosched.coscheduler.stages.way_genes import chosen_ways
+from cosched.coscheduler.stages.ways import in_way, waiting_stages, without_ways
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chains"]
 
+_NOT_LED: Mapping[str, int] = {}
 _IMPROVABLE = 4  # chains that are looked at together: each takes a decode of the whole plan or two
 
 
@@ -133,11 +137,34 @@ class Chains:
             if looked == _IMPROVABLE:
                 return
 
-    def keeps_guarantees(self, problem: Problem, current: Plan, proposed: Plan, time: float) -> bool:
-        """Return whether a proposed plan makes no guaranteed stage late that is in time in the current one."""
+    def led(self, problem: Problem, plan: Plan) -> Mapping[str, int]:
+        """Return the chains that the search leads along another way than they have, with that way."""
+        return chosen_ways(problem, plan, self._state)
+
+    def lead(self, ways: Mapping[str, int], time: float) -> None:
+        """Lead chains along other ways, as a plan has them that is taken over next."""
+        for chain, way in ways.items():
+            self._move(chain, way)
+            self._state.note(LogEntry(time, "other way", chain, "the search found a better plan with it"))
+        if ways:
+            self._state.replan()
+
+    def keeps_guarantees(
+        self, problem: Problem, current: Plan, proposed: Plan, time: float, led: Mapping[str, int] = _NOT_LED
+    ) -> bool:
+        """Return whether a proposed plan makes no guaranteed stage late that is in time in the current one.
+
+        Args:
+            problem: in seconds from `time`.
+            current: the plan in force.
+            proposed: another one.
+            time: epoch seconds.
+            led: chains that have another way in it, which says by when each stage has to end.
+        """
         if not self._state.guaranteed:
             return True
-        return self._broken(problem, proposed, time) <= self._broken(problem, current, time)
+        late = broken_guarantees(problem, proposed, self._state, time, led)
+        return late <= self._broken(problem, current, time)
 
     def cancel(self, task: Task, reason: str, time: float) -> None:
         """Cancel all of a chain, whichever of its tasks was named."""

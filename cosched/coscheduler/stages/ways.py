@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.stages.stage import NO_WORK
+from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
 
-__all__ = ["in_chain", "in_way", "without_ways"]
+__all__ = ["in_chain", "in_way", "waiting_stages", "without_ways"]
 
 
 def in_chain(task: Task, chain: str, before: str) -> Task:
@@ -45,6 +47,15 @@ def in_way(task: Task, way: int, *, guaranteed: bool | None = None) -> Task:
         count=work.hosts,
     )
     return replace(task, spec=spec, profile=work.profile, correction=work.correction, stage=stage)
+
+
+def waiting_stages(state: CoreState, chain: str) -> list[Task]:
+    """Return the tasks of a chain that have not left, in order."""
+    return [
+        task
+        for task in state.chain(chain)
+        if task.status.state is TaskState.QUEUED and state.attempt_of(task.id) is None and not task.status.held_by
+    ]
 
 
 def without_ways(tasks: Sequence[Task], left: Task) -> list[Task]:

@@ -31,6 +31,7 @@ from cosched.scheduling.heuristics.licensed_tasks import licensed_plans
 from cosched.scheduling.heuristics.moldable_tasks import earliest_deadline_first, earliest_finish, two_phase
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
 from cosched.scheduling.objective.objective import measure, objective
+from cosched.scheduling.ways import plan_along_ways
 
 if TYPE_CHECKING:
     from cosched.scheduling.objective.weights import Weights
@@ -226,7 +227,8 @@ class _Planner:
 def _heuristic_plans(problem: Problem) -> list[Plan]:
     if problem.packing is not None:
         return licensed_plans(problem, list(islice(packed_plans(problem, problem.packing), _PACKED_PLANS)))
-    return licensed_plans(problem, [rule(problem) for rule in (two_phase, earliest_deadline_first, earliest_finish)])
+    plans = [plan_along_ways(problem, rule(problem)) for rule in (two_phase, earliest_deadline_first, earliest_finish)]
+    return licensed_plans(problem, plans)
 
 
 @dataclass(frozen=True, slots=True)

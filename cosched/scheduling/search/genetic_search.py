@@ -1,6 +1,7 @@
 """The genetic search: a DEAP recipe whose operators work on whole populations in machine code.
 
-A chromosome is an order of the tasks and a choice for each: a host count and, on several classes, whose hosts. It
+A chromosome is an order of the tasks and a choice for each: a host count and, on several classes, whose hosts. The
+stages of a chain with several ways have the counts of one of them (`scheduling/ways.py`). The search
 starts from the heuristics' plans and the last best one, so that it is never worse than any of them, and goes on for as
 long as it is given generations. The count of an elastic task is its promise: deadlines are judged by promised ends,
 everything else by those that are expected with loans. Loading this module loads numba and DEAP; the first search
@@ -36,6 +37,7 @@ from cosched.scheduling.search.initial_population import Population, initial_pla
 from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies
 from cosched.scheduling.shapes import shape_choices
 from cosched.scheduling.time_grid import rounded_bound
+from cosched.scheduling.ways import along_ways, change_ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
     from cosched.scheduling.kernels.elastic.lending_kernel import ElasticTables
     from cosched.scheduling.plan import Plan
+    from cosched.scheduling.ways import ChainWays
 
     _Tables = ProblemTables | PackingTables | ElasticTables
     _Operator = Callable[..., Any]
@@ -60,6 +63,7 @@ _THRESHOLDS = 6  # of the two-phase method, each with three or four lists
 _PATIENCE = 200  # generations without a better plan before new blood comes in
 _LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
 _KICKS = 8  # mutations of an immigrant
+_LED_OTHERWISE = 0.3  # share of children in which a chain changes its way, where chains have several
 _SHARED = 4  # of so many generations all but one are the late-job search's at first, later one
 _EAGER = 4  # annealings in which the late-job search has most generations
 
@@ -267,6 +271,7 @@ class GeneticSearch:
     def _sorted(self, plans: Sequence[Plan]) -> Population:
         seeds = Population.of(plans)
         self._toolbox.repair(seeds.orders)
+        along_ways(self._problem.ways, seeds.counts)
         seeds.costs = self._toolbox.evaluate(seeds.orders, seeds.counts)
         self.evaluations += len(seeds.costs)
         ascending = np.argsort(seeds.costs, kind="stable")
@@ -342,6 +347,8 @@ def _toolbox(problem: Problem, tables: _Tables, state: NDArray[np.uint64]) -> ba
             toolbox.decorate(operator, _taking_turns(problem.turns, tables))
     if any(problem.depends_on):
         toolbox.decorate("mutate", _then_repair(tables))
+    if problem.ways:
+        toolbox.decorate("mutate", _along_ways(problem.ways, np.random.default_rng(int(state[0]))))
     return toolbox
 
 
@@ -354,6 +361,23 @@ def _then_repair(tables: _Tables) -> Callable[[_Operator], _Operator]:
             objective_kernel.repair_orders(tables, arguments[-2])
 
         return repaired
+
+    return decorate
+
+
+def _along_ways(ways: Sequence[ChainWays], draw: np.random.Generator) -> Callable[[_Operator], _Operator]:
+    """Decorate an operator on counts so that the stages of a chain go one way, now and then another one."""
+
+    def decorate(operator: _Operator) -> _Operator:
+        def led(*arguments: Any) -> None:
+            along_ways(ways, arguments[-1])  # those of crossing have stages of two parents
+            chosen = [chain.chosen(arguments[-1]) for chain in ways]
+            operator(*arguments)
+            for chain, way in zip(ways, chosen, strict=True):
+                chain.lead(arguments[-1], way)
+            change_ways(ways, _LED_OTHERWISE, draw, arguments[-1])
+
+        return led
 
     return decorate
 
