@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.stages.trial_plan import TrialPlan
+from cosched.coscheduler.stages.trial_plan import TrialPlan, best_first
 from cosched.coscheduler.stages.ways import in_way, waiting_stages
 from cosched.coscheduler.task import TaskState
 
@@ -164,7 +164,7 @@ def placed_ways(view: PlanningView, state: CoreState, chain: Sequence[Task], tim
     late = [way for way, placed in found.items() if placed.late > 0]
     if late and (ahead := _before_undated(view, state, chain, time)) is not None:
         found |= {each.way: each for each in ahead.place(chain, late) if each.late < found[each.way].late}
-    return sorted(found.values(), key=lambda placed: (placed.late > 0, *placed.rank))
+    return best_first(list(found.values()), time)
 
 
 def first_late(view: PlanningView, state: CoreState, chains: Sequence[Sequence[Task]], time: float) -> int | None:

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Task
     from cosched.scheduling.problem import Problem
 
-__all__ = ["PlacedWay", "TrialPlan"]
+__all__ = ["PlacedWay", "TrialPlan", "best_first"]
+
+_ALIKE = 0.05  # part by which ways differ in hosts' seconds, or in their ends, that nobody can foretell
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +70,47 @@ class PlacedWay:
         return self.ends[-1]
 
     @property
-    def rank(self) -> tuple[float, ...]:
-        """Order ways that are in time: the best first.
-
-        The highest quality; of equals the one that needs the fewest host-seconds (`AdmissionRule.THRIFTY`), then the
-        one that ends first, then the one that needs less for its first stages.
-        """
+    def prefixes(self) -> list[float]:
+        """Return the host-seconds of the first stage, of the first two, and so on."""
         work = [count * (end - start) for count, start, end in zip(self.hosts, self.starts, self.ends, strict=True)]
-        prefixes = list(accumulate(work))
+        return list(accumulate(work))
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Order ways strictly: by quality, host-seconds, end, and what their first stages need."""
+        prefixes = self.prefixes
         return (-self.quality, round(prefixes[-1], 6), self.end, *prefixes)
+
+
+def best_first(found: Sequence[PlacedWay], time: float) -> list[PlacedWay]:
+    """Return ways in order: those that are in time first, then by quality.
+
+    Of equals the one goes first that needs the fewest host-seconds (`AdmissionRule.THRIFTY`), then the one that ends
+    first, then the one that needs less for its first stages. Host-seconds and ends that are nearly the least are as
+    good as that: what runs have taught differs by milliseconds, and would choose where nothing is to choose.
+
+    Args:
+        found: ways with their places.
+        time: now, epoch seconds.
+    """
+    least_work, least_time = dict[tuple[bool, float], float](), dict[tuple[bool, float], float]()
+    for each in found:
+        peers = (each.late > 0, each.quality)
+        least_work[peers] = min(each.prefixes[-1], least_work.get(peers, math.inf))
+
+    def work(each: PlacedWay) -> float:
+        return max(each.prefixes[-1], least_work[each.late > 0, each.quality] * (1 + _ALIKE))
+
+    for each in found:
+        peers = (each.late > 0, each.quality)
+        if work(each) <= least_work[peers] * (1 + _ALIKE):
+            least_time[peers] = min(each.end - time, least_time.get(peers, math.inf))
+
+    def key(each: PlacedWay) -> tuple[float, ...]:
+        lasts = max(each.end - time, least_time[each.late > 0, each.quality] * (1 + _ALIKE))
+        return (each.late > 0, -each.quality, work(each), lasts, *each.prefixes, each.end)
+
+    return sorted(found, key=key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +178,7 @@ class TrialPlan:
         found = [placed for way in ways if (placed := self._placed(chain, way, ready, holes)) is not None]
         if self._waits_beside_hosts:
             found = [self.having(chain, placed).decoded(chain, placed) for placed in found]
-        return sorted(found, key=lambda placed: (placed.late > 0, *placed.rank))
+        return best_first(found, self.time)
 
     def best(self, chain: Sequence[Task], ways: Collection[int]) -> tuple[PlacedWay, TrialPlan] | None:
         """Return the best way that is in time and makes no guaranteed stage late, and the plan with it."""

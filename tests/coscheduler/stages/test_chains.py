@@ -32,6 +32,7 @@ from tests.coscheduler.stages.makers import a_chain, submit_chain
 if TYPE_CHECKING:
     from cosched.coscheduler.stages.stage import StageInChain
     from cosched.coscheduler.task import Attempt, Task
+    from tests.coscheduler.stages.makers import Way
 
 FINE = (1.0, [("sample", 2, 4.0), ("mark", 1, 2.0), ("examine", 2, 10.0)])
 COARSE = (0.9, [("sample", 2, 1.0), ("mark", 1, 2.0), ("examine", 4, 6.0)])
@@ -373,3 +374,16 @@ def test_the_turns_of_users_make_no_guaranteed_chain_late(by: str) -> None:
     submit(core, a_task(5, [5.0], owner="ann"))
     assert planned(core, 0.0)["3"][1] <= 9.5
     assert planned(core, 0.0)["4"][1] <= planned(core, 0.0)["5"][0]
+
+
+@pytest.mark.parametrize("learnt", [0.98, 1.0, 1.02])
+def test_milliseconds_that_runs_have_taught_choose_no_way(learnt: float) -> None:
+    """On real pools they led all images of the demonstration along the way that leaves less room for others."""
+    first: Way = (1.0, [("sample", 4, 2.0), ("examine", 2, 4.2)])
+    second: Way = (1.0, [("sample", 2, 4.0 * learnt + 0.2), ("examine", 4, 2.0 * learnt)])
+    core = a_core(4)
+    (stage, *_) = dispatched(submit_chain(core, a_chain(1, first, second, deadline=9.5)))
+    assert stage.count == 4
+    submit_chain(core, a_chain(3, first, second, deadline=9.5), 0.0)
+    later = stage_of(core, "3")
+    assert (later.way, later.guaranteed) == (1, True), "it fits beside the first alone"
