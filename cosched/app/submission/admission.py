@@ -36,6 +36,7 @@ __all__ = [
     "check_licences",
     "check_needs",
     "check_predecessors",
+    "earliest_end",
     "offered_notice",
 ]
 
@@ -159,8 +160,15 @@ def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
         f"the deadline {format_time(task.spec.deadline)} cannot be met: "
         f"the shortest prediction is {format_duration(shortest)}, "
         f"on {plural(task.profile.quickest.best_count, 'host')}; "
-        f"the earliest deadline that can be met is {format_time(earliest)} (or submit it as best effort)"
+        f"the earliest deadline that can be met is {format_time(earliest)}, and that with all hosts free: give it or a "
+        "later one, or submit it as best effort"
     )
+
+
+def earliest_end(task: Task, domain: DomainState) -> float | None:
+    """Return when a task would end if all hosts were free, seconds since the epoch; None without a prediction."""
+    expected = corrected_profile(task, domain.corrections)
+    return None if expected is None else _first_start(task, domain) + expected.quickest.shortest
 
 
 def _unmeetable_run_time(task: Task, domain: DomainState) -> float | None:

@@ -13,7 +13,7 @@ from cosched.api.documents import Effect, Forecast
 from cosched.api.problems import ConflictError, QuotaError
 from cosched.app.neighbours.forwarding_status import forwarding_obstacle
 from cosched.app.share_service import check_share_limits
-from cosched.app.submission.admission import check_predecessors, offered_notice
+from cosched.app.submission.admission import check_predecessors, earliest_end, offered_notice
 from cosched.app.submission.chain_admission import by_chain, chain_notice, check_chains
 from cosched.app.submission.chain_views import way_views
 from cosched.app.submission.promise_views import promise_views
@@ -299,7 +299,6 @@ class SubmissionService:
     def _forecast(self, task: Task, state: DomainState, *, promised: bool) -> Forecast:
         task, placement, classes = self._core.ask(lambda core, time: _with_placement(core, task, time))
         promises = self._core.ask(lambda core, time: promise_views(core, task, placement, time)) if promised else ()
-        quickest = corrected_profile(task, state.corrections)
         shape = task if placement is None or not placement.cores else task.shaped(placement.cores, ())
         profile = corrected_profile(shape, state.corrections)
         meets = None if placement is None or task.spec.deadline is None else placement.end <= task.spec.deadline
@@ -314,7 +313,7 @@ class SubmissionService:
             deadline=task.spec.deadline,
             meets_deadline=meets,
             effect=None if placement is None else Effect(**asdict(placement.effect)),
-            earliest_deadline=None if quickest is None else state.time + quickest.quickest.shortest,
+            earliest_deadline=earliest_end(task, state),
             offered=offered,
             claim=task.status.claim,
             more_runs=self._validator.more_runs(task),

@@ -36,6 +36,7 @@ class SubmissionPreview:
         forecast: as the API gives it.
         slack: deadline - planned end, seconds; None without the two.
         acceptable: where the deadline cannot be met as things are: the earliest that can, seconds since the epoch.
+        refusal: why it would be refused, in the words with which it would be; empty where it would be accepted.
         picture: run time by number of hosts, with the planned number; None without a prediction.
     """
 
@@ -43,22 +44,29 @@ class SubmissionPreview:
     forecast: Forecast
     slack: float | None
     acceptable: float | None
+    refusal: str
     picture: Markup | None
 
 
-def preview_submission(forecast: Forecast, *, best_effort: bool, now: float) -> SubmissionPreview:
-    """Judge a forecast that was made as if late tasks were welcome."""
-    verdict = _verdict(forecast, best_effort=best_effort)
+def preview_submission(forecast: Forecast, *, refusal: str = "", now: float) -> SubmissionPreview:
+    """Judge a forecast that was made as if late tasks were welcome.
+
+    Args:
+        forecast: as the API gives it.
+        refusal: why the task would be refused, as it is not; empty where it would be accepted.
+        now: seconds since the epoch.
+    """
+    verdict = _verdict(forecast, refused=bool(refusal))
     end, deadline = forecast.planned_end, forecast.deadline
     slack = None if end is None or deadline is None else deadline - end
     late = verdict in (PreviewVerdict.LATE, PreviewVerdict.REFUSED)
     # A little more than the prediction: by the time it is submitted the clock has gone on.
     acceptable = end + max(5.0, 0.02 * (end - now)) if late and end is not None else None
     picture = None if forecast.profile is None else run_time_curve(forecast.profile, len(forecast.planned_hosts))
-    return SubmissionPreview(verdict, forecast, slack, acceptable, picture)
+    return SubmissionPreview(verdict, forecast, slack, acceptable, refusal, picture)
 
 
-def _verdict(forecast: Forecast, *, best_effort: bool) -> PreviewVerdict:
+def _verdict(forecast: Forecast, *, refused: bool) -> PreviewVerdict:
     if forecast.profile is None and not forecast.ways:
         return PreviewVerdict.PASSES
     if forecast.planned_end is None:
@@ -67,7 +75,4 @@ def _verdict(forecast: Forecast, *, best_effort: bool) -> PreviewVerdict:
         return PreviewVerdict.OPEN
     if forecast.meets_deadline:
         return PreviewVerdict.MET
-    if forecast.ways:  # beside what is planned, or not at all
-        return PreviewVerdict.LATE if best_effort else PreviewVerdict.REFUSED
-    reachable = forecast.earliest_deadline is not None and forecast.earliest_deadline <= forecast.deadline
-    return PreviewVerdict.LATE if reachable or best_effort or forecast.offered else PreviewVerdict.REFUSED
+    return PreviewVerdict.REFUSED if refused else PreviewVerdict.LATE

@@ -21,7 +21,7 @@ from fastapi.responses import RedirectResponse
 from cosched import resources
 from cosched.access.principals import Principal, Scope
 from cosched.api.deadlines import parse_deadline_field
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import Forecast, TaskRequest
 from cosched.api.problems import BusyError
 from cosched.app.services import DomainServices
 from cosched.connector.userfiles import decode_user_file
@@ -173,11 +173,31 @@ def _preview(
         wanted, tasks = requests[0], len(requests)
         # As best effort there is a forecast even where it would be refused: the page says what would be accepted.
         forecast = services.submissions.foresee(principal, [replace(wanted, best_effort=True)], check)[0]
-        found = preview_submission(forecast, best_effort=wanted.best_effort, now=time.time())
+        refusal = _refusal(services, principal, wanted, forecast, check)
+        found = preview_submission(forecast, refusal=refusal, now=time.time())
     except CoschedError as error:
         fault = str(error)
     accepted = "" if found is None or found.acceptable is None else local_minute(found.acceptable, zone)
     return _preview_page(request, found=found, fault=fault, accepted=accepted, tasks=tasks, unnamed=unnamed)
+
+
+def _refusal(
+    services: DomainServices,
+    principal: Principal,
+    wanted: TaskRequest,
+    forecast: Forecast,
+    check: Callable[[], None],
+) -> str:
+    """Return the words with which a late task would be refused; empty where it would be accepted."""
+    if wanted.best_effort or forecast.meets_deadline is not False:
+        return ""
+    if forecast.ways:  # beside what is planned, or not at all
+        return "no way is in time beside what is planned"
+    try:
+        services.submissions.foresee(principal, [wanted], check)
+    except UserError as error:
+        return str(error)
+    return ""
 
 
 def _preview_page(

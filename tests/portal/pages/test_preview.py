@@ -11,26 +11,18 @@ from tests.portal.pages.makers import NOW, forecast
 
 
 @pytest.mark.parametrize(
-    ("changes", "best_effort", "verdict"),
+    ("changes", "refusal", "verdict"),
     [
-        ({"profile": None, "planned_start": None, "planned_end": None}, False, PreviewVerdict.PASSES),
-        ({"planned_start": None, "planned_end": None}, False, PreviewVerdict.STUCK),
-        ({}, False, PreviewVerdict.OPEN),
-        ({"deadline": NOW + 50, "meets_deadline": True}, False, PreviewVerdict.MET),
-        ({"deadline": NOW + 15, "planned_end": NOW + 40, "meets_deadline": False}, False, PreviewVerdict.LATE),
-        ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False}, False, PreviewVerdict.REFUSED),
-        ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False}, True, PreviewVerdict.LATE),
-        (
-            {"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False, "offered": True},
-            False,
-            PreviewVerdict.LATE,
-        ),
+        ({"profile": None, "planned_start": None, "planned_end": None}, "", PreviewVerdict.PASSES),
+        ({"planned_start": None, "planned_end": None}, "", PreviewVerdict.STUCK),
+        ({}, "", PreviewVerdict.OPEN),
+        ({"deadline": NOW + 50, "meets_deadline": True}, "", PreviewVerdict.MET),
+        ({"deadline": NOW + 15, "planned_end": NOW + 40, "meets_deadline": False}, "", PreviewVerdict.LATE),
+        ({"deadline": NOW + 5, "planned_end": NOW + 40, "meets_deadline": False}, "why", PreviewVerdict.REFUSED),
     ],
 )
-def test_a_forecast_is_judged(
-    changes: dict[str, float | bool | None], best_effort: bool, verdict: PreviewVerdict
-) -> None:
-    found = preview_submission(forecast(**changes), best_effort=best_effort, now=NOW)
+def test_a_forecast_is_judged(changes: dict[str, float | bool | None], refusal: str, verdict: PreviewVerdict) -> None:
+    found = preview_submission(forecast(**changes), refusal=refusal, now=NOW)
     assert found.verdict is verdict
     assert (found.acceptable is not None) == (verdict in (PreviewVerdict.LATE, PreviewVerdict.REFUSED))
     assert (found.picture is None) == (verdict is PreviewVerdict.PASSES)
@@ -38,7 +30,7 @@ def test_a_forecast_is_judged(
 
 def test_what_is_offered_can_be_met() -> None:
     late = forecast(deadline=NOW + 5, planned_end=NOW + 4000, meets_deadline=False)
-    found = preview_submission(late, best_effort=False, now=NOW)
+    found = preview_submission(late, refusal="why", now=NOW)
     assert found.acceptable is not None
     assert found.acceptable > NOW + 4000
     assert found.slack == -3995
