@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cosched import __version__
 from cosched.api.documents import Status
-from cosched.app.expected_ends import LateCounts
+from cosched.app.deadline_outlook import OutlookCounts
 from cosched.app.submission.admission import DomainState
 from cosched.app.views import forwarded_placements, host_views, plan_view
 from cosched.coscheduler.events import HostsObserved, JobReported
@@ -174,7 +174,7 @@ class DomainStatus:
         self._neighbours = neighbours
         self._identity = identity
         self._health = health
-        self._late = LateCounts(core, neighbours)
+        self._outlook = OutlookCounts(core, neighbours)
         self._hosts = (0, 0)  # up and down
 
     def on_change(self, _tasks: Collection[object], events: Sequence[Event]) -> None:
@@ -213,6 +213,7 @@ class DomainStatus:
         time, silence, (up, down) = self._core.now(), self._health.silence(), self._hosts
         owner = None if principal.is_operator else principal.name
         counted = self._counts.counted(owner)
+        outlook = self._outlook.counted(owner)
         faults = list(self._health.faults())
         if counted.fault:
             faults.append(f"database: tasks cannot be counted ({counted.fault})")
@@ -229,7 +230,9 @@ class DomainStatus:
             faults=tuple(faults),
             calls=dict(self._health.calls()),
             as_of=min(as_of, counted.time) if counted.fault else as_of,
-            late=self._late.counted(owner),
+            late=None if outlook is None else outlook.late,
+            at_risk=None if outlook is None else outlook.at_risk,
+            on_time=None if outlook is None else outlook.on_time,
         )
 
     def description(self, principal: Principal, applications: Iterable[CatalogueEntry]) -> DomainDescription:

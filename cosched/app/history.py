@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cosched.api.documents import PlanPoint, SearchPoint
     from cosched.app.core_access import CoreClient
     from cosched.app.plan_history import PlanHistory
+    from cosched.coscheduler.changes import RunRecord
     from cosched.coscheduler.task import Attempt, Task
     from cosched.store.rows import TableRow
     from cosched.store.store import Store
@@ -92,6 +93,10 @@ class DomainHistory:
         lines = self._store.log(_owner(principal), limit, offset)
         return [RecordView(time=line.time, kind=line.kind, task=line.task, detail=line.detail) for line in lines]
 
+    def log_size(self, principal: Principal) -> int:
+        """Return how many lines of the log a principal sees."""
+        return self._store.log_size(_owner(principal))
+
     def accuracy(self) -> list[Accuracy]:
         """Return how well run times were predicted, by application and hardware."""
         learned, contentions = self._core.ask(lambda core, _time: (core.corrections(), core.contentions()))
@@ -128,11 +133,21 @@ class DomainHistory:
         tree = self._core.ask(lambda core, _time: core.fair_shares.tree)
         return _together(found, {} if tree is None else tree.members)
 
+    def runs_like(self, principal: Principal, task_id: str, limit: int) -> list[LearntRunView]:
+        """Return the newest runs of what a task runs, with the same numbers; only operators see others'.
+
+        They are those from which it is foretold where no model is better; on how many hosts they ran does not matter.
+        """
+        task = self._store.task(task_id)
+        if task is None:
+            return []
+        features = task.spec.features(task.owner)
+        runs = self._learnt.of(features.key, limit)
+        return [_learnt_run(run) for run in runs if run.numbers == features.numbers and principal.may_see(run.owner)]
+
     def learnt_runs(self, principal: Principal, application: str, limit: int) -> list[LearntRunView]:
         """Return an application's learnt runs, the newest first; only operators see others'."""
-        names = [item.name for item in fields(LearntRunView)]
-        found = self._learnt.of_application(application, _owner(principal), limit)
-        return [LearntRunView(**{name: getattr(run, name) for name in names}) for run in found]
+        return [_learnt_run(run) for run in self._learnt.of_application(application, _owner(principal), limit)]
 
     def forget_runs(self, principal: Principal, application: str) -> None:
         """Forget what was learnt of an application; only operators forget others' runs with their own."""
@@ -193,6 +208,10 @@ class DomainHistory:
 
 def _view(kind: type[V], row: TableRow) -> V:
     return kind(**{item.name: row[item.name] for item in fields(kind)})
+
+
+def _learnt_run(run: RunRecord) -> LearntRunView:
+    return LearntRunView(**{item.name: getattr(run, item.name) for item in fields(LearntRunView)})
 
 
 def _same_parameters(given: Mapping[str, object], wanted: Mapping[str, float | None]) -> bool:

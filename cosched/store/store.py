@@ -266,13 +266,13 @@ class Store:
             limit: how many at most.
             offset: how many of the newest to pass over.
         """
-        table, tasks = tables.events, tables.tasks
-        query = _LOG
-        if owner is not None:
-            query = query.outerjoin(tasks, tasks.c.id == table.c.task)
-            query = query.where(or_(table.c.task == "", tasks.c.owner == owner))
-        rows = self.read(query.limit(limit).offset(offset))
+        rows = self.read(_log_of_owner(_LOG, owner).limit(limit).offset(offset))
         return records_of(LogEntry, rows)
+
+    def log_size(self, owner: str | None = None) -> int:
+        """Return how many lines the log has; with an owner without what concerns other users' tasks."""
+        query = select(func.count().label("lines")).select_from(tables.events)
+        return int(self.read(_log_of_owner(query, owner))[0]["lines"])
 
     def ended_attempts(self, since: float, limit: int) -> tuple[tuple[Attempt, Task], ...]:
         """Return attempts that started and ended after a time, with tasks; no workers of elastic ones.
@@ -401,6 +401,15 @@ class Store:
             ((number,),) = cursor.fetchall()
             cursor.close()
         self._last_commit.note(number)
+
+
+def _log_of_owner(query: Select[Any], owner: str | None) -> Select[Any]:
+    """Return a query of the log without what concerns other users' tasks; without an owner as it is."""
+    if owner is None:
+        return query
+    table, tasks = tables.events, tables.tasks
+    joined = query.outerjoin(tasks, tasks.c.id == table.c.task)
+    return joined.where(or_(table.c.task == "", tasks.c.owner == owner))
 
 
 def _rows(records: Mapping[Any, DataclassInstance] | Sequence[DataclassInstance]) -> list[dict[str, Any]]:

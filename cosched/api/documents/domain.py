@@ -216,7 +216,8 @@ class Status:
 
     `tasks` counts those that the principal may see, `calls` how often the manager was asked since the daemon began.
     `as_of` is the time that hosts and tasks are of: now, or longer ago where core or database do not answer.
-    `late` counts those of the tasks that are expected to miss their deadlines, some seconds ago; null: not known yet.
+    Of the tasks with deadlines that run or wait `on_time`, `at_risk` (one run in twenty at least would be late) and
+    `late` count those of which that is expected, as it was some seconds ago; null: not known yet.
     """
 
     domain: str
@@ -231,6 +232,8 @@ class Status:
     calls: dict[str, int] = field(default_factory=dict)
     as_of: float | None = None
     late: int | None = None
+    at_risk: int | None = None
+    on_time: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,13 +15,13 @@ from fastapi.responses import RedirectResponse
 from cosched.access.principals import Principal
 from cosched.api.documents import TaskChange
 from cosched.api.problems import ConflictError
+from cosched.app.deadline_outlook import deadlines
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.portal.dependencies import Portal, Services, Submitter, sender
 from cosched.portal.pages import page_router
 from cosched.portal.pages.cancel import MOST_SELECTED, underway
-from cosched.portal.pages.figures.deadlines import deadlines
 from cosched.portal.pages.forms import read_change
 from cosched.portal.pages.rendering import zone_of
 from cosched.portal.pages.tasks import Filters

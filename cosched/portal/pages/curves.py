@@ -14,7 +14,7 @@ from cosched.drawing.plot import Line, line_plot
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.api.documents import ProfileView
+    from cosched.api.documents import LearntRunView, ProfileView
 
 __all__ = ["plottable", "run_time_curve"]
 
@@ -27,13 +27,19 @@ def plottable(times: Sequence[float | None]) -> list[float]:
     return [math.nan if value is None else value for value in times]
 
 
-def run_time_curve(profile: ProfileView, chosen: int = 0, measured: float | None = None) -> Markup:
+def run_time_curve(
+    profile: ProfileView,
+    chosen: int = 0,
+    measured: float | None = None,
+    runs: Sequence[LearntRunView] = (),
+) -> Markup:
     """Draw the run time by number of hosts, with its uncertainty; other classes of hosts as dashed lines.
 
     Args:
         profile: predicted run times on the hosts that it has, or is to have.
         chosen: the number that is planned, or that it had; 0 for none.
         measured: run time on that number of hosts, in seconds.
+        runs: earlier ones of the same, each a point.
     """
     seconds = plottable(profile.seconds)
     hosts = range(1, len(seconds) + 1)
@@ -49,8 +55,26 @@ def run_time_curve(profile: ProfileView, chosen: int = 0, measured: float | None
         for each in profile.classes
         if each.hardware not in profile.hardware.split("+")
     ]
+    lines += _points(runs)
     known = [time for side in (seconds, low or (), high or ()) for time in side if math.isfinite(time)]
+    known += [run.seconds for run in runs]
     wide = bool(known) and max(known) > _WIDE * min(known)
     upwards, label = (AxisKind.LOGARITHMIC, "run time, s") if wide else (AxisKind.DURATION, "run time")
     title, across = "Run time by number of hosts", AxisKind.COUNT
     return Markup(line_plot(lines, title, "hosts", label, across=across, upwards=upwards, styled=False))  # noqa: S704  it escapes
+
+
+def _points(runs: Sequence[LearntRunView]) -> list[Line]:
+    """Return measured run times, those on each class of hosts with a name and a colour."""
+    by_class: dict[str, list[LearntRunView]] = {}
+    for run in runs:
+        by_class.setdefault(run.hardware, []).append(run)
+    return [
+        Line(
+            f"measured on {name}" if name and len(by_class) > 1 else "measured",
+            [run.hosts for run in found],
+            [run.seconds for run in found],
+            joined=False,
+        )
+        for name, found in sorted(by_class.items())
+    ]

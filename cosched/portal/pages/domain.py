@@ -5,13 +5,13 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 
 from cosched.api.documents import ExchangeView, HostLoadView, HostView, PlanView, RunView
 from cosched.portal.dependencies import Reader, Services
-from cosched.portal.pages import page_router
+from cosched.portal.pages import PageNumber, page_router
 from cosched.portal.pages.figures.neighbourhood import Flow, neighbourhood
 from cosched.portal.pages.rendering import render_page
 
@@ -132,10 +132,12 @@ router = page_router()
 
 
 @router.get("/domain")
-def domain(
-    request: Request, services: Services, principal: Reader, page: Annotated[int, Query(ge=1, le=10**7)] = 1
-) -> Response:
+def domain(request: Request, services: Services, principal: Reader, page: PageNumber = 1) -> Response:
     now = time.time()
+    log = services.history.log(principal, _LINES, (page - 1) * _LINES)
+    if not log and page > 1:  # fewer than when the link was made
+        page = max(1, -(-services.history.log_size(principal) // _LINES))
+        log = services.history.log(principal, _LINES, (page - 1) * _LINES)
     hosts = services.domain.hosts(principal)
     window = now - _HOUR, now
     plan = services.domain.plan(principal)
@@ -159,6 +161,6 @@ def domain(
         flows=(flowed := flows(exchanges)),
         map=neighbourhood(peers, flowed) if peers else None,
         network=services.neighbours.network(),
-        log=services.history.log(principal, _LINES, (page - 1) * _LINES),
+        log=log,
         page=page,
     )

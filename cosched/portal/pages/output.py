@@ -37,7 +37,7 @@ class OutputPart:
 
 
 def output_part(read: _Read, begin: int | None = None, end: int | None = None) -> OutputPart | None:
-    """Read a part of an output: from a byte on, or up to one; its end where neither is given.
+    """Read a part of an output: from a byte on, or up to one; its end where neither is given, or it is shorter.
 
     Args:
         read: returns so many bytes from an offset on; None where nothing is kept.
@@ -52,6 +52,8 @@ def output_part(read: _Read, begin: int | None = None, end: int | None = None) -
         found = read(max(end - PART, 0), end - max(end - PART, 0)) if end else probe
     else:
         found = read(begin, PART)
+        if found is not None and found.size and not found.data:  # behind its end
+            return output_part(read)
     if found is None:
         return None
     data, offset = found.data, found.offset

@@ -11,6 +11,7 @@ from fastapi import Depends, Request, Response
 
 from cosched.access.principals import Principal
 from cosched.api.documents import HostView, PlanView, SearchPoint
+from cosched.app.deadline_outlook import deadlines
 from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
@@ -18,7 +19,6 @@ from cosched.portal.pages.chart.blocks import ChartBlock
 from cosched.portal.pages.chart.colours import ApplicationColours, OwnerColours, SlackColours, TaskColours
 from cosched.portal.pages.chart.layout import schedule_chart
 from cosched.portal.pages.chart.view import SPANS, Colouring, ScheduleView, stands_out, steps
-from cosched.portal.pages.figures.deadlines import deadlines
 from cosched.portal.pages.rendering import render_page, zone_of
 
 __all__ = ["router"]

@@ -15,7 +15,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from cosched.access.principals import Principal, Scope
-from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskDetail
+from cosched.api.documents import ExplanationView, LearntRunView, PlanPoint, ProfileView, TaskDetail
 from cosched.app.elastic.loans import loans_text
 from cosched.app.services import DomainServices
 from cosched.drawing.axes import AxisKind
@@ -120,6 +120,7 @@ def _timeline_spans(task: TaskDetail, explained: ExplanationView, now: float) ->
 _SHOWN = 32 * 1024  # bytes of each output
 _LAST_LINES = 6  # of a failed task's errors
 _RANKS = 4
+_MOST_RUNS = 200  # that are drawn beside a curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ def show(request: Request, services: Services, principal: AnyPrincipal, task_id:
         task=task,
         explained=explained,
         life=timeline(task, explained, time.time()),
-        curve=None if task.profile is None else _curve(task, explained),
+        curve=None if task.profile is None else _curve(task, explained, _earlier_runs(services, principal, task)),
         points=points,
         history=_history(task, points, zone_of(request)),
         later=next(
@@ -207,12 +208,21 @@ async def again(request: Request, principal: AnyPrincipal, task_id: str) -> Resp
     return RedirectResponse(f"/tasks/{accepted[0].id}", HTTPStatus.SEE_OTHER)
 
 
-def _curve(task: TaskDetail, explained: ExplanationView) -> Markup:
-    """Draw the prediction, now or as of the dispatch, and the actual run."""
+def _earlier_runs(services: DomainServices, principal: Principal, task: TaskDetail) -> list[LearntRunView]:
+    """Return runs of the same before it, or none where they cannot be read."""
+    try:
+        found = services.history.runs_like(principal, task.id, _MOST_RUNS)
+    except CoschedError:
+        return []
+    return [run for run in found if run.task != task.id]
+
+
+def _curve(task: TaskDetail, explained: ExplanationView, runs: Sequence[LearntRunView]) -> Markup:
+    """Draw the prediction, now or as of the dispatch, the actual run and earlier ones."""
     assert task.profile is not None
     hosts = task.hosts or explained.planned_hosts
     profile = explained.profile or _as_it_left(task.profile, len(hosts), task.predicted)
-    return run_time_curve(profile, len(hosts), task.actual)
+    return run_time_curve(profile, len(hosts), task.actual, runs)
 
 
 def _as_it_left(profile: ProfileView, hosts: int, predicted: float | None) -> ProfileView:

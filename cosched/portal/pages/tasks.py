@@ -10,10 +10,10 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 
 from cosched.access.principals import Principal
+from cosched.app.deadline_outlook import Deadlines, deadlines
 from cosched.coscheduler.task import TaskState
 from cosched.portal.dependencies import Reader, Services
-from cosched.portal.pages import page_router
-from cosched.portal.pages.figures.deadlines import Deadlines, deadlines
+from cosched.portal.pages import PageNumber, page_router
 from cosched.portal.pages.rendering import render_page
 from cosched.portal.pages.tasks_table import tasks_table
 from cosched.store.selection import TaskOrder, TaskSelection
@@ -50,7 +50,7 @@ class Filters:
     """Conditions and order of the list, as its address has them.
 
     Attributes:
-        state: a group of states, "late" or "at risk"; empty for all.
+        state: a group of states, "on time", "late" or "at risk"; empty for all.
         search: words in name or application, or identifier or owner.
         owner: the user whose tasks they are; empty for everybody's.
         application: their application; empty for any.
@@ -68,12 +68,12 @@ class Filters:
     sort: Annotated[str, Query(max_length=32)] = ""
 
     def selection(self, principal: Principal, expected: Deadlines) -> TaskSelection:
-        """Return the conditions for whoever asks; `expected` says which tasks are late or at risk."""
+        """Return the conditions for whoever asks; `expected` says what becomes of which deadlines."""
         return TaskSelection(
             _GROUPS.get(self.state, ()),
             principal.name if self.mine else self.owner.strip() or None,
             self.search.strip(),
-            ids={"late": expected.late, "at risk": expected.at_risk}.get(self.state),
+            ids={"on time": expected.on_time, "late": expected.late, "at risk": expected.at_risk}.get(self.state),
             application=self.application.strip() or None,
             since=time.time() - SINCE[self.since] if self.since in SINCE else None,
         )
@@ -92,7 +92,7 @@ def tasks(
     services: Services,
     principal: Reader,
     filters: Annotated[Filters, Depends()],
-    page: Annotated[int, Query(ge=1, le=10**7)] = 1,
+    page: PageNumber = 1,
 ) -> Response:
     plan = services.domain.plan(principal)
     expected, ends = deadlines(plan), plan.expected_ends()

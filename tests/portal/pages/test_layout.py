@@ -6,20 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.access.authentication import COOKIE
 from cosched.access.principals import Principal, Role, RoleSource, Scope
-from cosched.access.sessions import Login
 from cosched.access.tokens import TokenGrant
-from cosched.addresses import parse_listen_address
 from cosched.api.documents import NoticeRequest, TaskRequest
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported
-from cosched.daemon.web.server import WebServer
-from cosched.daemon.web.sockets import open_socket
-from cosched.portal.application import build_application
-from tests.daemon.makers import HALVING, Daemon, access_to, daemon
-from tests.portal.pages.visitor import PHONE, Visitor
+from tests.daemon.makers import HALVING, Daemon, daemon
+from tests.portal.pages.visitor import PHONE, Visitor, open_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,28 +81,12 @@ def visitor(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     (folder / "applications.d").mkdir()
     (folder / "applications.d" / f"{APPLICATION}.toml").write_text(HALVING)
     with daemon(folder, hosts=0, staging=0.0) as running:
-        access = access_to(running.store)
-        now = access.now()
-        access.tokens.create(TokenGrant(USER.name, Role.USER, {Scope.READ}, LONG[:60]), now, now + 3600)
-        secret, _ = access.sessions.begin(Login(USER.name, USER.role, RoleSource.GRANTED), now)
         happens(running)
-        server = WebServer(
-            build_application(running.services, access), [open_socket(parse_listen_address("127.0.0.1:0"))]
-        )
-        server.start()
-        address = f"http://{server.addresses[0]}"
-        context = browser.new_context(timezone_id="Europe/Berlin")
-        try:
-            context.add_cookies([{"name": COOKIE, "value": secret, "url": address}])
-            visitor = Visitor(context.new_page(), address)
-            visitor.page.set_default_timeout(120_000)
-            visitor.page.on("console", visitor.heard)
-            visitor.page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
-            yield visitor
-        finally:
-            context.close()
-            running.services.feed.close()
-            server.stop()
+        with open_pages(browser, running) as pages:
+            grant = TokenGrant(USER.name, Role.USER, {Scope.READ}, LONG[:60])
+            pages.access.tokens.create(grant, pages.access.now(), pages.access.now() + 3600)
+            with pages.visitor(USER.name, USER.role) as visitor:
+                yield visitor
 
 
 def test_names_of_200_characters_break_no_layout(visitor: Visitor) -> None:

@@ -49,6 +49,7 @@ def test_parts_have_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first is not None
     assert last is not None
     assert (first.text, last.text) == ("one\ntwo\n", "four\n")
+    assert output_part(reader(data), begin=10**9) == last  # behind its end
     assert output_part(lambda _offset, _limit: None) is None
     empty = output_part(reader(b""))
     assert empty is not None

@@ -138,7 +138,7 @@ def test_the_list_and_its_table_show_when_other_domains_end_their_tasks(
         assert listed(ann.see("/tasks?sort=-end")) == ["2", "1"]
         assert listed(ann.see("/tasks?sort=slack")) == ["2", "1"]
         assert f'<time datetime="{end:.3f}"' in ann.see("/tasks")
-        assert "On time <b>2</b> of 2" in ann.see("/tasks")
+        assert "On time <b>2</b></a> of 2" in ann.see("/tasks")
         rows = {row["number"]: row for row in csv.DictReader(io.StringIO(ann.client.get("/tasks.csv").text))}
         assert rows["2"]["end"].startswith("2030-01-01 ")
         assert gone is not None

@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 from axe_playwright_python.sync_playwright import Axe
 
+from cosched.access.authentication import COOKIE
+from cosched.access.principals import Role, RoleSource
+from cosched.access.sessions import Login
+from cosched.addresses import parse_listen_address
+from cosched.daemon.web.server import WebServer
+from cosched.daemon.web.sockets import open_socket
+from cosched.portal.application import build_application
+from tests.daemon.makers import access_to
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize
 
+    from cosched.access.authentication import Authenticator
     from cosched.client import Client
     from demo.site import Site
+    from tests.daemon.makers import Daemon
 
-__all__ = ["DESK", "PHONE", "Visitor", "visiting"]
+__all__ = ["DESK", "PHONE", "OpenPages", "Visitor", "open_pages", "visiting"]
 
 DESK: ViewportSize = {"width": 1280, "height": 860}
 PHONE: ViewportSize = {"width": 360, "height": 740}
@@ -45,6 +56,12 @@ class Visitor:
         if self.page.locator(".state .domain").count():
             self.page.wait_for_selector(".live.on")
         return self.page
+
+    def listen(self) -> None:
+        """Note what the page complains of, and be patient with it."""
+        self.page.set_default_timeout(120_000)
+        self.page.on("console", self.heard)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     def heard(self, message: ConsoleMessage) -> None:
         """Take note of what the console says."""
@@ -80,6 +97,48 @@ class Visitor:
         return wider
 
 
+@dataclass(frozen=True, slots=True)
+class OpenPages:
+    """The pages of a daemon that runs in this process, and a browser for people to look at them."""
+
+    browser: Browser
+    address: str
+    access: Authenticator
+
+    @contextmanager
+    def visitor(self, name: str, role: Role = Role.USER, *, zone: str = _ZONE, **options: Any) -> Iterator[Visitor]:
+        """Give a window of its own to somebody who has logged in.
+
+        Args:
+            name: the user's.
+            role: likewise.
+            zone: time zone of the browser, which the pages learn from it alone.
+            options: of the browser's context.
+        """
+        secret, _ = self.access.sessions.begin(Login(name, role, RoleSource.GRANTED), self.access.now())
+        context = self.browser.new_context(**{"viewport": DESK, "locale": "en-GB", "timezone_id": zone, **options})
+        try:
+            context.add_cookies([{"name": COOKIE, "value": secret, "url": self.address}])
+            visitor = Visitor(context.new_page(), self.address)
+            visitor.listen()
+            yield visitor
+        finally:
+            context.close()
+
+
+@contextmanager
+def open_pages(browser: Browser, running: Daemon) -> Iterator[OpenPages]:
+    """Serve the pages of a daemon that runs in this process."""
+    access = access_to(running.store)
+    server = WebServer(build_application(running.services, access), [open_socket(parse_listen_address("127.0.0.1:0"))])
+    server.start()
+    try:
+        yield OpenPages(browser, f"http://{server.addresses[0]}", access)
+    finally:
+        running.services.feed.close()
+        server.stop()
+
+
 @contextmanager
 def visiting(
     browser: Browser, site: Site, *, log_in: bool = True, client: Client | None = None, **options: Any
@@ -101,9 +160,7 @@ def visiting(
         if log_in:
             _log_in(context, link)
         visitor = Visitor(context.new_page(), address)
-        visitor.page.set_default_timeout(120_000)
-        visitor.page.on("console", visitor.heard)
-        visitor.page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
+        visitor.listen()
         yield visitor
     finally:
         context.close()

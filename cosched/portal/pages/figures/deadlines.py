@@ -1,7 +1,4 @@
-"""Deadlines as the plan stands (on time, at risk, late), and the page of those that were met.
-
-Each page that leads with them sorts the plan by `deadlines`.
-"""
+"""The page of deadlines that were met, by day, user and application, below what is expected of the others."""
 
 # No `from __future__ import annotations`: FastAPI reads the annotations of routes when it takes them.
 
@@ -15,59 +12,19 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 from markupsafe import Markup
 
-from cosched.api.documents import DeadlineOutcome, PlanView
+from cosched.api.documents import DeadlineOutcome
+from cosched.app.deadline_outlook import deadlines
 from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router
 from cosched.portal.pages.rendering import render_page, zone_of
 
-__all__ = ["Deadlines", "MetShare", "deadlines", "met_shares", "router"]
+__all__ = ["MetShare", "met_shares", "router"]
 
 _DAY = 86400.0
 _WORST = 10  # late tasks that are named
 _MOST_LEFT, _MOST_LATE = 100.0, -100.0  # percent of the allowed time; what is beyond is drawn at the edge
-
-
-@dataclass(frozen=True, slots=True)
-class Deadlines:
-    """The tasks with deadlines that run or wait, here or in another domain, by what is expected of them.
-
-    Attributes:
-        on_time: identifiers of those that end in time, in nine runs of ten.
-        at_risk: that are expected in time, and of which one run in twenty at least would be late.
-        late: that are expected after their deadlines.
-    """
-
-    on_time: tuple[str, ...]
-    at_risk: tuple[str, ...]
-    late: tuple[str, ...]
-
-    @property
-    def total(self) -> int:
-        """Return how many there are."""
-        return len(self.on_time) + len(self.at_risk) + len(self.late)
-
-
-def deadlines(plan: PlanView) -> Deadlines:
-    """Sort the tasks of a plan by what is expected of their deadlines; others' tasks have none that one may see.
-
-    A task whose job should have begun and has not is at risk, whatever was predicted.
-    """
-    found: dict[str, list[str]] = {"on time": [], "at risk": [], "late": []}
-    for spot in plan.forwarded:
-        if spot.deadline is not None:
-            found["late" if spot.end > spot.deadline else "on time"].append(spot.task)
-    for place in plan.placements:
-        if place.deadline is None:
-            continue
-        if place.end > place.deadline:
-            found["late"].append(place.task)
-        elif not place.certain or (place.end_high is not None and place.end_high > place.deadline):
-            found["at risk"].append(place.task)
-        else:
-            found["on time"].append(place.task)
-    return Deadlines(tuple(found["on time"]), tuple(found["at risk"]), tuple(found["late"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ import pytest
 
 from cosched.access import Principal, Role
 from cosched.api.documents import DeadlineOutcome, ForwardedPlacement, PlacementView, PlanView, TaskRequest
-from cosched.portal.pages.figures.deadlines import MetShare, deadlines, met_shares
+from cosched.app.deadline_outlook import deadlines
+from cosched.portal.pages.figures.deadlines import MetShare, met_shares
 from tests.portal.pages.makers import NOW, portal
 
 if TYPE_CHECKING:
@@ -56,12 +57,15 @@ def test_the_list_leads_with_deadlines_and_shows_the_late_alone(tmp_path: Path) 
         hurried = TaskRequest(application="halving", parameters={"work": 600}, deadline="now+2s", best_effort=True)
         here.daemon.services.submissions.submit(Principal("ann", Role.USER), [hurried], "", "")
         text = ann.see("/tasks")
-        assert "On time <b>1</b> of 2" in text
+        assert 'href="/tasks?state=on+time">On time <b>1</b></a> of 2' in text
         assert '<a class="late" href="/tasks?state=late"><b>1</b> late</a>' in text
         late = ann.see("/tasks?state=late")
         assert 'href="/tasks/2"' in late
         assert 'href="/tasks/1"' not in late
-        assert "On time <b>1</b> of 2" in ann.see("/schedule")
+        on_time = ann.see("/tasks?state=on+time")
+        assert 'href="/tasks/1"' in on_time
+        assert 'href="/tasks/2"' not in on_time
+        assert "On time <b>1</b></a> of 2" in ann.see("/schedule")
         assert 'class="deadlines"' not in here.person("bob").see("/tasks")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.app.core_access import CoreClient
-from cosched.app.expected_ends import LateCounts
+from cosched.app.deadline_outlook import DeadlineCounts, OutlookCounts
 from cosched.app.neighbours.neighbour_access import NoNeighbours
 from tests.coscheduler.makers import a_core, a_task, submit
 
@@ -26,6 +26,7 @@ class AnsweringCore:
         self.core, self.cost = core, cost
         self.time, self.spent, self.asked = 0.0, 0.0, list[float]()
         self.store_fault = ""
+        self.costed = False
 
     def now(self) -> float:
         return self.time
@@ -35,18 +36,22 @@ class AnsweringCore:
 
     def ask(self, question: Callable[[Coscheduler, float], _T]) -> Future[_T]:
         self.asked.append(self.time)
+        self.costed = False
 
         class Costing:
-            """The core as the question sees it: what is asked of its plan costs."""
+            """The core as the question sees it: a look at what runs and waits costs."""
 
             def __getattr__(other, name: str) -> object:  # noqa: N805  the outer self is meant
-                if name == "planning_view":
-                    self.spent += self.cost
+                if name == "attempts" and not self.costed:
+                    self.spent, self.costed = self.spent + self.cost, True
                 return getattr(self.core, name)
 
         answer: Future[_T] = Future()
         answer.set_result(question(Costing(), self.time))  # type: ignore[arg-type]  # as much as the question needs of it
         return answer
+
+
+LATE = DeadlineCounts(late=1)
 
 
 @pytest.mark.parametrize(
@@ -58,20 +63,31 @@ def test_counts_that_take_long_are_asked_for_seldom(cost: float, asked: list[flo
     for number in (1, 2):
         submit(core, a_task(number, [50.0], deadline=80.0 if number == 2 else None, owner="ann"))
     access = AnsweringCore(core, cost)
-    counts = LateCounts(CoreClient(access), NoNeighbours(), access.processor_time)  # type: ignore[arg-type]  # as much as it needs
+    counts = OutlookCounts(CoreClient(access), NoNeighbours(), access.processor_time)  # type: ignore[arg-type]  # as much as it needs
     for second in range(13):
         access.time = float(second)
-        assert (counts.counted("ann"), counts.counted("bob"), counts.counted(None)) == (1, 0, 1)
+        assert [counts.counted(owner) for owner in ("ann", "bob", None)] == [LATE, DeadlineCounts(), LATE]
     assert access.asked == asked
 
 
 def test_after_a_costly_count_the_next_is_as_young_as_it_may_be() -> None:
     access = AnsweringCore(a_core(1), 0.5)
-    counts = LateCounts(CoreClient(access), NoNeighbours(), access.processor_time)  # type: ignore[arg-type]  # as much as it needs
-    assert counts.counted("ann") == 0
+    counts = OutlookCounts(CoreClient(access), NoNeighbours(), access.processor_time)  # type: ignore[arg-type]  # as much as it needs
+    assert counts.counted("ann") == DeadlineCounts()
     for number in (1, 2):
         submit(access.core, a_task(number, [50.0], deadline=80.0 if number == 2 else None, owner="ann"))
     access.time = 49.0
-    assert counts.counted("ann") == 0
+    assert counts.counted("ann") == DeadlineCounts()
     access.time = 50.0
-    assert counts.counted("ann") == 1
+    assert counts.counted("ann") == LATE
+
+
+def test_each_owner_has_counts_of_all_that_is_expected() -> None:
+    core = a_core(1)
+    for number, (owner, deadline) in enumerate((("ann", 60.0), ("bob", 80.0), ("ann", 500.0), ("bob", None)), 1):
+        submit(core, a_task(number, [50.0], deadline=deadline, owner=owner))
+    access = AnsweringCore(core, 0.0)
+    counts = OutlookCounts(CoreClient(access), NoNeighbours(), access.processor_time)  # type: ignore[arg-type]  # as much as it needs
+    assert counts.counted("ann") == DeadlineCounts(on_time=2)
+    assert counts.counted("bob") == LATE
+    assert counts.counted(None) == DeadlineCounts(on_time=2, late=1)
