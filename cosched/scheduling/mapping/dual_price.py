@@ -28,7 +28,7 @@ _LEAST_NEAR = 0.1
 _SQUARED = 1.0  # weight of the squared excess, per grain, in every other round: it evens the machines out
 _MOVES = 100  # tried in a round for each task
 _FEWEST = 5_000
-_LONGER_AFTER = 8  # rounds; then they are twice as long, and so on
+_LONGER_AFTER = 4  # rounds; then they are twice as long, and so on
 _LONGEST = 6  # times
 
 
@@ -64,9 +64,9 @@ class DualPriceSearch:
         allowed = priced <= (1 + max(_NEAR * grain, _LEAST_NEAR)) * priced.min(axis=1, keepdims=True)
         allowed[allowed.sum(axis=1) == 1] = False  # nothing to choose: such a task is never moved
         tasks, machines = np.nonzero(allowed)
-        self._ground = MappingTables(
-            np.ascontiguousarray(seconds), prices * len(prices), tasks, machines, allowed, spread, grain
-        )
+        self._seconds = seconds
+        times = np.ascontiguousarray(seconds / spread)
+        self._ground = MappingTables(times, prices * len(prices), tasks, machines, allowed, grain)
         self._random = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
         self.machine = self._cheapest.copy()
         self.makespan = self._makespan(self.machine)
@@ -88,7 +88,7 @@ class DualPriceSearch:
         late = np.zeros(0)
         if np.isfinite(self._deadline).any():
             late = np.maximum(_ends(self.machine, self._taken(), self.order) - self._deadline, 0.0)
-        loads = _loads(self._ground.seconds, self.machine)
+        loads = _loads(self._seconds, self.machine)
         idle = float(((1 - loads / self.makespan) ** 2).mean())  # all of it lies at the end
         return PlanFigures(self.makespan, int((late > 0).sum()), float(late.sum()), idle)
 
@@ -115,11 +115,11 @@ class DualPriceSearch:
             self.machine, self.makespan = found, makespan
 
     def _taken(self) -> NDArray[np.float64]:
-        seconds: NDArray[np.float64] = self._ground.seconds[np.arange(len(self.machine)), self.machine]
+        seconds: NDArray[np.float64] = self._seconds[np.arange(len(self.machine)), self.machine]
         return seconds
 
     def _makespan(self, machine: NDArray[np.int64]) -> float:
-        return float(_loads(self._ground.seconds, machine).max())
+        return float(_loads(self._seconds, machine).max())
 
 
 def warm_up() -> None:
@@ -144,7 +144,7 @@ def _ends(machine: NDArray[np.int64], taken: NDArray[np.float64], order: NDArray
 
 
 def _initial_assignment(ground: MappingTables, machine: NDArray[np.int64]) -> MappingState:
-    tasks, machines = ground.seconds.shape
+    tasks, machines = ground.times.shape
     members, sizes = np.zeros((machines, tasks), dtype=np.int64), np.zeros(machines, dtype=np.int64)
     place = np.zeros(tasks, dtype=np.int64)
     movable = np.unique(ground.tasks)
@@ -153,4 +153,4 @@ def _initial_assignment(ground: MappingTables, machine: NDArray[np.int64]) -> Ma
         members[number, : len(here)] = here
         place[here] = np.arange(len(here))
         sizes[number] = len(here)
-    return MappingState(machine.astype(np.int64), _loads(ground.seconds, machine), members, sizes, place)
+    return MappingState(machine.astype(np.int64), _loads(ground.times, machine), members, sizes, place)

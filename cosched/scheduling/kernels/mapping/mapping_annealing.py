@@ -1,7 +1,8 @@
 """Anneal a mapping of independent tasks to machines; `anneal` tries one round's moves.
 
-The cost is the priced time above the lower bound, summed over the machines (see `mapping.dual_price`).
-
+The cost is the priced time above the lower bound, summed over the machines (see `mapping.dual_price`). Nearly all moves
+are refused, so what counts is how soon one is: times are in units of the bound, each machine's loss is kept, a move
+needs one random number, and how much worse it may be is read from a table of logarithms.
 """
 
 from __future__ import annotations
@@ -10,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.scheduling.kernels.jit import compiled
-from cosched.scheduling.kernels.search.genetic_operators import random_unit
+from cosched.scheduling.kernels.jit import borrowing, compiled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,28 +19,27 @@ if TYPE_CHECKING:
 __all__ = ["MappingState", "MappingTables", "anneal"]
 
 _HOT, _COLD = 0.1, 0.01  # temperatures, in grains, of losses relative to the bound
-_EXCHANGES = 0.3  # share of moves that bring another task back
+_EXCHANGES = int(0.3 * 2**20)  # of 2**20 moves, those that bring another task back
+_RISES = -np.log((np.arange(4096) + 0.5) / 4096)  # in temperatures: Metropolis's rule with evenly spread numbers
 
 
 class MappingTables(NamedTuple):
     """The constant data of a search.
 
     Attributes:
-        seconds: (m, N) run times.
+        times: (m, N) run times in units of the linear program's bound.
         prices: (N,) with a mean of 1.
         tasks: (C,) the task of each choice that there is.
         machines: (C,) the machine of each choice.
         allowed: (m, N) which choices there are.
-        bound: lower bound of the linear program, in seconds.
         grain: machines ÷ tasks.
     """
 
-    seconds: NDArray[np.float64]
+    times: NDArray[np.float64]
     prices: NDArray[np.float64]
     tasks: NDArray[np.int64]
     machines: NDArray[np.int64]
     allowed: NDArray[np.bool_]
-    bound: float
     grain: float
 
 
@@ -49,7 +48,7 @@ class MappingState(NamedTuple):
 
     Attributes:
         machine: (m,) of each task.
-        loads: (N,) when each machine ends, in seconds.
+        loads: (N,) when each machine ends, in units of the bound.
         members: (N, m) the movable tasks of each machine in any order, as many as its size.
         sizes: (N,) see `members`.
         place: (m,) where a movable task stands in its machine's row of `members`.
@@ -73,54 +72,65 @@ def anneal(
 ) -> None:
     """Try `moves` moves while the temperature falls, and keep the best assignment.
 
-    `found` receives the assignment with the smallest makespan.
+    `found` receives the assignment with the smallest makespan. The random numbers are those of xorshift64* (Vigna, ACM
+    TOMS 42(4), 2016); from the top, their bits choose the move, the task that comes back, and how much worse it may be.
     """
-    best = state.loads.max()
+    times, prices, loads, machine, sizes = ground.times, ground.prices, state.loads, state.machine, state.sizes
+    losses = np.empty(len(loads))
+    for number in range(len(loads)):
+        losses[number] = _loss(prices[number], loads[number], squared)
+    choices, bits = np.uint64(len(ground.tasks)), random[0]
+    best = loads.max()
     temperature = _HOT * ground.grain
     cooling = (_COLD / _HOT) ** (64.0 / moves)
     for move in range(moves):
         if move % 64 == 63:
             temperature *= cooling
-        choice = int(random_unit(random) * ground.tasks.shape[0])
+        bits = _advanced(bits)
+        drawn = bits * np.uint64(0x2545F4914F6CDD1D)
+        choice = int(((drawn >> np.uint64(32)) * choices) >> np.uint64(32))
         task, target = ground.tasks[choice], ground.machines[choice]
-        origin = state.machine[task]
+        origin = machine[task]
         if target == origin:
             continue
-        back = _partner(ground, state, random, origin, target)
-        if back == -2:
+        left = loads[origin] - times[task, origin]
+        right = loads[target] + times[task, target]
+        back = -1
+        partner = int((drawn >> np.uint64(12)) & np.uint64(0xFFFFF))
+        if partner < _EXCHANGES and sizes[target] > 0:
+            back = state.members[target, partner * sizes[target] // _EXCHANGES]
+            if not ground.allowed[back, origin]:
+                continue
+            left += times[back, origin]
+            right -= times[back, target]
+        lost, gained = _loss(prices[origin], left, squared), _loss(prices[target], right, squared)
+        change = lost + gained - losses[origin] - losses[target]
+        if change > temperature * _RISES[int(drawn & np.uint64(0xFFF))]:
             continue
-        left = state.loads[origin] - ground.seconds[task, origin]
-        right = state.loads[target] + ground.seconds[task, target]
-        if back >= 0:
-            left += ground.seconds[back, origin]
-            right -= ground.seconds[back, target]
-        change = _loss(ground, origin, left, squared) - _loss(ground, origin, state.loads[origin], squared)
-        change += _loss(ground, target, right, squared) - _loss(ground, target, state.loads[target], squared)
-        if change > 0 and random_unit(random) >= np.exp(-change / temperature):
-            continue
-        state.loads[origin], state.loads[target] = left, right
+        loads[origin], loads[target] = left, right
+        losses[origin], losses[target] = lost, gained
         _carry_out(state, task, back, origin, target)
-        if left < best and right < best and state.loads.max() < best:
-            best = state.loads.max()
-            found[:] = state.machine
+        if left < best and right < best and loads.max() < best:
+            best = loads.max()
+            found[:] = machine
+    random[0] = bits
 
 
-@compiled
-def _partner(ground: MappingTables, state: MappingState, random: NDArray[np.uint64], origin: int, target: int) -> int:
-    """Draw the task to take in exchange; -1 for none, -2 if forbidden."""
-    if random_unit(random) >= _EXCHANGES or state.sizes[target] == 0:
-        return -1
-    back = state.members[target, int(random_unit(random) * state.sizes[target])]
-    return int(back) if ground.allowed[back, origin] else -2
+@borrowing
+def _advanced(bits: np.uint64) -> np.uint64:
+    bits ^= bits >> np.uint64(12)
+    bits ^= bits << np.uint64(25)
+    bits ^= bits >> np.uint64(27)
+    return bits
 
 
-@compiled
-def _loss(ground: MappingTables, machine: int, load: float, squared: float) -> float:
-    excess = max(load / ground.bound - 1.0, 0.0)
-    return float(ground.prices[machine] * excess * (1.0 + squared * excess))
+@borrowing
+def _loss(price: float, load: float, squared: float) -> float:
+    excess = max(load - 1.0, 0.0)
+    return float(price * excess * (1.0 + squared * excess))
 
 
-@compiled
+@borrowing
 def _carry_out(state: MappingState, task: int, back: int, origin: int, target: int) -> None:
     here = state.place[task]
     state.machine[task] = target
