@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.scheduling.plan import Plan
-    from cosched.scheduling.problem import Problem
 
 __all__ = ["ChainWays", "along_ways", "change_ways", "plan_along_ways"]
 
@@ -53,12 +52,12 @@ def along_ways(ways: Sequence[ChainWays], counts: NDArray[np.int64]) -> None:
         chain.lead(counts, chain.chosen(counts))
 
 
-def plan_along_ways(problem: Problem, plan: Plan) -> Plan:
+def plan_along_ways(ways: Sequence[ChainWays], plan: Plan) -> Plan:
     """Return a plan with all stages of each chain in one way."""
-    if not problem.ways:
+    if not ways:
         return plan
     counts = plan.counts[np.newaxis].copy()
-    along_ways(problem.ways, counts)
+    along_ways(ways, counts)
     return replace(plan, counts=counts[0])
 
 

@@ -56,7 +56,7 @@ class PlanAdoption:
         wanted = current.replanned(event.plan)
         if wanted != current:  # else the search only says that it goes on
             problem = self._view.with_ways(problem, event.time)
-            proposed = plan_along_ways(problem, wanted.for_problem(problem))
+            proposed = plan_along_ways(problem.ways, wanted.for_problem(problem))
             self._compare(problem, current.for_problem(problem), proposed, event.time)
         if event.settled:
             self._queue.searched(event.plan.tasks)

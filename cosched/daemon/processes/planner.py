@@ -227,7 +227,9 @@ class _Planner:
 def _heuristic_plans(problem: Problem) -> list[Plan]:
     if problem.packing is not None:
         return licensed_plans(problem, list(islice(packed_plans(problem, problem.packing), _PACKED_PLANS)))
-    plans = [plan_along_ways(problem, rule(problem)) for rule in (two_phase, earliest_deadline_first, earliest_finish)]
+    plans = [
+        plan_along_ways(problem.ways, rule(problem)) for rule in (two_phase, earliest_deadline_first, earliest_finish)
+    ]
     return licensed_plans(problem, plans)
 
 
