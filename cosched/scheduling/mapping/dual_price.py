@@ -28,7 +28,7 @@ _LEAST_NEAR = 0.1
 _SQUARED = 1.0  # weight of the squared excess, per grain, in every other round: it evens the machines out
 _MOVES = 100  # tried in a round for each task
 _FEWEST = 5_000
-_LONGER_AFTER = 4  # rounds; then they are twice as long, and so on
+_LONGER_AFTER = 8  # rounds; then they are twice as long, and so on
 _LONGEST = 6  # times
 
 
