@@ -74,7 +74,7 @@ def _braun(section: Mapping[str, Any]) -> str:
     budgets = [name.removeprefix("dual-price ") for name in rows if name.startswith("dual-price")]
     return _row(
         "makespan ÷ best known, 512 independent tasks on 16 unlike machines (Braun's twelve matrices, geometric mean; "
-        f"in brackets the eight that nothing was tuned on): search of {', '.join(budgets)}; Min-Min "
+        f"in brackets the eight that no setting was tuned on): search of {', '.join(budgets)}; Min-Min "
         f"{_circumstances(section)}",
         f"{_ratios([each['all'] for each in searched])} ({_ratios([each['others'] for each in searched])}); "
         f"{rows['min-min']['all']:.3f}",
