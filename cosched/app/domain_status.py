@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cosched import __version__
 from cosched.api.documents import Status
-from cosched.app.deadline_outlook import OutlookCounts
+from cosched.app.figures.deadline_outlook import OutlookCounts
 from cosched.app.submission.admission import DomainState
 from cosched.app.views import forwarded_placements, host_views, plan_view
 from cosched.coscheduler.events import HostsObserved, JobReported

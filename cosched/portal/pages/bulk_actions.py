@@ -15,7 +15,7 @@ from fastapi.responses import RedirectResponse
 from cosched.access.principals import Principal
 from cosched.api.documents import TaskChange
 from cosched.api.problems import ConflictError
-from cosched.app.deadline_outlook import deadlines
+from cosched.app.figures.deadline_outlook import deadlines
 from cosched.app.services import DomainServices
 from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError

@@ -11,7 +11,7 @@ from fastapi import Depends, Request, Response
 
 from cosched.access.principals import Principal
 from cosched.api.documents import HostView, PlanView, SearchPoint
-from cosched.app.deadline_outlook import deadlines
+from cosched.app.figures.deadline_outlook import deadlines
 from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import page_router

@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import Depends, Query, Request, Response
 
 from cosched.access.principals import Principal
-from cosched.app.deadline_outlook import Deadlines, deadlines
+from cosched.app.figures.deadline_outlook import Deadlines, deadlines
 from cosched.coscheduler.task import TaskState
 from cosched.portal.dependencies import Reader, Services
 from cosched.portal.pages import PageNumber, page_router

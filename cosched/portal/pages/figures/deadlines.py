@@ -13,7 +13,7 @@ from fastapi import Depends, Query, Request, Response
 from markupsafe import Markup
 
 from cosched.api.documents import DeadlineOutcome
-from cosched.app.deadline_outlook import deadlines
+from cosched.app.figures.deadline_outlook import deadlines
 from cosched.drawing.axes import AxisKind
 from cosched.drawing.plot import Line, line_plot
 from cosched.portal.dependencies import Reader, Services

@@ -6,7 +6,7 @@ import pytest
 
 from cosched.access import Principal, Role
 from cosched.api.documents import DeadlineOutcome, ForwardedPlacement, PlacementView, PlanView, TaskRequest
-from cosched.app.deadline_outlook import deadlines
+from cosched.app.figures.deadline_outlook import deadlines
 from cosched.portal.pages.figures.deadlines import MetShare, met_shares
 from tests.portal.pages.makers import NOW, portal
 

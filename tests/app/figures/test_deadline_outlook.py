@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.app.core_access import CoreClient
-from cosched.app.deadline_outlook import DeadlineCounts, OutlookCounts
+from cosched.app.figures.deadline_outlook import DeadlineCounts, OutlookCounts
 from cosched.app.neighbours.neighbour_access import NoNeighbours
 from tests.coscheduler.makers import a_core, a_task, submit
 
