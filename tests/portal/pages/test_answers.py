@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access.principals import Principal, Role
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import ExchangeView, PeerView, TaskRequest
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import Changes, RunRecord
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, Page
+
+    from cosched.coscheduler.task import Task
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -214,6 +216,55 @@ def test_a_task_elsewhere_shows_prediction_and_end_from_there(here: Here, monkey
         assert "as far expects" in page.inner_text(".stat:has-text('Ends')")
         assert "1 min" in page.inner_text(".stat:has-text('Predicted')")
         assert "As it would run here" in page.inner_text("figure:has(.plot) figcaption")
+        assert visitor.complaints == []
+
+
+def test_a_form_submits_many_of_one_and_a_sweep_behind_them(here: Here) -> None:
+    with here.pages.visitor("cat") as visitor:
+        page = visitor.go("/submit?application=halving")
+        page.fill("[name=name]", "each")
+        page.fill("[name=array]", "0-2")
+        page.click("button:text-is('Submit')")
+        page.wait_for_url("**/tasks")
+        assert page.locator("tbody th bdi").count() == 3
+        first = max(_tasks_of(here, "cat"), key=lambda task: int(task.id))
+        page = visitor.go("/submit?application=halving")
+        page.fill("[name=name]", "swept")
+        page.fill("[name=sweep]", "work=100..300 step 100")
+        page.fill("[name=after]", first.id)
+        page.click("button:text-is('Submit')")
+        page.wait_for_selector("tbody tr:nth-child(6)")
+        swept = [task for task in _tasks_of(here, "cat") if task.spec.name.startswith("swept")]
+        assert sorted(dict(task.spec.parameters)["work"] for task in swept) == [100.0, 200.0, 300.0]
+        assert {task.spec.after for task in swept} == {(first.id,)}
+        assert visitor.complaints == []
+
+
+def _tasks_of(here: Here, owner: str) -> list[Task]:
+    return [task for task in here.daemon.store.tasks(limit=100) if task.owner == owner]
+
+
+def test_the_map_shows_what_went_to_a_neighbour_and_what_came(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    far = {"role": "upper", "heard": None, "hosts": 16, "free": 4, "hardware": ("fast",), "given": 1, "taken": 2}
+    peers = [
+        PeerView(name=name, address=f"{name}.example:8642", paused=False, fault=fault, **far)  # type: ignore[arg-type]
+        for name, fault in (("far", ""), ("lost", "no answer"))
+    ]
+    went = {"name": "one", "owner": "ann", "time": here.pages.access.now(), "closed": None, "why": "near"}
+    exchanges = [
+        ExchangeView(peer="far", direction=direction, task=task, state=state, **went)  # type: ignore[arg-type]
+        for direction, task, state in (("sent", "7", "refused"), ("sent", "8", "granted"), ("received", "9", "running"))
+    ]
+    monkeypatch.setattr(here.daemon.services.neighbours, "peers", lambda: peers)
+    monkeypatch.setattr(here.daemon.services.history, "exchanges", lambda *_: exchanges)
+    with here.pages.visitor("ann") as visitor:
+        page = visitor.go("/domain")
+        assert page.locator("svg.domains text").all_text_contents().count("1") == 1  # came
+        assert page.locator("svg.domains polygon").count() == 2
+        assert page.locator("svg.domains .box.away .name").all_text_contents() == ["lost"]
+        row = page.inner_text("tr:has(th:text-is('far'))")
+        assert "1 came back" in row
+        assert visitor.faults() == []
         assert visitor.complaints == []
 
 

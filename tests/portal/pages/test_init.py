@@ -624,6 +624,20 @@ def test_enter_in_a_templates_name_keeps_it_and_submits_nothing(visitor: Visitor
         page.wait_for_selector("text=Your templates", state="detached")
 
 
+def test_what_is_used_is_told_by_user_with_what_is_planned(visitor: Visitor) -> None:
+    page = visitor.go("/utilisation")
+    page.click("nav.tabs a:text-is('by user')")
+    page.wait_for_url("**by=user**")
+    assert "by user: " in (page.locator("figure .use").get_attribute("aria-label") or "")
+    shares = page.locator("tbody tr:has-text('together') td").all_inner_texts()
+    _, now, planned = (float(share.removesuffix(" %")) for share in shares)
+    assert now > 10
+    assert planned > 0
+    page.click("nav.tabs a:text-is('1h')")
+    page.wait_for_selector("nav.tabs a[aria-current]:text-is('1h')")
+    assert page.locator("nav.tabs a[aria-current]:text-is('by user')").count() == 1
+
+
 def test_too_large_a_file_is_said_so_before_it_is_sent(visitor: Visitor) -> None:
     page = visitor.go("/submit?own=file")
     page.set_input_files("#file_upload", {"name": "big.sh", "mimeType": "text/plain", "buffer": b"x" * (5 << 20)})
