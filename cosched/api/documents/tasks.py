@@ -324,6 +324,7 @@ class Forecast:
         ways: those through a tunable application, the best first; empty for others.
         promises: both ends of an elastic task for each number of hosts that it may be promised, ascending (for some of
             them where there are many); empty for others.
+        same: the newest earlier runs of the same with the same numbers, at most 50, whatever the prediction rests on.
     """
 
     application: str
@@ -343,6 +344,7 @@ class Forecast:
     planned_cores: int = 0
     ways: tuple[WayView, ...] = ()
     promises: tuple[PromiseView, ...] = ()
+    same: tuple[NearRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ __all__ = ["RunHistory"]
 _MOST_REMEMBERED = 1024  # programs
 _MOST_ANSWERS = 32  # of one key: a task may have several shapes, and each is predicted by itself
 _NEAREST = 3  # runs that are shown
+_MOST_SAME, _MOST_LOOKED_AT = 50, 200  # runs with the same numbers, of the newest
 _MOST_JUDGED = 2000  # runs of all programs, by which the width of ranges is learnt
 _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
 
@@ -207,7 +208,7 @@ class RunHistory:
         nearest = history.nearest(features.numbers, count, _NEAREST)
         usable = [number for number, seconds in enumerate(profile.seconds, 1) if seconds < math.inf]
         return Evidence(
-            nearest=tuple(NearRun(numbers=run.numbers, hosts=run.hosts, seconds=run.seconds) for run in nearest),
+            nearest=tuple([_near(run) for run in nearest]),
             beyond=tuple(
                 f"{number:g} is {'more' if number > most else 'less'} than "
                 f"{f'all runs had ({least:g} to {most:g})' if least < most else f'{least:g}, as all runs had'}"
@@ -215,6 +216,15 @@ class RunHistory:
             ),
             untried=tuple(number for number in usable if number not in history.counts),
         )
+
+    def same_runs(self, features: RunFeatures) -> tuple[NearRun, ...]:
+        """Return the newest runs with the same numbers, the newest last.
+
+        Raises:
+            StoreFault: the runs cannot be read.
+        """
+        found = [run for run in self._runs.of(features.key, _MOST_LOOKED_AT) if run.numbers == features.numbers]
+        return tuple([_near(run) for run in found[-_MOST_SAME:]])
 
     def more_runs(self, features: RunFeatures) -> int:
         """Return how many more runs a command without a model must have to be predicted.
@@ -282,6 +292,10 @@ class RunHistory:
 
 _Q = TypeVar("_Q")
 _A = TypeVar("_A")
+
+
+def _near(run: Run | RunRecord) -> NearRun:
+    return NearRun(numbers=run.numbers, hosts=run.hosts, seconds=run.seconds)
 
 
 def _with_answer(known: Mapping[_Q, _A], question: _Q, answer: _A) -> dict[_Q, _A]:

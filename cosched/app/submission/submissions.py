@@ -320,6 +320,7 @@ class SubmissionService:
             evidence=None if profile is None else self._validator.evidence(shape, _count(placement, profile)),
             planned_cores=0 if placement is None else placement.cores,
             promises=promises,
+            same=self._validator.same_runs(shape),
         )
 
 

@@ -47,7 +47,7 @@ from cosched.sizes import parse_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cosched.api.documents import Evidence, TaskRequest
+    from cosched.api.documents import Evidence, NearRun, TaskRequest
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.run_history import RunHistory
     from cosched.app.submission.shapes import AskedShapes
@@ -277,6 +277,12 @@ class TaskValidator:
         if task.profile is None or self._history is None or not task.owner:
             return None
         return self._history.evidence(task.spec.features(task.owner), task.profile, count)
+
+    def same_runs(self, task: Task) -> tuple[NearRun, ...]:
+        """Return the newest earlier runs of what a task runs, with the same numbers."""
+        if self._history is None or not task.owner:
+            return ()
+        return self._history.same_runs(task.spec.features(task.owner))
 
     def exploring(self, task: Task) -> Task:
         """Return a new task, now and then with a number of hosts to try.

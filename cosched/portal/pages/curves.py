@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup
 
@@ -14,12 +14,20 @@ from cosched.drawing.plot import Line, line_plot
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.api.documents import LearntRunView, ProfileView
+    from cosched.api.documents import ProfileView
 
-__all__ = ["plottable", "run_time_curve"]
+__all__ = ["MeasuredRun", "plottable", "run_time_curve"]
 
 
 _WIDE = 30.0  # from the shortest to the longest time: on an axis from 0 the curve would lie on it
+
+
+class MeasuredRun(NamedTuple):
+    """A run that is a point beside a curve: the class of its hosts ("" if it is not told), how many, seconds."""
+
+    hardware: str
+    hosts: int
+    seconds: float
 
 
 def plottable(times: Sequence[float | None]) -> list[float]:
@@ -31,7 +39,7 @@ def run_time_curve(
     profile: ProfileView,
     chosen: int = 0,
     measured: float | None = None,
-    runs: Sequence[LearntRunView] = (),
+    runs: Sequence[MeasuredRun] = (),
 ) -> Markup:
     """Draw the run time by number of hosts, with its uncertainty; other classes of hosts as dashed lines.
 
@@ -64,9 +72,9 @@ def run_time_curve(
     return Markup(line_plot(lines, title, "hosts", label, across=across, upwards=upwards, styled=False))  # noqa: S704  it escapes
 
 
-def _points(runs: Sequence[LearntRunView]) -> list[Line]:
+def _points(runs: Sequence[MeasuredRun]) -> list[Line]:
     """Return measured run times, those on each class of hosts with a name and a colour."""
-    by_class: dict[str, list[LearntRunView]] = {}
+    by_class: dict[str, list[MeasuredRun]] = {}
     for run in runs:
         by_class.setdefault(run.hardware, []).append(run)
     return [

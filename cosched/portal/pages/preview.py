@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from cosched.portal.pages.curves import run_time_curve
+from cosched.portal.pages.curves import MeasuredRun, run_time_curve
 
 if TYPE_CHECKING:
     from cosched.api.documents import Forecast
@@ -37,7 +37,8 @@ class SubmissionPreview:
         slack: deadline - planned end, seconds; None without the two.
         acceptable: where the deadline cannot be met as things are: the earliest that can, seconds since the epoch.
         refusal: why it would be refused, in the words with which it would be; empty where it would be accepted.
-        picture: run time by number of hosts, with the planned number; None without a prediction.
+        picture: run time by number of hosts, with the planned number and earlier runs of the same; None without a
+            prediction.
     """
 
     verdict: PreviewVerdict
@@ -62,7 +63,8 @@ def preview_submission(forecast: Forecast, *, refusal: str = "", now: float) -> 
     late = verdict in (PreviewVerdict.LATE, PreviewVerdict.REFUSED)
     # A little more than the prediction: by the time it is submitted the clock has gone on.
     acceptable = end + max(5.0, 0.02 * (end - now)) if late and end is not None else None
-    picture = None if forecast.profile is None else run_time_curve(forecast.profile, len(forecast.planned_hosts))
+    runs, profile = [MeasuredRun("", run.hosts, run.seconds) for run in forecast.same], forecast.profile
+    picture = None if profile is None else run_time_curve(profile, len(forecast.planned_hosts), runs=runs)
     return SubmissionPreview(verdict, forecast, slack, acceptable, refusal, picture)
 
 

@@ -15,7 +15,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from cosched.access.principals import Principal, Scope
-from cosched.api.documents import ExplanationView, LearntRunView, PlanPoint, ProfileView, TaskDetail
+from cosched.api.documents import ExplanationView, PlanPoint, ProfileView, TaskDetail
 from cosched.app.elastic.loans import loans_text
 from cosched.app.services import DomainServices
 from cosched.drawing.axes import AxisKind
@@ -23,7 +23,7 @@ from cosched.drawing.plot import Line, line_plot
 from cosched.errors import CoschedError, SystemFault
 from cosched.portal.dependencies import AnyPrincipal, Portal, Services, needs, sender
 from cosched.portal.pages import page_router
-from cosched.portal.pages.curves import run_time_curve
+from cosched.portal.pages.curves import MeasuredRun, run_time_curve
 from cosched.portal.pages.figures.widths import width_chart
 from cosched.portal.pages.forms import local_minute, read_change
 from cosched.portal.pages.rendering import render_page, zone_of
@@ -208,16 +208,16 @@ async def again(request: Request, principal: AnyPrincipal, task_id: str) -> Resp
     return RedirectResponse(f"/tasks/{accepted[0].id}", HTTPStatus.SEE_OTHER)
 
 
-def _earlier_runs(services: DomainServices, principal: Principal, task: TaskDetail) -> list[LearntRunView]:
+def _earlier_runs(services: DomainServices, principal: Principal, task: TaskDetail) -> list[MeasuredRun]:
     """Return runs of the same before it, or none where they cannot be read."""
     try:
         found = services.history.runs_like(principal, task.id, _MOST_RUNS)
     except CoschedError:
         return []
-    return [run for run in found if run.task != task.id]
+    return [MeasuredRun(run.hardware, run.hosts, run.seconds) for run in found if run.task != task.id]
 
 
-def _curve(task: TaskDetail, explained: ExplanationView, runs: Sequence[LearntRunView]) -> Markup:
+def _curve(task: TaskDetail, explained: ExplanationView, runs: Sequence[MeasuredRun]) -> Markup:
     """Draw the prediction, now or as of the dispatch, the actual run and earlier ones."""
     assert task.profile is not None
     hosts = task.hosts or explained.planned_hosts

@@ -79,6 +79,15 @@ def test_a_users_figures_are_corrected_by_what_was_run(here: Daemon) -> None:
     assert again.seconds == (4.0, 2.0)  # another's runs tell nothing of bob's
 
 
+def test_earlier_runs_of_the_same_with_the_same_numbers_are_told(here: Daemon) -> None:
+    ran(here, (20.0,), hosts=2)
+    ran(here, (31.0,), size="99")
+    ran(here, (18.5,))
+    (forecast,) = here.services.submissions.foresee(ANN, [HEAT])
+    assert [(run.hosts, run.seconds) for run in forecast.same] == [(2, 20.0), (1, 18.5)]
+    assert here.services.submissions.foresee(BOB, [HEAT])[0].same == ()
+
+
 def _validator(here: Daemon, explore: float) -> TaskValidator:
     return TaskValidator(Catalogue([]), Halving(), "fast", history=RunHistory(RunTable(here.store), explore=explore))
 

@@ -172,6 +172,9 @@ def test_what_runs_took_stands_as_points_beside_curves(here: Here) -> None:
         curve = {name.partition(":")[0]: x for name, x in _marks(page) if name.startswith("predicted")}
         point = dict(_marks(page))["measured, 3: 31 s"]
         assert abs(point - curve["predicted, 3"]) < 0.5  # above its number of hosts
+        page = visitor.go("/submit?application=jacobi")
+        page.wait_for_selector("[data-foreseen]:not(.stale) .plot")
+        assert _points(page, "measured") == {"measured, 2: 7.5 s", "measured, 3: 31 s"}
         assert visitor.faults() == []
         assert visitor.complaints == []
 

@@ -371,8 +371,11 @@ def test_what_is_selected_opened_and_focused_stays_so_as_a_part_is_renewed(visit
     page.click("summary:has-text('err.0')")  # it was open
     page.focus("pre[aria-label='out.0']")
     page.evaluate("getSelection().selectAllChildren(document.querySelector(\"pre[aria-label='out.0']\"))")
+    read = page.query_selector_all("[data-live=head] dt, [data-live=head] dd, pre")  # where a screen reader may be
     with renewal(page, "head"), busy.client() as client:
         client.cancel(client.submit(TaskRequest(application="jacobi", parameters={"Scale": 99})).id)
+    assert len(read) > 5
+    assert [each for each in read if not each.evaluate("each => each.isConnected")] == []
     assert page.evaluate("getSelection().toString()").strip() == "working on 0"
     assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "out.0"
     assert page.locator("details#output-err\\.0").get_attribute("open") is None
