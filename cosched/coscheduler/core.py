@@ -157,7 +157,9 @@ class Coscheduler:
                 self._chains.repair(event.time)
             if len(self._state.attempts) < live:
                 self._chains.improve(event.time)
-        if event.time >= self._lifecycle.paused_until and not self._may_wait(event):
+        if isinstance(event, JobReported) and event.more:
+            self._dispatched_at = -math.inf  # whatever comes next looks at what this has freed
+        elif event.time >= self._lifecycle.paused_until and not self._may_wait(event):
             self._dispatch(event.time)
             self._dispatched_at = event.time
         return self._state.outcome(event)
@@ -479,11 +481,8 @@ class Coscheduler:
 
         Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
         for leaves no sooner by a look shortly after the last one. A job that goes on frees nothing, and one that the
-        manager has accepted or begun frees no part of a shared host: there each look takes tens of milliseconds. Of
-        jobs that end together one look at all that they have freed is enough.
+        manager has accepted or begun frees no part of a shared host: there each look takes tens of milliseconds.
         """
-        if isinstance(event, JobReported) and event.more:
-            return True
         if isinstance(event, NeighboursChanged | PredictionPassed | Restored | SearchAwaited):
             return True
         if event.time >= self._dispatched_at + _WINDOW:
