@@ -141,9 +141,8 @@ class DomainHistory:
         task = self._store.task(task_id)
         if task is None:
             return []
-        features = task.spec.features(task.owner)
-        runs = self._learnt.of(features.key, limit)
-        return [_learnt_run(run) for run in runs if run.numbers == features.numbers and principal.may_see(run.owner)]
+        runs = self._learnt.same(task.spec.features(task.owner), limit)
+        return [_learnt_run(run) for run in runs if principal.may_see(run.owner)]
 
     def learnt_runs(self, principal: Principal, application: str, limit: int) -> list[LearntRunView]:
         """Return an application's learnt runs, the newest first; only operators see others'."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import ColumnElement
 
+    from cosched.prediction.run_features import RunFeatures
     from cosched.store.rows import TableRow
     from cosched.store.store import Store
 
@@ -40,6 +41,10 @@ class RunTable:
         table = tables.runs
         query = select(table).where(table.c.key == key).order_by(table.c.id.desc()).limit(most)
         return records_of(RunRecord, self._store.read(query))[::-1]
+
+    def same(self, features: RunFeatures, most: int) -> Sequence[RunRecord]:
+        """Return the runs with the same numbers among so many of the newest of a key, the newest last."""
+        return [run for run in self.of(features.key, most) if run.numbers == features.numbers]
 
     def since(self, key: str, newest: int, most: int) -> Sequence[RunRecord]:
         """Return the runs of a key that came after one, the newest last; of many the newest.

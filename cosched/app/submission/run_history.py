@@ -223,8 +223,7 @@ class RunHistory:
         Raises:
             StoreFault: the runs cannot be read.
         """
-        found = [run for run in self._runs.of(features.key, _MOST_LOOKED_AT) if run.numbers == features.numbers]
-        return tuple([_near(run) for run in found[-_MOST_SAME:]])
+        return tuple([_near(run) for run in self._runs.same(features, _MOST_LOOKED_AT)[-_MOST_SAME:]])
 
     def more_runs(self, features: RunFeatures) -> int:
         """Return how many more runs a command without a model must have to be predicted.
