@@ -1,7 +1,7 @@
 """Managers alone, and with cosched beside them: the same jobs, users' estimates and real nodes of 64 cores.
 
     python -m benchmarks.against_managers --manager slurm|condor [--jobs 300] [--scale 1] [--nodes 16]
-                                          [--variants alone,figures,learnt,moldable] [--json FILE]
+                                          [--variants alone,figures,learnt,moldable] [--keep FOLDER [--resume]]
 
 The jobs are those of `benchmarks.shared_workload`; they arrive over 20 minutes times `--scale`, and sleep. "alone":
 Slurm by priority/multifactor and backfill with the estimates as limits, HTCondor by its negotiator. "figures": cosched
@@ -9,23 +9,25 @@ is told the estimates and keeps no history of runs. "learnt": it learns from wha
 twice as many hosts, by Amdahl's law. HTCondor's jobs have one host each: those of several are left out for both. Times
 are those that the jobs write themselves; a node that had more than it has ends the benchmark. Slurm has limits of whole
 minutes: with a scale of less than 1 its backfill sees estimates that are too long.
+
+An arm takes half an hour at scale 1, nearly all of it waiting. `--keep` writes each one's result into a folder as it
+ends; `--resume` measures only those that the folder has not yet. In the end all of `--variants` are printed, with what
+was aimed at.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import math
 import os
+import re
 import shlex
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.manager_arms import ALONE, Arm, Circumstances, Outcome, Result, goals, keep_result, kept_result, table
 from benchmarks.shared_workload import DIGEST, WorkloadJob, digest, draw_workload
 from cosched.api.documents import TaskRequest, TokenRequest
 from cosched.client import Client
@@ -42,34 +44,18 @@ if TYPE_CHECKING:
 _NODE = NodeSize()
 _PATIENCE = 3600.0
 _SHORTEST = 10.0  # seconds, times the scale: the bound of slowdowns
-_VARIANTS = ("alone", "figures", "learnt", "moldable")
-_MULTIFACTOR = {"PriorityType": "priority/multifactor", "PriorityWeightAge": 1000, "PriorityMaxAge": "1-0"}
+_VARIANTS = (ALONE, "figures", "learnt", "moldable")
+_SLURM = {
+    "PriorityType": "priority/multifactor",
+    "PriorityWeightAge": 1000,
+    "PriorityMaxAge": "1-0",
+    "OverTimeLimit": 1,  # minutes: jobs that take all of their estimates would be ended as a busy machine starts them
+}
 _PROGRAM = """#!/bin/sh
 set -- $BENCH_SECONDS
 shift $((${COSCHED_HOST_COUNT:-1} - 1))
 exec /bin/sh "$BENCH_DIARY.sh" "$BENCH_DIARY" "$BENCH_JOB" "$1" "$BENCH_MEMORY" "$BENCH_GPUS"
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Figures of one run; times in seconds.
-
-    Attributes:
-        makespan: from the first arrival's time 0 to the last end.
-        wait: mean time from arrival to begin.
-        slowdown: mean bounded slowdown.
-        on_time: share of the jobs that ended by their deadline.
-        utilisation: share of the cores' time until the last end.
-        manager: processor time of the manager's central daemons.
-    """
-
-    makespan: float
-    wait: float
-    slowdown: float
-    on_time: float
-    utilisation: float
-    manager: float
 
 
 class Run:
@@ -111,16 +97,21 @@ class Run:
 
     def measure(self, submit: Callable[[WorkloadJob], object]) -> Outcome:
         """Submit each job at its arrival, wait for the last, and return the figures."""
-        before, began = self._manager_seconds(), time.time()
+        began, loads = time.time(), list[float]()
+        seconds, requests = self._controller_seconds(), self._requests()
         for job in self.jobs:
             time.sleep(max(0.0, began + job.arrival * self._scale - time.time()))
             submit(job)
+            loads.append(os.getloadavg()[0])
         until = time.monotonic() + _PATIENCE
         while not self._all_ended():
             if time.monotonic() > until:
                 raise SystemExit(f"the jobs did not end within {_PATIENCE:.0f} s")
+            loads.append(os.getloadavg()[0])
             time.sleep(1.0)
-        return self._outcome(began, self._manager_seconds() - before)
+        answered = self._requests()
+        requests = None if requests is None or answered is None else answered - requests
+        return self._outcome(began, self._controller_seconds() - seconds, requests, fmean(loads))
 
     def _all_ended(self) -> bool:
         """Return whether every job has ended on each of its hosts."""
@@ -132,7 +123,7 @@ class Run:
             counts[job] = counts.get(job, 0) + 1
         return len(ended) == len(self.jobs) and begun == ended
 
-    def _outcome(self, began: float, manager: float) -> Outcome:
+    def _outcome(self, began: float, controller: float, requests: int | None, load: float) -> Outcome:
         entries = read_diary(self._diary)
         if faults := overfilled(entries, _NODE):
             raise SystemExit(f"{len(faults)} times a host had more than it has: {faults[0]}")
@@ -149,10 +140,12 @@ class Run:
             ),
             on_time=fmean(ends[job.name] <= job.deadline * scale for job in self.jobs),
             utilisation=used / (makespan * self._nodes * _NODE.cores),
-            manager=manager,
+            controller=controller,
+            requests=requests,
+            load=load,
         )
 
-    def _manager_seconds(self) -> float:
+    def _controller_seconds(self) -> float:
         """Return the processor time of the manager's central daemons."""
         if isinstance(self.pool, SlurmCluster):
             processes = [self.pool.pid("slurmctld")]
@@ -163,50 +156,74 @@ class Run:
         fields = [Path(f"/proc/{number}/stat").read_text().rpartition(") ")[2].split() for number in processes]
         return sum(int(field[11]) + int(field[12]) for field in fields) / os.sysconf("SC_CLK_TCK")
 
+    def _requests(self) -> int | None:
+        """Return how many requests Slurm's controller has answered; HTCondor's daemons do not say."""
+        if not isinstance(self.pool, SlurmCluster):
+            return None
+        by_type = self.pool.tool("sdiag").partition("statistics by message type")[2].partition("statistics by user")[0]
+        return sum(map(int, re.findall(r"count:\s*(\d+)", by_type)))
+
+    def version(self) -> str:
+        """Return what the manager says of its version."""
+        command = ("scontrol", "--version") if isinstance(self.pool, SlurmCluster) else ("condor_version",)
+        said: str = self.pool.tool(*command)
+        return said.splitlines()[0].strip(" $")
+
 
 def main() -> None:
-    """Measure, print, and write the figures where asked."""
+    """Measure what is to be measured still, and print all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.against_managers", description=__doc__)
     parser.add_argument("--manager", choices=("slurm", "condor"), default="slurm")
     parser.add_argument("--jobs", type=int, default=300)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--nodes", type=int, default=16)
     parser.add_argument("--variants", default=",".join(_VARIANTS))
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write each arm's result there as it ends")
+    parser.add_argument("--resume", action="store_true", help="measure only arms whose results are not kept yet")
     options = parser.parse_args()
+    if options.resume and options.keep is None:
+        parser.error("--resume needs the folder of the earlier results: --keep FOLDER")
     if digest(draw_workload()) != DIGEST:
         raise SystemExit("the jobs are not those that were fixed before the first run")
-    jobs = [job for job in draw_workload(options.jobs) if options.manager == "slurm" or job.hosts == 1]
-    table = Table(title=f"{options.manager}: {len(jobs)} jobs, scale {options.scale:g}, {options.nodes} nodes")
-    for heading in ("variant", "makespan", "mean wait", "slowdown", "on time", "utilisation", "manager's seconds"):
-        table.add_column(heading)
-    found: dict[str, dict[str, float]] = {}
+    results = []
     for variant in options.variants.split(","):
-        outcome = measure(options.manager, variant, jobs, options.scale, options.nodes)
-        found[variant] = asdict(outcome)
-        times = (f"{outcome.makespan:.1f}", f"{outcome.wait:.1f}", f"{outcome.slowdown:.2f}")
-        table.add_row(variant, *times, f"{outcome.on_time:.1%}", f"{outcome.utilisation:.1%}", f"{outcome.manager:.1f}")
-        if options.json:
-            options.json.write_text(json.dumps(found, indent=2))
-    Console().print(table)
+        arm = Arm(options.manager, variant, options.jobs, options.scale, options.nodes)
+        result = kept_result(options.keep, arm) if options.resume else None
+        if result is None:
+            result = measure(arm)
+            if options.keep is not None:
+                keep_result(options.keep, result)
+        results.append(result)
+    print(f"{len(_jobs(arm))} jobs, scale {arm.scale:g}, {arm.nodes} nodes")
+    print(table(results))
+    print("\n".join(goals(results)))
 
 
-def measure(manager: str, variant: str, jobs: Sequence[WorkloadJob], scale: float, nodes: int) -> Outcome:
-    """Run the jobs through a fresh pool."""
+def measure(arm: Arm) -> Result:
+    """Run the jobs of an arm through a fresh pool."""
     settings: dict[str, dict[str, Any]] = {"planning": {"share_hosts": True}}
-    if variant == "figures":
+    if arm.variant == "figures":
         settings["prediction"] = {"history": False}
-    with Site(manager, scale=1.0, hosts=nodes, settings=settings, node=_NODE) as site:
-        if variant == "alone":
+    with Site(arm.manager, scale=1.0, hosts=arm.nodes, settings=settings, node=_NODE) as site:
+        if arm.variant == ALONE:
             site.stop()
         if isinstance(site.pool, SlurmCluster):
-            site.pool.reconfigure(**_MULTIFACTOR)
+            site.pool.reconfigure(**_SLURM)
         site.settle()
-        run = Run(site, jobs, scale)
-        if variant != "alone":
-            return _beside(run, site, scale, moldable=variant == "moldable")
-        submit = _sbatch if isinstance(site.pool, SlurmCluster) else _condor_submit
-        return run.measure(lambda job: submit(run, job, scale))
+        run = Run(site, _jobs(arm), arm.scale)
+        circumstances = Circumstances.now(run.version())
+        return Result(arm, _outcome(run, site, arm), circumstances)
+
+
+def _jobs(arm: Arm) -> list[WorkloadJob]:
+    return [job for job in draw_workload(arm.jobs) if arm.manager == "slurm" or job.hosts == 1]
+
+
+def _outcome(run: Run, site: Site, arm: Arm) -> Outcome:
+    if arm.variant != ALONE:
+        return _beside(run, site, arm.scale, moldable=arm.variant == "moldable")
+    submit = _sbatch if isinstance(site.pool, SlurmCluster) else _condor_submit
+    return run.measure(lambda job: submit(run, job, arm.scale))
 
 
 def _beside(run: Run, site: Site, scale: float, *, moldable: bool) -> Outcome:
@@ -242,10 +259,15 @@ def _beside(run: Run, site: Site, scale: float, *, moldable: bool) -> Outcome:
             client.close()
 
 
+def limit_minutes(estimate: float) -> int:
+    """Return Slurm's limit for an estimate in seconds: no shorter, or jobs would be ended that keep to it."""
+    return math.ceil(estimate / 60)
+
+
 def _sbatch(run: Run, job: WorkloadJob, scale: float) -> None:
     cluster: SlurmCluster = run.pool
     size = (f"--cpus-per-task={job.cores}", f"--mem={job.memory}M", *([f"--gres=gpu:{job.gpus}"] if job.gpus else []))
-    limit = f"--time={max(1, round(job.estimate * scale / 60))}"
+    limit = f"--time={limit_minutes(job.estimate * scale)}"
     program = (
         " ".join(f"{name}={shlex.quote(value)}" for name, value in run.environment(job).items())
         + f" {shlex.quote(str(run.folder / job.program))} --size {job.size}"
