@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         TaskView,
     )
     from cosched.client import Client, NotRunningError
-    from cosched.elastic_lead import Lead
+    from cosched.elastic_lead import Lead, LeadOverhead
     from cosched.evaluation import load, predict
     from cosched.language import check_files as check
     from cosched.scheduling.policies import plan
@@ -40,6 +40,7 @@ __all__ = [
     "Forecast",
     "HostView",
     "Lead",
+    "LeadOverhead",
     "NotRunningError",
     "PlacementView",
     "PlanView",
@@ -78,7 +79,7 @@ _MODULES = {
         "TaskView",
     ),
     "cosched.client": ("Client", "NotRunningError"),
-    "cosched.elastic_lead": ("Lead",),
+    "cosched.elastic_lead": ("Lead", "LeadOverhead"),
     "cosched.evaluation": ("load", "predict"),
     "cosched.language": ("check",),
     "cosched.scheduling.policies": ("plan",),

@@ -15,7 +15,7 @@ import ssl
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,7 +26,7 @@ from cosched.errors import SystemFault, UserError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Lead", "LeadOffer", "LeadOrder", "LeadRefusedError"]
+__all__ = ["Lead", "LeadOffer", "LeadOrder", "LeadOverhead", "LeadRefusedError"]
 
 _LOOK_AGAIN = 0.2  # seconds between looks into the mailbox
 _WAIT = 20  # seconds that the daemon may let a request for an offer wait
@@ -45,6 +45,7 @@ class LeadOrder:
         order: "join" (it is being started), "stay" or "leave".
         by: seconds since the epoch by which one that leaves is ended; None for others.
         reason: why it leaves.
+        cluster: name of the hosts near its own, such as those of a site; empty where nobody says.
     """
 
     worker: int
@@ -52,6 +53,7 @@ class LeadOrder:
     order: str
     by: float | None = None
     reason: str = ""
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,14 @@ class LeadOffer:
         workers: each with its order.
         stop_by: seconds since the epoch by which the program is to have checkpointed and stopped; None: it goes on.
         reason: for what it is to stop.
+        cluster: of the lead's own host; empty where nobody says.
     """
 
     revision: int
     workers: tuple[LeadOrder, ...]
     stop_by: float | None = None
     reason: str = ""
+    cluster: str = ""
 
     @property
     def leaving(self) -> tuple[LeadOrder, ...]:
@@ -79,6 +83,21 @@ class LeadOffer:
     def staying(self) -> tuple[LeadOrder, ...]:
         """The workers that stay, or are being started."""
         return tuple(each for each in self.workers if each.order != "leave")
+
+
+@dataclass(frozen=True, slots=True)
+class LeadOverhead:
+    """Parts of a period in which a worker did no work, 0 to 1 and together at most 1.
+
+    Attributes:
+        idle: it had nothing to do.
+        intra: it communicated within its cluster.
+        inter: it communicated with other clusters.
+    """
+
+    idle: float = 0.0
+    intra: float = 0.0
+    inter: float = 0.0
 
 
 class _Transport(Protocol):
@@ -173,6 +192,18 @@ class Lead:
             speeds: by number, 0 for a worker on the lead's own host, in any unit above 0: only ratios count.
         """
         self._way.tell({"speeds": {str(worker): speed for worker, speed in speeds.items()}})
+
+    def overheads(self, overheads: Mapping[int, LeadOverhead]) -> None:
+        """Say how each worker has spent its time since the last report, or in its last tasks; the rest it worked.
+
+        A cluster whose workers spend more than a quarter of their time (`[elastic] link_limit`) on communication with
+        other clusters, in each report for a while, is left as a whole where its hosts can be replaced.
+
+        Args:
+            overheads: by number, 0 for a worker on the lead's own host. Which cluster each is in is in the offer.
+        """
+        said = {str(worker): asdict(overhead) for worker, overhead in overheads.items()}
+        self._way.tell({"overheads": said})
 
     def progress(self, done: float, total: float) -> None:
         """Say how much of all work is done, so that the task's end is foretold by it.
@@ -289,7 +320,8 @@ def _read_offer(document: Mapping[str, Any]) -> LeadOffer:
     names = LeadOrder.__slots__
     workers = (LeadOrder(**{name: each[name] for name in names if name in each}) for each in document["workers"])
     stop = document.get("stop") or {}
-    return LeadOffer(document["revision"], tuple(workers), stop.get("by"), stop.get("reason", ""))
+    cluster = document.get("cluster", "")
+    return LeadOffer(document["revision"], tuple(workers), stop.get("by"), stop.get("reason", ""), cluster)
 
 
 def _first_line(file: Path) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cosched
-from cosched.elastic_lead import Lead, LeadOffer, LeadOrder, _connection
+from cosched.elastic_lead import Lead, LeadOffer, LeadOrder, LeadOverhead, _connection
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def said(box: Path) -> list[object]:
 
 def test_it_is_what_cosched_offers() -> None:
     assert cosched.Lead is Lead
+    assert cosched.LeadOverhead is LeadOverhead
 
 
 def test_a_process_without_a_mailbox_is_no_lead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,6 +59,15 @@ def test_an_offer_is_read_once_it_is_there(box: Path, monkeypatch: pytest.Monkey
     assert lead.offer(after=3) is None
     assert [each.worker for each in READ.leaving] == [2]
     assert [each.host for each in READ.staying] == ["h2"]
+
+
+def test_an_offer_tells_the_clusters_of_its_hosts_where_they_are_known(box: Path) -> None:
+    near = [{"worker": 1, "host": "h2", "order": "stay", "cluster": "delft"}]
+    (box / "offer.json").write_text(json.dumps(OFFER | {"workers": near, "cluster": "leiden"}))
+    offer = Lead(str(box)).offer()
+    assert offer is not None
+    assert (offer.cluster, offer.workers[0].cluster) == ("leiden", "delft")
+    assert (READ.cluster, READ.workers[0].cluster) == ("", "")
 
 
 def test_each_later_offer_comes_once(box: Path) -> None:
@@ -82,6 +92,7 @@ def test_what_it_says_is_put_down_whole_and_in_order(box: Path) -> None:
     lead.wish(6)
     lead.wish(None)
     lead.speeds({0: 2.5, 3: 1.0})
+    lead.overheads({0: LeadOverhead(idle=0.5), 3: LeadOverhead(inter=0.25)})
     assert all(file.suffix == ".json" for file in (box / "answers").iterdir())
     assert said(box) == [
         {"address": "here:1", "drains": True},
@@ -92,6 +103,12 @@ def test_what_it_says_is_put_down_whole_and_in_order(box: Path) -> None:
         {"most": 6},
         {"most": -1},
         {"speeds": {"0": 2.5, "3": 1.0}},
+        {
+            "overheads": {
+                "0": {"idle": 0.5, "intra": 0.0, "inter": 0.0},
+                "3": {"idle": 0.0, "intra": 0.0, "inter": 0.25},
+            }
+        },
     ]
 
 

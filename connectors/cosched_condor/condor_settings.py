@@ -78,6 +78,7 @@ class CondorSettings:
         groups: "pinned", or "parallel": groups are jobs of the parallel universe, all of their hosts or none.
         static_slots: "together" (a machine is one host, whatever static slots it is cut in) or "hosts": each is one.
         host_class: attribute of a machine that names its class; empty where machines have none.
+        cluster_attribute: attribute of a machine that names its cluster, such as its site; empty for none.
         job_lease: seconds that a job may go on while its host or the scheduler is out of reach.
         keep_claim: seconds that a host stays claimed after a job, so that the next starts at once; 0 for not at all.
         timeout: seconds that HTCondor may take for an answer.
@@ -100,6 +101,7 @@ class CondorSettings:
     groups: str = setting(_groups)
     static_slots: str = setting(SettingsTable.choice, "together", "hosts")
     host_class: str = setting(_attribute)
+    cluster_attribute: str = setting(_attribute)
     job_lease: int = setting(_whole_seconds, 60, 10)
     keep_claim: int = setting(_whole_seconds, 20, 0)
     timeout: float = setting(SettingsTable.seconds, 30.0, 1, 3600)

@@ -22,7 +22,7 @@ from cosched_condor.htcondor_client import PER_SUBMISSION, CondorClient
 from cosched_condor.job_events import JobEventSource, LogEvents, QueueEvents
 from cosched_condor.job_owners import JobOwners
 from cosched_condor.jobs import TRANSFER_SECONDS, OutputFetcher, SchedulerJobs
-from cosched_condor.machines import JobRequirements, OwnClusters, pool_hosts, slot_projection
+from cosched_condor.machines import JobRequirements, OwnClusters, PlaceAttributes, pool_hosts, slot_projection
 from cosched_condor.spool import CondorAttemptFolders
 from cosched_condor.submit_description import ClusterBatch, SubmitDescription, cluster_batches, describe, is_parallel
 
@@ -83,15 +83,15 @@ class CondorConnector:
 
     def hosts(self) -> Sequence[Host]:
         """Return the machines that the collector shows; those with foreign jobs are claimed."""
-        attribute = self._settings.host_class
-        slots = self._client.call("hosts", projection=slot_projection(attribute))
+        places = PlaceAttributes(self._settings.host_class, self._settings.cluster_attribute)
+        slots = self._client.call("hosts", projection=slot_projection(places))
         if not self._own_clusters.scheduler:
             with contextlib.suppress(ConnectorError):  # it is away: then numbers have to do
                 self._own_clusters.named(self._client.call("scheduler"))
         self._own_clusters.resolve(slots, self._queued_clusters)
         self._job_events.slots_seen(slots)
         ours, slot_hosts = self._own_clusters.owns, self._settings.slot_hosts
-        return pool_hosts(slots, attribute, ours, self._requirements, slot_hosts=slot_hosts)
+        return pool_hosts(slots, places, ours, self._requirements, slot_hosts=slot_hosts)
 
     def submit(self, launch: Launch) -> str:
         """Submit a cluster and return the number of its first process.

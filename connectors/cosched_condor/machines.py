@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cosched.connector import Host, HostShare
 from cosched_condor.job_ads import whole_number
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Ours = Callable[[Mapping[str, Any]], bool]
 
-__all__ = ["JobRequirements", "OwnClusters", "pool_hosts", "slot_projection"]
+__all__ = ["JobRequirements", "OwnClusters", "PlaceAttributes", "pool_hosts", "slot_projection"]
 
 
 class OwnClusters:
@@ -131,14 +131,26 @@ class JobRequirements:
         )
 
 
-def slot_projection(class_attribute: str) -> list[str]:
+class PlaceAttributes(NamedTuple):
+    """Attributes of machines that an administrator has made; empty for those that there are not.
+
+    Attributes:
+        host_class: the one that names a machine's class.
+        cluster: the one that names its cluster.
+    """
+
+    host_class: str = ""
+    cluster: str = ""
+
+
+def slot_projection(places: PlaceAttributes) -> list[str]:
     """Return the attributes of slots that `pool_hosts` reads."""
-    return [*_SLOT_ATTRIBUTES, class_attribute] if class_attribute else [*_SLOT_ATTRIBUTES]
+    return [*_SLOT_ATTRIBUTES, *filter(None, places)]
 
 
 def pool_hosts(
     slots: Iterable[Mapping[str, Any]],
-    class_attribute: str,
+    places: PlaceAttributes,
     ours: Ours,
     requirements: JobRequirements,
     *,
@@ -148,7 +160,7 @@ def pool_hosts(
 
     Args:
         slots: ads of slots; a machine with several is up when one of them is.
-        class_attribute: the attribute that names a machine's class; empty for none.
+        places: the attributes that name a machine's class and cluster.
         ours: returns whether a slot's job is cosched's.
         requirements: requirements of a job of cosched's; a partitionable slot that has less left is claimed.
         slot_hosts: whether each static slot is a host by its own name.
@@ -159,7 +171,7 @@ def pool_hosts(
         name = str(slot.get("Name" if slot_hosts and not parted else "Machine", ""))
         if name and "," not in name:
             by_machine[name].append(slot)
-    hosts = [_machine_host(name, by_machine[name], class_attribute, ours, requirements) for name in sorted(by_machine)]
+    hosts = [_machine_host(name, by_machine[name], places, ours, requirements) for name in sorted(by_machine)]
     return [replace(host, unparted=slot_hosts and _is_slot(host.name)) for host in hosts]
 
 
@@ -171,16 +183,23 @@ def _is_slot(name: str) -> bool:
 def _machine_host(
     name: str,
     slots: Sequence[Mapping[str, Any]],
-    class_attribute: str,
+    places: PlaceAttributes,
     ours: Ours,
     requirements: JobRequirements,
 ) -> Host:
     usable = [slot for slot in slots if not _why_unavailable(slot)]
-    named = str((usable or slots)[0].get(class_attribute, "")) if class_attribute else ""
+    named, cluster = (str((usable or slots)[0].get(each, "")) if each else "" for each in places)
     memory, cores, gpus = (_largest(slots, resource) for resource in ("Memory", "Cpus", "GPUs"))
     owner = sum(map(_has_owner, slots)) / len(slots)
     host = Host(
-        name, named, memory=memory, cores=cores, gpus=gpus, others=_others_share(slots, ours), owner_takes=owner
+        name,
+        named,
+        memory=memory,
+        cores=cores,
+        gpus=gpus,
+        others=_others_share(slots, ours),
+        owner_takes=owner,
+        cluster=cluster,
     )
     if not usable:
         return replace(host, up=False, reason=_why_unavailable(slots[0]))

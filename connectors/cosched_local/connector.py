@@ -76,6 +76,7 @@ class LocalConnector:
                 cores=size.cores,
                 gpus=size.gpus,
                 owner_takes=taken,
+                cluster=self._settings.clusters.get(name, ""),
             )
             for name in self._settings.hosts
         ]

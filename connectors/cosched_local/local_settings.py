@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cosched.connector.settings_table import SettingsTable, read_settings, setting
+from cosched.connector.values import safe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,18 @@ def _beside(keys: SettingsTable, key: str) -> int:
     return keys.whole(key, len(keys.hosts("hosts", _SLOTS)), 1, _MOST)
 
 
+def _clusters(keys: SettingsTable, key: str) -> Mapping[str, str]:
+    """Return the cluster of each slot that has one."""
+    value, slots = keys.get(key, {}), keys.hosts("hosts", _SLOTS)
+    expected = 'lists of different slots by name, like { delft = ["host01", "host02"], leiden = ["host03"] }'
+    if not isinstance(value, dict) or not all(isinstance(each, list | tuple) for each in value.values()):
+        raise keys.wrong(key, value, expected)
+    found = [(str(host), safe(name, "connector local: a cluster")) for name, hosts in value.items() for host in hosts]
+    if not {host for host, _ in found} <= set(slots) or len(dict(found)) < len(found) or not all(value):
+        raise keys.wrong(key, value, expected)
+    return dict(found)
+
+
 @dataclass(frozen=True, slots=True)
 class LocalSettings:
     """Settings of the connector, checked.
@@ -34,6 +47,7 @@ class LocalSettings:
         cores: that each slot has; None: those of this machine.
         memory: MiB that each slot has; None: that of this machine.
         gpus: that each slot has; None: none.
+        clusters: the cluster of each slot that has one; given as lists of slots by the cluster's name.
         machine: "own", or "shared" where others use it, too: what they have of its processors is measured.
     """
 
@@ -45,6 +59,7 @@ class LocalSettings:
     cores: int | None = setting(SettingsTable.optional_whole, 1, 65536)
     memory: int | None = setting(SettingsTable.optional_memory)
     gpus: int | None = setting(SettingsTable.optional_whole, 0, 4096)
+    clusters: Mapping[str, str] = setting(_clusters)
     machine: str = setting(SettingsTable.choice, "own", "shared")
 
     @classmethod

@@ -338,6 +338,10 @@ class SlurmCommands:
         """Return a reservation; a missing one is a transient error."""
         return parse_reservation(self._run("scontrol", "--oneliner", "show", "reservation", name))
 
+    def topology(self) -> str:
+        """Return a line for each switch of the topology; none where Slurm has no tree of switches."""
+        return self._run("scontrol", "--oneliner", "show", "topology")
+
     def accounting(self, age: int) -> list[str] | None:
         """Return a line of `SACCT_FIELDS` for each recent job; None without accounting.
 

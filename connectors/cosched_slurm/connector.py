@@ -33,6 +33,7 @@ from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed
 from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.slurm_settings import SlurmSettings
 from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
+from cosched_slurm.topology import NodeClusters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -61,6 +62,7 @@ class SlurmConnector:
         self._commands = SlurmCommands(self._settings, all_users=self._settings.identity == "user")
         self._slurm = PyslurmClient(self._settings) if self._settings.interface == "pyslurm" else self._commands
         self._largest = self._slurm.largest_array
+        self._clusters = NodeClusters(self._settings.cluster, self._commands.topology)
         self._pruning = SpoolPruner(self._settings.spool, self._settings.keep_days, self._unfinished)
         self._adopted = SlurmAdoptedJobs(self._commands, self._settings.spool, self._settings.completions)
         self._foreign_jobs = ForeignJobs(self._all_users_jobs, self._attempts.known, self._settings.poll)
@@ -80,7 +82,8 @@ class SlurmConnector:
         rows, own = self._slurm.nodes(), self._settings.reservation
         foreign = self._foreign_jobs.claims(self._job_watch.unexplained(allocated_processors(rows)))
         reserved = self._commands.reservation(own) if own else None
-        return cluster_hosts(rows, self._settings.partition, self._settings.host_class, foreign, reserved)
+        partition, prefix = self._settings.partition, self._settings.host_class
+        return cluster_hosts(rows, partition, prefix, foreign, reserved, self._clusters.of(rows))
 
     def submit(self, launch: Launch) -> str:
         """Submit a job and return its number.

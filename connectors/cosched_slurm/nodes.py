@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
     from cosched_slurm.foreign_jobs import ForeignClaim
 
-__all__ = ["NodeReservation", "allocated_processors", "cluster_hosts", "parse_reservation"]
+__all__ = [
+    "NodeReservation",
+    "allocated_processors",
+    "cluster_hosts",
+    "feature_rest",
+    "node_features",
+    "parse_reservation",
+]
 
 _BASE_STATES = ("IDLE", "ALLOCATED", "MIXED", "COMPLETING")
 # Flags beside a base state that keep no job away.
@@ -68,6 +75,7 @@ def cluster_hosts(
     prefix: str,
     foreign: Mapping[str, ForeignClaim] | None = None,
     own: NodeReservation | None = None,
+    clusters: Mapping[str, str] | None = None,
 ) -> list[Host]:
     """Return the hosts, sorted by name.
 
@@ -77,6 +85,7 @@ def cluster_hosts(
         prefix: beginning of the feature whose rest names the class; empty for none.
         foreign: claims of foreign jobs, by node.
         own: reservation whose nodes count; None for all, where nodes of others' reservations take no jobs.
+        clusters: name of each node's cluster, of those that have one.
     """
     found = {}
     for row in rows:
@@ -86,12 +95,12 @@ def cluster_hosts(
         if own is not None and name not in own.nodes:
             continue
         reason = _why_unavailable(row, own)
-        features = _text_list(row.get("active_features") or row.get("features"))
+        features = node_features(row)
         claim = None if reason else (foreign or {}).get(name)
         words_for = reason if claim is None else claim.reason
         found[name] = Host(
             name,
-            _host_class(features, prefix),
+            feature_rest(features, prefix),
             not reason,
             words_for,
             claimed=claim is not None,
@@ -100,6 +109,7 @@ def cluster_hosts(
             cores=_whole(row.get("effective_cpus")) or _whole(row.get("cpus")),
             gpus=gpu_count(row.get("gres")),
             others=HostShare() if claim is None else claim.share,
+            cluster=(clusters or {}).get(name, ""),
         )
     return [found[name] for name in sorted(found)]
 
@@ -108,7 +118,13 @@ def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-def _host_class(features: list[str], prefix: str) -> str:
+def node_features(row: Mapping[str, Any]) -> list[str]:
+    """Return the features of a node that are in force."""
+    return _text_list(row.get("active_features") or row.get("features"))
+
+
+def feature_rest(features: list[str], prefix: str) -> str:
+    """Return the rest of the first feature with a beginning; empty where there is none."""
     named = (feature.removeprefix(prefix) for feature in features if prefix and feature.startswith(prefix))
     return next(named, "")
 

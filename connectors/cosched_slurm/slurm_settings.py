@@ -45,6 +45,8 @@ class SlurmSettings:
         account: account that jobs are charged to; empty for the user's default.
         qos: quality of service of the jobs; empty for the default.
         host_class: beginning of the node feature whose rest names a host's class; empty for none.
+        cluster: "switch" (a host's leaf switch in topology.conf is its cluster), or the beginning of the node feature
+            whose rest names it; empty for none.
         completions: Slurm's job completion file (JobCompLoc of jobcomp/filetxt); None where there is none.
         poll: seconds between two looks at the queue while jobs are in it.
         timeout: seconds that Slurm may take for an answer.
@@ -68,6 +70,7 @@ class SlurmSettings:
     account: str = setting(SettingsTable.name)
     qos: str = setting(SettingsTable.name)
     host_class: str = setting(SettingsTable.name)
+    cluster: str = setting(SettingsTable.name, '"switch", or the beginning of a node feature')
     completions: Path | None = setting(SettingsTable.optional_path, "the absolute path of a file", exists=False)
     poll: float = setting(SettingsTable.seconds, 2.0, 0.1, 3600)
     timeout: float = setting(SettingsTable.seconds, 30.0, 1, 3600)

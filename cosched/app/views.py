@@ -267,6 +267,7 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 free=_free_view(host, left[host.name], whole=host.name in whole) if left else None,
                 others_until=claims.get(host.name),
                 others_cores=parts[host.name].share.cores if host.name in parts and host.name not in whole else 0,
+                cluster=host.cluster,
             )
         )
     return views

@@ -39,6 +39,7 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         (
             host.name,
             host.host_class,
+            host.cluster,
             *_sizes(host),
             _state(host),
             ", ".join(host.tasks) or host.task,
@@ -48,7 +49,8 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         )
         for host in hosts
     ]
-    print_table(("HOST", "CLASS", "MEMORY", "CORES", "GPUS", "STATE", "TASK", "OWNER", "FREE AT", "REASON"), rows)
+    places = ("HOST", "CLASS", "CLUSTER")
+    print_table((*places, "MEMORY", "CORES", "GPUS", "STATE", "TASK", "OWNER", "FREE AT", "REASON"), rows)
 
 
 def _sizes(host: HostView) -> tuple[str, str, str]:

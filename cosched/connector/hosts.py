@@ -46,6 +46,7 @@ class Host:
         owner_takes: part of it that its owner takes now, 0…1: jobs there stand still, or share it with him. Other jobs
             of the manager are no owner.
         unparted: whether one job has all of it, whatever it asks for, although hosts are shared: a static slot.
+        cluster: name of the hosts (a site, a switch) between which communication is quick; empty where nobody says.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Host:
     others: HostShare = HostShare()
     owner_takes: float = 0.0
     unparted: bool = False
+    cluster: str = ""
 
     def offers(self, memory: int, cores: int, gpus: int) -> bool:
         """Return whether a job may have so much of it, as far as is known."""

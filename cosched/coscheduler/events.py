@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cosched.connector.interface import StartDiagnosis
     from cosched.connector.jobs import JobReport
     from cosched.coscheduler.edits import TaskEdit
+    from cosched.coscheduler.elastic.values import WorkerOverhead
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.planning.task_plan import TaskPlan
     from cosched.coscheduler.reservations import Reservation
@@ -43,6 +44,7 @@ __all__ = [
     "ManagerEvent",
     "NeighboursChanged",
     "OfferEnded",
+    "OverheadsMeasured",
     "PeerReported",
     "PredictionPassed",
     "ReleaseRequested",
@@ -364,6 +366,19 @@ class SpeedsMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class OverheadsMeasured:
+    """A lead says how its workers spent their time in a period; the rest of it they worked.
+
+    Attributes:
+        overheads: of each worker, the one on the lead's own host among them.
+    """
+
+    time: float
+    attempt: str
+    overheads: tuple[WorkerOverhead, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time went by."""
 
@@ -502,7 +517,9 @@ ManagerEvent = (
 )
 """News of an attempt."""
 
-LeadEvent = LeadAnnounced | HostsWished | WorkerDrained | WorkerRefused | WorkReported | SpeedsMeasured
+LeadEvent = (
+    LeadAnnounced | HostsWished | WorkerDrained | WorkerRefused | WorkReported | SpeedsMeasured | OverheadsMeasured
+)
 """The word of an elastic task's lead."""
 
 Event = (

@@ -24,6 +24,7 @@ from distributed.utils import get_ip_interface
 
 from cosched.dask.control import Control
 from cosched.dask.drain import Drains
+from cosched.dask.overheads import WorkerOverheads
 from cosched.dask.speeds import WorkerSpeeds
 from cosched.dask.statistics import Figures, SteadyWish
 from cosched.dask.tls_files import join_address, make_tls_files
@@ -43,7 +44,7 @@ __all__ = ["main"]
 _OWN_WORKER = "0"  # name of the worker on the lead's host; cosched's numbers begin with 1
 _PAUSE = 1.0  # seconds until it is started again, where it ended by itself
 _REPORT_EACH = 1.0  # seconds
-_SPEEDS_EACH = 2.0  # seconds
+_SPEEDS_EACH = 2.0  # seconds; of overheads, too
 _WISH_AGAIN = 10.0  # seconds after which a wish is said again
 _CALM = 30.0  # seconds for which hosts are kept that it has no use for
 _MOST_WISHED = 10_000
@@ -83,8 +84,10 @@ async def run(lead: Lead, folder: Path, use: _Use) -> int:
         control.attach(scheduler)
         told = join_address(scheduler.address, files)
         lead.announce(told)
-        _follow(lead, Drains(scheduler, lead))
-        for beside in (_own_worker(told), _report(scheduler, control, lead), _report_speeds(scheduler, lead)):
+        overheads = WorkerOverheads(scheduler)
+        _follow(lead, Drains(scheduler, lead), overheads)
+        measured = _report_workers(scheduler, overheads, lead)
+        for beside in (_own_worker(told), _report(scheduler, control, lead), measured):
             stack.push_async_callback(_cancelled, asyncio.ensure_future(beside))
         return await use(scheduler, control, files)
 
@@ -132,13 +135,14 @@ def _interface() -> str | None:
     return name
 
 
-def _follow(lead: Lead, drains: Drains) -> None:
+def _follow(lead: Lead, drains: Drains, overheads: WorkerOverheads) -> None:
     """Hand offers over to the scheduler's event loop as they come."""
     loop = asyncio.get_running_loop()
 
     def follow() -> None:
         for offer in lead.offers():
             loop.call_soon_threadsafe(drains.take, offer)
+            loop.call_soon_threadsafe(overheads.take, offer)
 
     threading.Thread(target=follow, name="offers", daemon=True).start()
 
@@ -162,15 +166,18 @@ async def _report(scheduler: Scheduler, control: Control, lead: Lead) -> None:
         await asyncio.sleep(_REPORT_EACH)
 
 
-async def _report_speeds(scheduler: Scheduler, lead: Lead) -> None:
-    """Report how quick the workers are, where that can be compared."""
+async def _report_workers(scheduler: Scheduler, overheads: WorkerOverheads, lead: Lead) -> None:
+    """Report how quick the workers are, where that can be compared, and how they spend their time in their clusters."""
     speeds = WorkerSpeeds()
-    scheduler.add_plugin(speeds)
+    for plugin in (speeds, overheads):
+        scheduler.add_plugin(plugin)
     while True:
         await asyncio.sleep(_SPEEDS_EACH)
-        if len(found := speeds.now(scheduler)) > 1:
-            with contextlib.suppress(OSError):  # a full disk: they are told the next time
+        with contextlib.suppress(OSError):  # a full disk: they are told the next time
+            if len(found := speeds.now(scheduler)) > 1:
                 lead.speeds(found)
+            if spent := overheads.now():
+                lead.overheads(spent)
 
 
 async def _own_worker(told: str) -> None:

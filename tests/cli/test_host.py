@@ -33,6 +33,17 @@ def test_hosts_are_listed_with_what_is_wrong_with_them(tmp_path: Path, capsys: p
         assert [host["up"] for host in json.loads(capsys.readouterr().out)] == [True, False]
 
 
+def test_hosts_are_listed_with_their_clusters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(tmp_path) as (daemon, address):
+        hosts = (Host("h1", cluster="delft"), Host("h2"))
+        daemon.inbox.apply(HostsObserved(daemon.clock.now(), hosts)).result(60)
+        capsys.readouterr()
+        assert run(["host", "list", "--server", address]) == 0
+        assert capsys.readouterr().out == "HOST  CLUSTER  STATE\nh1    delft    up\nh2             up\n"
+        assert run(["host", "list", "--server", address, "--json"]) == 0
+        assert [host["cluster"] for host in json.loads(capsys.readouterr().out)] == ["delft", ""]
+
+
 def test_the_domain_is_described_for_information_services(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(tmp_path, hosts=3) as (_, address):
         assert run(["host", "glue", "--server", address]) == 0

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Self
 from demo.ports import free_ports
 from tests.testbed.node_size import WHOLE, NodeSize
 from tests.testbed.slurm_accounting import prepare_accounting
-from tests.testbed.slurm_config import cluster_configuration, gpu_configuration
+from tests.testbed.slurm_config import cluster_configuration, gpu_configuration, switch_configuration
 from tests.testbed.slurm_install import SUITE, installed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
 __all__ = ["ClusterError", "SlurmCluster"]
@@ -52,6 +52,7 @@ class SlurmCluster:
         settings: lines to add to slurm.conf.
         node: size of each host.
         job_submit: text of a job_submit.lua.
+        leaves: hosts below each leaf switch, one after another; empty for no switches. They are leaf1, leaf2, …
         accounting: with a slurmdbd, and limits enforced; for the Slurm of `SUITE` alone.
 
     Attributes:
@@ -75,6 +76,7 @@ class SlurmCluster:
         *,
         settings: str = "",
         job_submit: str = "",
+        leaves: Sequence[int] = (),
         accounting: bool = False,
         node: NodeSize = WHOLE,
     ) -> None:
@@ -93,6 +95,9 @@ class SlurmCluster:
             if job_submit:
                 (self.directory / "job_submit.lua").write_text(job_submit)
                 settings += "JobSubmitPlugins=lua\n"
+            if leaves:
+                (self.directory / "topology.conf").write_text(switch_configuration(self.hosts, leaves))
+                settings += "TopologyPlugin=topology/tree\n"
             with self.config.open("a") as file:
                 file.write(settings)
             if accounting:

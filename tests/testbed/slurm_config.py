@@ -6,12 +6,12 @@ import socket
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from tests.testbed.node_size import NodeSize
 
-__all__ = ["cluster_configuration", "gpu_configuration"]
+__all__ = ["cluster_configuration", "gpu_configuration", "switch_configuration"]
 
 _COMMON = """\
 # Written by the testbed for one cluster; removed with it.
@@ -91,3 +91,12 @@ def cluster_configuration(
 def gpu_configuration(directory: Path, gpus: int) -> str:
     """Return gres.conf: every host's devices are the files `gpus/0`, `gpus/1` … of the cluster's folder."""
     return "".join(f"Name=gpu File={directory}/gpus/{number}\n" for number in range(gpus))
+
+
+def switch_configuration(hosts: Sequence[str], leaves: Sequence[int]) -> str:
+    """Return topology.conf: a leaf switch for so many hosts each, one after another, below one switch of all."""
+    lines, first = [], 0
+    for number, count in enumerate(leaves, 1):
+        lines.append(f"SwitchName=leaf{number} Nodes={','.join(hosts[first : first + count])}")
+        first += count
+    return "\n".join([*lines, f"SwitchName=spine Switches=leaf[1-{len(leaves)}]", ""])

@@ -51,6 +51,7 @@ class HostView:
     `tasks` is empty, `free` null.
     What jobs that are not cosched's hold of it is expected to be free at `others_until` (null: there are none);
     `others_cores` are the cores that they hold, 0 for the whole host.
+    `cluster` names the hosts, such as those of a site, between which communication is quick; empty where nobody says.
     """
 
     name: str
@@ -68,6 +69,7 @@ class HostView:
     free: FreeView | None = None
     others_until: float | None = None
     others_cores: int = 0
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

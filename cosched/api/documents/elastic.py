@@ -8,6 +8,7 @@ __all__ = [
     "ElasticRequest",
     "LeadMessage",
     "OfferView",
+    "OverheadReport",
     "PromiseView",
     "RestartsView",
     "StopOrder",
@@ -143,6 +144,7 @@ class WorkerOrder:
         order: join (it is being started), stay or leave.
         by: epoch seconds by which one that leaves is ended; null for others.
         reason: why it leaves.
+        cluster: name of the hosts near its own, such as those of a site; empty where nobody says.
     """
 
     worker: int
@@ -150,6 +152,7 @@ class WorkerOrder:
     order: str
     by: float | None = None
     reason: str = ""
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,12 +177,29 @@ class OfferView:
         revision: grows with every change.
         workers: each with its order; none for a task that checkpoints.
         stop: that it is to checkpoint and stop; null where it is to go on.
+        cluster: of the lead's own host; empty where nobody says.
     """
 
     task: str
     revision: int
     workers: tuple[WorkerOrder, ...]
     stop: StopOrder | None = None
+    cluster: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverheadReport:
+    """Parts of a period in which a worker did no work, 0 to 1 and together at most 1.
+
+    Attributes:
+        idle: it had nothing to do.
+        intra: it communicated within its cluster.
+        inter: it communicated with other clusters.
+    """
+
+    idle: float = 0.0
+    intra: float = 0.0
+    inter: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +217,8 @@ class LeadMessage:
         most: hosts that it has a use for, its own among them; -1: as many as it can get. It keeps the promised ones.
         speeds: how quick each worker is, by its number ("0": on the lead's own host), in any unit above 0. One that is
             slower than half of the middle one for a while leaves, where another host can take its place.
+        overheads: how each worker spent its time since the last report, by its number; the rest of it it worked. A
+            cluster whose workers communicate with others for more than a quarter of the time leaves as a whole.
     """
 
     address: str | None = None
@@ -208,3 +230,4 @@ class LeadMessage:
     total: float | None = None
     most: int | None = None
     speeds: dict[str, float] = field(default_factory=dict)
+    overheads: dict[str, OverheadReport] = field(default_factory=dict)

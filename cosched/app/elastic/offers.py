@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from cosched.api.documents import OfferView, StopOrder, WorkerOrder
 from cosched.connector.values import safe
+from cosched.coscheduler.elastic.values import WorkerOverhead
 from cosched.coscheduler.events import (
     HostsWished,
     LeadAnnounced,
+    OverheadsMeasured,
     SpeedsMeasured,
     WorkerDrained,
     WorkerRefused,
@@ -21,7 +23,7 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.api.documents import LeadMessage
+    from cosched.api.documents import LeadMessage, OverheadReport
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import LeadEvent
     from cosched.coscheduler.task import Attempt
@@ -31,12 +33,13 @@ __all__ = ["events_of", "offer_of"]
 _LONGEST_WORDS = 500
 _MOST_WORKERS = 10_000  # in one message
 _LONGEST_NUMBER = 9  # digits
+_ROUNDING = 1e-6  # by which parts of the time may add up to more than all of it
 
 
 def offer_of(core: Coscheduler, lead: Attempt) -> OfferView:
     """Return what a lead and each of its workers are to do, as the core has it."""
     assert lead.lead is not None
-    orders = []
+    orders, clusters = [], core.domain.clusters()
     for worker in core.workers_of(lead.task):
         order = "leave" if worker.leaves else "stay" if worker.state is AttemptState.RUNNING else "join"
         orders.append(
@@ -46,10 +49,17 @@ def offer_of(core: Coscheduler, lead: Attempt) -> OfferView:
                 order=order,
                 by=worker.leave_by,
                 reason=worker.reason if worker.leaves else "",
+                cluster=clusters.get(worker.hosts[0], ""),
             )
         )
     stop = None if lead.leave_by is None else StopOrder(by=lead.leave_by, reason=lead.lead.why)
-    return OfferView(task=lead.task, revision=lead.lead.revision, workers=tuple(orders), stop=stop)
+    return OfferView(
+        task=lead.task,
+        revision=lead.lead.revision,
+        workers=tuple(orders),
+        stop=stop,
+        cluster=clusters.get(lead.hosts[0], ""),
+    )
 
 
 def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEvent]:
@@ -65,7 +75,8 @@ def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEven
         drains = lead.lead.drains if message.drains is None else message.drains
         if (address, drains) != (lead.lead.address, lead.lead.drains):
             events.append(LeadAnnounced(time, lead.uuid, address, drains))
-    if len(message.drained) + len(message.refused) + len(message.speeds) > _MOST_WORKERS:
+    named = (message.drained, message.refused, message.speeds, message.overheads)
+    if sum(map(len, named)) > _MOST_WORKERS:
         raise UserError(f"the message names more than {_MOST_WORKERS} workers: send several")
     events += [WorkerDrained(time, lead.uuid, number) for number in dict.fromkeys(message.drained)]
     for number, reason in message.refused.items():
@@ -78,8 +89,17 @@ def events_of(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEven
             events.append(HostsWished(time, lead.uuid, most))
     if (fraction := _fraction(message)) is not None:
         events.append(WorkReported(time, lead.uuid, fraction))
+    return events + _measured(lead, message, time)
+
+
+def _measured(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEvent]:
+    """Return the events of what a lead has measured of its workers."""
+    events: list[LeadEvent] = []
     if message.speeds:
         events.append(SpeedsMeasured(time, lead.uuid, _speeds(message.speeds)))
+    if message.overheads:
+        overheads = tuple([_overhead(number, given) for number, given in message.overheads.items()])
+        events.append(OverheadsMeasured(time, lead.uuid, overheads))
     return events
 
 
@@ -94,6 +114,16 @@ def _speeds(given: Mapping[str, float]) -> tuple[tuple[int, float], ...]:
         if not 0 < speed < math.inf:
             raise UserError(f"the speed of worker {number[:40]} is {speed:g}: give a number above 0, in any unit")
     return tuple((_worker(number, "speeds"), speed) for number, speed in given.items())
+
+
+def _overhead(number: str, given: OverheadReport) -> WorkerOverhead:
+    parts = (given.idle, given.intra, given.inter)
+    if not (all(part >= 0 for part in parts) and sum(parts) <= 1 + _ROUNDING):
+        said = ", ".join(f"{part:g}" for part in parts)
+        raise UserError(
+            f"the overheads of worker {number[:40]} are {said}: give parts of the time, from 0 and together at most 1"
+        )
+    return WorkerOverhead(_worker(number, "overheads"), *parts)
 
 
 def _words(text: str, what: str) -> str:

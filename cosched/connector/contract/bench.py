@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -16,7 +17,7 @@ from cosched.connector.jobs import JobReport, JobState, Launch
 from cosched.connector.submission import submit_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cosched.connector.interface import Connector
@@ -229,10 +230,12 @@ class ContractBase:
     Attributes:
         patience: seconds to wait for what must come; raise it for a manager that is slow to schedule.
         quiet: seconds to watch for what must not come: longer than the manager needs to start a job.
+        clusters: cluster of each host, as the connector under test is set; of hosts that have none nothing is said.
     """
 
     patience: float = 10.0
     quiet: float = 0.5
+    clusters: Mapping[str, str] = MappingProxyType({})
 
     @pytest.fixture
     def connect(self) -> Callable[[], Connector]:

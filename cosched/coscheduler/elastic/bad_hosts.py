@@ -1,7 +1,7 @@
 """Workers leave bad hosts: those whose owners take more than of their lead's, and those on which they are slow.
 
-A lent host is given back. For a promised one another is promised, idle or lent to the task; where there is none, the
-worker stays. Start at `BadHosts.leave`.
+They leave clusters with slow links, too, as a whole. A lent host is given back. For a promised one another is promised,
+idle or lent to the task; where there is none, the worker stays. Start at `BadHosts.leave`.
 """
 
 from __future__ import annotations
@@ -11,27 +11,31 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.coscheduler.changes import LogEntry
+from cosched.coscheduler.elastic.cluster_links import ClusterLinks, cluster_ranks
 from cosched.coscheduler.elastic.slow_workers import SlowWorkers
 from cosched.coscheduler.elastic.wishes import staying
 from cosched.coscheduler.elastic.work_done import running_elastic
+from cosched.coscheduler.events import SpeedsMeasured
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.reschedule_trigger import load_text
 from cosched.coscheduler.task import AttemptState
+from cosched.prediction.efficiency import WorkerStatistics
 from cosched.prediction.host_load import LoadTrigger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping
 
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.elastic.work_done import RunningElastic, WorkDone
-    from cosched.coscheduler.events import SpeedsMeasured
+    from cosched.coscheduler.events import OverheadsMeasured
     from cosched.coscheduler.planning.planning_view import PlanningView
+    from cosched.coscheduler.recording.snapshot import ElasticSnapshot
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Attempt
     from cosched.prediction.host_load import HostLoad
 
-__all__ = ["BadHosts", "OtherHosts", "slow_text"]
+__all__ = ["BadHosts", "OtherHosts", "link_text", "slow_text"]
 
 
 class OtherHosts(NamedTuple):
@@ -48,11 +52,20 @@ class OtherHosts(NamedTuple):
     cost: float
 
 
+class _BadlyPlaced(NamedTuple):
+    """A worker that should leave, why, and the cluster that it leaves for its link; empty where it does not."""
+
+    worker: Attempt
+    reason: str
+    cluster: str = ""
+
+
 class BadHosts:
     """Has workers of running elastic tasks leave bad hosts.
 
     Attributes:
         slow: which workers are slow.
+        links: which clusters have slow links.
     """
 
     def __init__(
@@ -64,6 +77,7 @@ class BadHosts:
         work: WorkDone,
     ) -> None:
         self.slow = SlowWorkers()
+        self.links = ClusterLinks()
         self._acts = settings.trigger is LoadTrigger.ACT
         self._settings = settings.elastic
         self._state = state
@@ -71,11 +85,45 @@ class BadHosts:
         self._planning_view = planning_view
         self._work = work
 
-    def report(self, lead: Attempt, event: SpeedsMeasured) -> None:
-        """Take the word of a lead for how quick its workers are; of those that leave it does not count."""
+    def load(self, snapshot: ElasticSnapshot) -> None:
+        """Go on from a snapshot."""
+        self.slow.records = dict(snapshot.speeds)
+        self.links.records, self.links.statistics = dict(snapshot.links), dict(snapshot.overheads)
+
+    def keep(self, tasks: Container[str]) -> None:
+        """Forget all tasks but these."""
+        self.slow.keep(tasks)
+        self.links.keep(tasks)
+
+    def report(self, lead: Attempt, event: SpeedsMeasured | OverheadsMeasured) -> None:
+        """Take the word of a lead for its workers' speeds or overheads; of those that leave it does not count."""
         hosts = {0: lead.hosts[0]} | {each.worker: each.hosts[0] for each in staying(self._state.workers_of(lead.task))}
-        speeds = {hosts[worker]: speed for worker, speed in event.speeds if worker in hosts}
-        self.slow.report(lead.task, speeds, event.time)
+        if isinstance(event, SpeedsMeasured):
+            speeds = {hosts[worker]: speed for worker, speed in event.speeds if worker in hosts}
+            self.slow.report(lead.task, speeds, event.time)
+            return
+        clusters, slow = self._state.hosts.clusters(), self.slow.now(lead.task)
+        statistics = []
+        for each in event.overheads:
+            if (host := hosts.get(each.worker)) is not None:
+                overhead, cluster = min(each.idle + each.intra + each.inter, 1.0), clusters.get(host, "")
+                inter = min(each.inter, overhead)
+                statistics.append(WorkerStatistics(each.worker, host, cluster, slow.get(host, 1.0), overhead, inter))
+        stays = clusters.get(lead.hosts[0], "")
+        self.links.report(lead.task, statistics, stays, self._settings.link_limit, event.time)
+
+    def avoided(self, task: str, time: float) -> set[str]:
+        """Return the hosts that a task keeps away from, those of clusters with slow links among them."""
+        away = {**self.links.avoided(task, time), **self.links.now(task)} if self._acts else {}
+        far = {host for host, cluster in self._state.hosts.clusters().items() if cluster in away} if away else set()
+        return far | self.slow.avoided(task, time).keys()
+
+    def ranks(self, task: str, idle: Iterable[str]) -> dict[str, int]:
+        """Return the rank of each idle host for a running task that grows: those near its own come first."""
+        lead = self._state.attempt_of(task)
+        own = [] if lead is None else [lead.hosts[0]]
+        held = own + [each.hosts[0] for each in staying(self._state.workers_of(task))]
+        return cluster_ranks(idle, held, self._state.hosts.clusters())
 
     def leave(
         self,
@@ -92,36 +140,43 @@ class BadHosts:
             may_grow: whether a worker of a task can be started now.
             order: has a worker on a lent host leave, for a reason.
         """
-        if not self._acts or not (self._state.hosts.loads or self.slow.records):
+        if not self._acts or not (self._state.hosts.loads or self.slow.records or self.links.records):
             return
         for name in self._state.elastic:
             running, work = running_elastic(self._state, name), self._work.records.get(name)
             if running is None or work is None or time < work.settled:
                 continue
-            for worker, reason in self._badly_placed(running, others.cost, time):
-                if worker.loan:
-                    order(worker, reason, time)
-                    self._note(worker, reason, time)
+            for each in self._badly_placed(running, others.cost, time):
+                if each.worker.loan:
+                    order(each.worker, each.reason, time)
+                    self._note(each, each.reason, time)
                 elif (instead := self._instead(name, others, time, may_grow)) is not None:
                     others.idle.pop(instead, None)
-                    self._promise_instead(worker, instead, reason, time, order)
-                    self._note(worker, f"{reason}; {instead} is promised instead", time)
+                    self._promise_instead(each.worker, instead, each.reason, time, order)
+                    self._note(each, f"{each.reason}; {instead} is promised instead", time)
 
-    def _badly_placed(self, running: RunningElastic, cost: float, time: float) -> list[tuple[Attempt, str]]:
+    def _badly_placed(self, running: RunningElastic, cost: float, time: float) -> list[_BadlyPlaced]:
         """Return the workers that should leave, and why each of them."""
         loads, terms = self._state.hosts.loads, self._settings.of(running.task.spec.application, running.task.owner)
-        usual, slow = _lost(running.lead.hosts[0], loads), self.slow.slow(running.task.id, terms.settle)
-        left = expected_end(running.lead, time) - time
-        found: list[tuple[Attempt, str]] = []
+        usual, slow = _lost(running.lead.hosts[0], loads), self.slow.proved(running.task.id, terms.settle)
+        left, clusters = expected_end(running.lead, time) - time, self._state.hosts.clusters()
+        links = self.links.proved(running.task.id, terms.settle)
+        # One at a time: without it others may communicate less.
+        severed = max(links, key=lambda name: (links[name], name), default="")
+        if severed and left * links[severed] < terms.payback * cost:
+            severed = ""
+        found: list[_BadlyPlaced] = []
         for worker in running.workers:
             (host,) = worker.hosts
             if worker.leaves:
                 continue
             if _lost(host, loads) > usual:
-                found.append((worker, load_text(worker.hosts, loads)))
+                found.append(_BadlyPlaced(worker, load_text(worker.hosts, loads)))
+            elif severed and clusters.get(host) == severed:
+                found.append(_BadlyPlaced(worker, link_text(severed, links[severed]), severed))
             elif (part := slow.get(host, 1.0)) < 1 and left * (1 - part) >= terms.payback * cost:
-                found.append((worker, slow_text(host, part)))
-        return found
+                found.append(_BadlyPlaced(worker, slow_text(host, part)))
+        return sorted(found, key=lambda each: not each.cluster)  # those of the cluster first: other hosts may be few
 
     def _instead(
         self, name: str, others: OtherHosts, time: float, may_grow: Callable[[RunningElastic, float], bool]
@@ -131,7 +186,8 @@ class BadHosts:
         assert running is not None
         kinds, left = self._planning_view.classes(), expected_end(running.lead, time) - time
         kind, loads = kinds.get(running.lead.hosts[0], ""), self._state.hosts.loads
-        bad = self.slow.avoided(name, time) | set(self.slow.slow(name, 0.0))
+        bad = self.avoided(name, time) | self.slow.proved(name, 0.0).keys()
+        ranks = self.ranks(name, self._state.hosts.hosts)
         usual, offering = _lost(running.lead.hosts[0], loads), set(self._state.hosts.offering(running.task.spec.needs))
 
         def serves(host: str) -> bool:
@@ -144,7 +200,8 @@ class BadHosts:
             for each in staying(running.workers)
             if each.loan and each.state is AttemptState.RUNNING and serves(each.hosts[0])
         ]
-        return min(idle, default=min(lent, default=None))
+        nearest = min(idle, key=lambda host: (ranks[host], host), default=None)
+        return nearest or min(lent, key=lambda host: (ranks[host], host), default=None)
 
     def _promise_instead(
         self, worker: Attempt, host: str, reason: str, time: float, order: Callable[[Attempt, str, float], None]
@@ -165,12 +222,15 @@ class BadHosts:
         now = self._lifecycle.times_longer(moved.task, moved.lead.reckoned_hosts, self._state.hosts.loads)
         self._work.go_on(moved, now / before, time)
 
-    def _note(self, worker: Attempt, line: str, time: float) -> None:
-        """Write down that a worker leaves, and have its task keep away from the host where it was slow."""
-        self._state.note(LogEntry(time, "host left", worker.task, line))
-        (host,) = worker.hosts
-        if host in self.slow.slow(worker.task, 0.0):
-            self.slow.leave(worker.task, host, time)
+    def _note(self, left: _BadlyPlaced, line: str, time: float) -> None:
+        """Write down that a worker leaves, and have its task keep away from what was bad there."""
+        task, (host,) = left.worker.task, left.worker.hosts
+        self._state.note(LogEntry(time, "host left", task, line))
+        if left.cluster:
+            if left.cluster not in self.links.avoided(task, time):  # once for all of its workers
+                self.links.leave(task, left.cluster, time)
+        elif host in self.slow.proved(task, 0.0):
+            self.slow.leave(task, host, time)
 
 
 def _lost(host: str, loads: Mapping[str, HostLoad]) -> float:
@@ -181,3 +241,8 @@ def _lost(host: str, loads: Mapping[str, HostLoad]) -> float:
 def slow_text(host: str, part: float) -> str:
     """Say how slow a worker is on its host."""
     return f"its worker on {host} computes {part:.0%} of what its others do"
+
+
+def link_text(cluster: str, part: float) -> str:
+    """Say how slow the link of a cluster is."""
+    return f"the workers in cluster {cluster} spend {part:.0%} of their time on communication with other clusters"

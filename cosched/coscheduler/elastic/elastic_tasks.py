@@ -25,6 +25,7 @@ from cosched.coscheduler.elastic.workers import failed_unasked
 from cosched.coscheduler.events import (
     HostsWished,
     LeadAnnounced,
+    OverheadsMeasured,
     SpeedsMeasured,
     WorkerDrained,
     WorkerRefused,
@@ -90,13 +91,15 @@ class ElasticTasks:
             self._restarts.snapshot(),
             dict(self.setbacks.records),
             dict(self.bad_hosts.slow.records),
+            dict(self.bad_hosts.links.records),
+            dict(self.bad_hosts.links.statistics),
         )
 
     def load(self, snapshot: ElasticSnapshot) -> None:
         """Go on from a snapshot."""
         self.work.records, self.drain = dict(snapshot.work), snapshot.drain
         self.setbacks.records = dict(snapshot.setbacks)
-        self.bad_hosts.slow.records = dict(snapshot.speeds)
+        self.bad_hosts.load(snapshot)
         self._restarts.load(snapshot.next_look)
 
     def _terms(self, task: Task) -> ElasticSettings:
@@ -140,7 +143,7 @@ class ElasticTasks:
                     self._state.put_attempt(replace(lead, lead=status))
             case WorkReported():
                 self.work.report(lead, event)
-            case SpeedsMeasured():
+            case SpeedsMeasured() | OverheadsMeasured():
                 self.bad_hosts.report(lead, event)
             case WorkerDrained() | WorkerRefused():
                 uuid = self._state.workers.get(lead.task, {}).get(event.worker)
@@ -175,7 +178,7 @@ class ElasticTasks:
             if not ending and running.lead.state is AttemptState.RUNNING:
                 self.work.reckon(running, time)
         self.setbacks.keep(self.work.records)
-        self.bad_hosts.slow.keep(self.work.records)
+        self.bad_hosts.keep(self.work.records)
 
     def start_workers(self, time: float) -> None:
         """Start a worker on each promised host that has none."""
@@ -213,7 +216,7 @@ class ElasticTasks:
             time: epoch seconds.
         """
         for running in self.work.running():
-            for worker in unwanted(running.workers, running.status.most):
+            for worker in unwanted(running.workers, running.status.most, self.bad_hosts.links.badness(running.task.id)):
                 self._order_to_leave(worker, "its program has no use for so many hosts", time)
         if planned is None:
             self._give_back_some(len(self._lent()), time)
@@ -275,8 +278,9 @@ class ElasticTasks:
         for hardware, tasks in by_class.items():
             there = {host: seconds for host, seconds in idle.items() if classes.get(host, "") == hardware}
             payback = {each.task.id: self._terms(self._state.tasks[each.task.id]).payback for each in tasks}
-            avoided = {each.task.id: self.bad_hosts.slow.avoided(each.task.id, time) for each in tasks}
-            for name, chosen in lend_idle_hosts(tasks, there, payback, avoided).items():
+            avoided = {each.task.id: self.bad_hosts.avoided(each.task.id, time) for each in tasks}
+            ranks = {each.task.id: self.bad_hosts.ranks(each.task.id, there) for each in tasks}
+            for name, chosen in lend_idle_hosts(tasks, there, payback, avoided, ranks).items():
                 offering = set(self._state.hosts.offering(self._state.tasks[name].spec.needs))
                 for host in chosen:
                     task = self._state.tasks[name]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from statistics import fmean
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.elastic.bad_hosts import slow_text
+from cosched.coscheduler.elastic.bad_hosts import link_text, slow_text
 from cosched.coscheduler.task import AttemptState
 from cosched.counts import plural
 from cosched.durations import format_duration
+from cosched.prediction.efficiency import weighted_average_efficiency
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -41,8 +43,9 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
             f"a worker ended by itself with code 0, as one does for lack of work: it is given no more than "
             f"{plural(enough, 'host')} until its lead wishes for others"
         )
-    slow = core.elastic.bad_hosts.slow.slow(task.id, 0.0)
+    slow = core.elastic.bad_hosts.slow.proved(task.id, 0.0)
     found += [slow_text(each.hosts[0], slow[each.hosts[0]]) for each in workers if each.hosts[0] in slow]
+    found += _link_sentences(core, task.id, time)
     if (setback := core.elastic.setbacks.records.get(task.id)) is not None:
         left = setback.until - time
         then = f"the next is tried in {format_duration(left)}" if left > 0 else "the next is tried as soon as it can be"
@@ -50,6 +53,24 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
             f"{setback.count} of its workers in a row failed soon after their start or did not begin (the last, "
             f"{setback.last}): {then}"
         )
+    return found
+
+
+def _link_sentences(core: Coscheduler, task: str, time: float) -> list[str]:
+    """Say how well a program uses its hosts, by what its lead measures, and which clusters are too far."""
+    links = core.elastic.bad_hosts.links
+    if not (statistics := links.statistics.get(task)):
+        return []
+    efficiency, away = weighted_average_efficiency(statistics), fmean(each.inter_cluster for each in statistics)
+    found = [
+        f"its workers' weighted average efficiency is {efficiency:.0%}; {away:.0%} of their time goes to communication "
+        "with other clusters"
+    ]
+    found += [link_text(cluster, part) for cluster, part in sorted(links.proved(task, 0.0).items())]
+    found += [
+        f"it keeps away from cluster {cluster}, which it left for its slow link, for {format_duration(left)}"
+        for cluster, left in sorted(links.avoided(task, time).items())
+    ]
     return found
 
 

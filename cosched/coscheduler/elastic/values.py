@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "BadPlacesRecord",
     "Elastic",
     "ElasticSettings",
     "LeadStatus",
     "LoanExceptions",
     "RestartRecord",
     "SetbackRecord",
-    "SpeedRecord",
     "WorkRecord",
+    "WorkerOverhead",
 ]
 
 
@@ -157,6 +158,7 @@ class ElasticSettings:
         settle: time after a change of a task's hosts in which it is lent no more.
         grace: from the order to leave until a worker is ended, where its task does not say.
         longest_grace: that a task may ask for.
+        link_limit: part of their time that the workers of a cluster may spend on other clusters before it leaves whole.
         applications: other terms for tasks of an application, by its name.
         users: other terms for tasks of a user, above those of the application.
     """
@@ -166,6 +168,7 @@ class ElasticSettings:
     settle: float = 10.0
     grace: float = 30.0
     longest_grace: float = 600.0
+    link_limit: float = 0.25
     applications: Mapping[str, LoanExceptions] = field(default_factory=dict)
     users: Mapping[str, LoanExceptions] = field(default_factory=dict)
 
@@ -216,14 +219,33 @@ class SetbackRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class SpeedRecord:
-    """Slow workers of a running elastic task, as its lead measured them last. Times are epoch seconds.
+class WorkerOverhead:
+    """Parts of a period in which a worker did no work, 0 to 1, as its lead has told.
+
+    Attributes:
+        worker: its number, 0 for the one on the lead's own host.
+        idle: it had nothing to do.
+        intra: it communicated within its cluster.
+        inter: it communicated with other clusters.
+    """
+
+    worker: int
+    idle: float = 0.0
+    intra: float = 0.0
+    inter: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BadPlacesRecord:
+    """Bad places of a running elastic task, by what its lead measured last. Times are epoch seconds.
+
+    They are hosts on which its workers are slow, or clusters with slow links.
 
     Attributes:
         time: of the last report.
-        parts: which part of the usual speed each slow worker has, by its host.
-        since: from which report on each of these has been slow in all.
-        avoided: until when it keeps away from each host that a slow worker left.
+        parts: how bad each of them is: part of the usual speed, or of the time that goes to other clusters.
+        since: from which report on each of these has been bad in all.
+        avoided: until when it keeps away from each one that it left.
         times: how often it has left each of these.
     """
 

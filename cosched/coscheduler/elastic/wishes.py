@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cosched.coscheduler.task import Attempt
 
@@ -19,15 +19,17 @@ def staying(workers: Sequence[Attempt]) -> list[Attempt]:
     return [each for each in workers if each.leave_by is None and each.state is not AttemptState.CANCELLING]
 
 
-def unwanted(workers: Sequence[Attempt], most: int | None) -> list[Attempt]:
-    """Return the workers on lent hosts that are more than their lead has a use for, the last ones first.
+def unwanted(workers: Sequence[Attempt], most: int | None, badness: Mapping[int, float]) -> list[Attempt]:
+    """Return the workers on lent hosts that are more than their lead has a use for, the worst first, then the last.
 
     Args:
         workers: of a task, in the order of their numbers.
         most: hosts that its lead wishes for, its own among them; None for any number.
+        badness: of workers that are known, by number.
     """
     if most is None:
         return []
     stay = staying(workers)
     lent = [each for each in stay if each.loan]
-    return lent[::-1][: max(1 + len(stay) - most, 0)]
+    worst = sorted(lent, key=lambda each: (-badness.get(each.worker, 0.0), -each.worker))
+    return worst[: max(1 + len(stay) - most, 0)]

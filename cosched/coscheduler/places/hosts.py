@@ -133,6 +133,7 @@ class DomainHosts:
         self._shares: dict[HostShare, HostShare] = {}
         self._up: list[str] = []  # asked for at every event, and changed by few
         self._classes: dict[str, str] = {}
+        self._clusters: dict[str, str] = {}
         self._kinds: dict[str, str] = {}
         self._claimed: dict[str, float] = {}  # host that others have → since when, epoch seconds
 
@@ -144,6 +145,7 @@ class DomainHosts:
             self.hosts, self.loads = seen, dict(loads)
             self._up = sorted(name for name, host in seen.items() if host.up)
             self._classes = {name: host.host_class for name, host in seen.items()}
+            self._clusters = {name: host.cluster for name, host in seen.items() if host.cluster}
             self._parts, self._shares = {}, {}
             if self.shared:
                 self._sizes = {name: _size(host) for name, host in seen.items()}
@@ -203,6 +205,10 @@ class DomainHosts:
     def classes(self) -> dict[str, str]:
         """Return the class of each host, empty where the manager does not say."""
         return dict(self._classes)
+
+    def clusters(self) -> dict[str, str]:
+        """Return the cluster of each host that has one."""
+        return dict(self._clusters)
 
     def classes_of(self, hosts: Iterable[str]) -> set[str]:
         """Return the classes of some hosts; a host that is gone has none."""

@@ -31,7 +31,7 @@ from cosched.coscheduler.recording import snapshot
 from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
 from cosched.coscheduler.sharing import fair_shares, shares
 from cosched.coscheduler.stages import stage
-from cosched.prediction import calibration, contention, host_load, profile
+from cosched.prediction import calibration, contention, efficiency, host_load, profile
 from cosched.scheduling.objective import weights
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ _MODULES = (
     values,
     calibration,
     contention,
+    efficiency,
     host_load,
     profile,
     weights,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cosched.connector.hosts import Host
     from cosched.coscheduler.dispatching.submit_limits import OwnerLimit
-    from cosched.coscheduler.elastic.values import SetbackRecord, SpeedRecord, WorkRecord
+    from cosched.coscheduler.elastic.values import BadPlacesRecord, SetbackRecord, WorkRecord
     from cosched.coscheduler.events import (
         AttemptAbsent,
         JobReported,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.calibration import Correction, DispatchLatency
     from cosched.prediction.contention import Contention
+    from cosched.prediction.efficiency import WorkerStatistics
     from cosched.prediction.host_load import HostLoad
 
 __all__ = [
@@ -150,13 +151,17 @@ class ElasticSnapshot:
         next_look: when each running task that checkpoints is looked at again, epoch seconds.
         setbacks: of running ones whose workers failed soon after their start, or did not begin.
         speeds: of running ones whose leads measure the speeds of their workers.
+        links: of running ones whose leads measure how their workers spend their time: clusters with slow links.
+        overheads: what these have measured last.
     """
 
     work: Mapping[str, WorkRecord] = field(default_factory=dict)
     drain: float = 2.0
     next_look: Mapping[str, float] = field(default_factory=dict)
     setbacks: Mapping[str, SetbackRecord] = field(default_factory=dict)
-    speeds: Mapping[str, SpeedRecord] = field(default_factory=dict)
+    speeds: Mapping[str, BadPlacesRecord] = field(default_factory=dict)
+    links: Mapping[str, BadPlacesRecord] = field(default_factory=dict)
+    overheads: Mapping[str, tuple[WorkerStatistics, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,6 +280,7 @@ class ElasticSection(_Section):
     settle: Duration = 10.0
     grace: Duration = 30.0
     longest_grace: Duration = 600.0
+    link_limit: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.25
     applications: dict[str, LoanExceptionsSection] = Field(default_factory=dict)
     users: dict[Annotated[str, AfterValidator(_user)], LoanExceptionsSection] = Field(default_factory=dict)
 

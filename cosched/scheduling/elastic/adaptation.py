@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
     from cosched.prediction.efficiency import WorkerStatistics
 
-__all__ = ["AdaptationParameters", "AvoidedPlaces", "WorkerAdvice", "advise_workers", "worker_badness"]
+__all__ = [
+    "AdaptationParameters",
+    "AvoidedPlaces",
+    "WorkerAdvice",
+    "advise_workers",
+    "cluster_links",
+    "worker_badness",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +150,14 @@ def _cluster_badness(statistics: Sequence[WorkerStatistics], parameters: Adaptat
     speeds: dict[str, float] = {}
     for each in statistics:
         speeds[each.cluster] = speeds.get(each.cluster, 0.0) + each.speed
-    fastest, links = max(speeds.values()), _links(statistics)
+    fastest, links = max(speeds.values()), cluster_links(statistics)
     return {
         name: parameters.speed_weight * fastest / speed + parameters.link_weight * links[name]
         for name, speed in speeds.items()
     }
 
 
-def _links(statistics: Sequence[WorkerStatistics]) -> dict[str, float]:
+def cluster_links(statistics: Sequence[WorkerStatistics]) -> dict[str, float]:
     """Return the mean part of the period spent with other clusters, by cluster."""
     parts: dict[str, list[float]] = {}
     for each in statistics:
@@ -160,6 +167,6 @@ def _links(statistics: Sequence[WorkerStatistics]) -> dict[str, float]:
 
 def _severed_cluster(statistics: Sequence[WorkerStatistics], parameters: AdaptationParameters) -> str | None:
     """Return the worst connected cluster beyond the limit; None where it is the only one."""
-    links = _links(statistics)
+    links = cluster_links(statistics)
     worst = max(links, key=lambda name: (links[name], name))
     return worst if links[worst] > parameters.link_limit and len(links) > 1 else None

@@ -26,6 +26,7 @@ def lend_idle_hosts(
     idle: Mapping[str, float],
     payback: float | Mapping[str, float],
     avoided: Mapping[str, Collection[str]] | None = None,
+    ranks: Mapping[str, Mapping[str, int]] | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """Choose who is lent which hosts.
 
@@ -37,16 +38,17 @@ def lend_idle_hosts(
         idle: for how many seconds each idle host will not be needed; infinite for one that nobody waits for.
         payback: how many times what it costs a step must save; or that for each task, by its name.
         avoided: hosts that tasks are not lent, by their names.
+        ranks: rank of each idle host for tasks, by their names: a low one is lent before others that stay idle as long.
 
     Returns:
         The hosts that each task is lent; tasks that are lent none are left out.
     """
-    left = sorted(idle, key=lambda host: (-idle[host], host))
+    left = list(idle)
     held = {each.task.id: each for each in running}
     times = dict.fromkeys(held, payback) if isinstance(payback, float | int) else payback
-    kept, lent = avoided or {}, dict[str, tuple[str, ...]]()
+    kept, order, lent = avoided or {}, ranks or {}, dict[str, tuple[str, ...]]()
     while left:
-        there = {name: [host for host in left if host not in kept.get(name, ())] for name in held}
+        there = {name: _usable(left, idle, kept.get(name, ()), order.get(name, {})) for name in held}
         found = (_step(each, there[name], idle, times[name]) for name, each in held.items())
         steps = [step for step in found if step is not None]
         if not steps:
@@ -57,6 +59,13 @@ def lend_idle_hosts(
         lent[best.task] = (*lent.get(best.task, ()), *chosen)
         held[best.task] = replace(held[best.task], hosts=held[best.task].hosts + best.hosts)
     return lent
+
+
+def _usable(
+    left: Sequence[str], idle: Mapping[str, float], avoided: Collection[str], ranks: Mapping[str, int]
+) -> list[str]:
+    """Return the hosts that a task may be lent, in the order in which it is."""
+    return sorted(set(left).difference(avoided), key=lambda host: (-idle[host], ranks.get(host, 0), host))
 
 
 def _step(progress: ElasticProgress, left: Sequence[str], idle: Mapping[str, float], payback: float) -> _Growth | None:

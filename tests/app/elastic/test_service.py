@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
 from cosched.access.principals import Principal, ProofOfIdentity, Role
-from cosched.api.documents import LeadMessage, StopOrder, WorkerOrder
+from cosched.api.documents import LeadMessage, OverheadReport, StopOrder, WorkerOrder
 from cosched.api.problems import BusyError, ConflictError, NotFoundError
 from cosched.app.elastic.offers import offer_of
 from cosched.app.elastic.service import ElasticService
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobState
-from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, Tick
+from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick
 from cosched.errors import UserError
 from cosched.store import Store
 from tests.coscheduler.makers import a_core, a_task, dispatched, elastic_task, report, restart_task, submit, workers
@@ -143,6 +144,26 @@ def test_the_speeds_of_workers_are_kept_by_their_hosts(domain: Domain, service: 
     assert record.parts == ({workers[-1].hosts[0]: 0.25} if len(workers) > 1 else {})
 
 
+def test_how_workers_spend_their_time_is_kept_with_their_clusters(
+    domain: Domain, service: ElasticService, lead: Attempt
+) -> None:
+    workers = domain.core.workers_of("1")
+    there = [replace(host, cluster=f"at-{host.name}") for host in domain.core.domain.hosts.values()]
+    domain.keep(domain.core.handle(HostsObserved(12.0, tuple(there))))
+    report = OverheadReport(idle=0.1, intra=0.2, inter=0.3)
+    named = {"0": report, "99": report, **{str(each.worker): report for each in workers}}
+    service.tell(of_lead(lead), "1", LeadMessage(overheads=named))
+    found = domain.core.elastic.bad_hosts.links.statistics["1"]
+    assert [(each.worker, each.cluster) for each in found] == [
+        (0, f"at-{lead.hosts[0]}"),
+        *((each.worker, f"at-{each.hosts[0]}") for each in workers),
+    ]
+    assert {(round(each.overhead, 9), each.inter_cluster) for each in found} == {(0.6, 0.3)}
+    offer = service.offer(of_lead(lead), "1")
+    assert offer.cluster == f"at-{lead.hosts[0]}"
+    assert [each.cluster for each in offer.workers] == [f"at-{each.hosts[0]}" for each in workers]
+
+
 def test_only_the_lead_itself_and_the_owner_speak_for_a_task(service: ElasticService, lead: Attempt) -> None:
     service.tell(ANN, "1", LeadMessage(address="there"))
     assert service.workers(ANN, "1").lead == "there"
@@ -176,6 +197,10 @@ def test_a_task_that_is_not_elastic_or_does_not_run_has_no_offers(domain: Domain
         (LeadMessage(speeds={"1": 0.0}), "give a number above 0"),
         (LeadMessage(speeds={"1": float("inf")}), "give a number above 0"),
         (LeadMessage(speeds={"1": float("nan")}), "give a number above 0"),
+        (LeadMessage(overheads={"one": OverheadReport()}), "give its number"),
+        (LeadMessage(overheads={"1": OverheadReport(inter=-0.1)}), "together at most 1"),
+        (LeadMessage(overheads={"1": OverheadReport(idle=0.6, inter=0.6)}), "together at most 1"),
+        (LeadMessage(overheads={"1": OverheadReport(idle=float("nan"))}), "together at most 1"),
         (LeadMessage(drained=tuple(range(10_001))), "send several"),
         (LeadMessage(address="there", most=0), "give a number of hosts from 1, or -1"),
     ],

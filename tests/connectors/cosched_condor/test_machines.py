@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import ConnectorError, Host, HostShare
-from cosched_condor.machines import JobRequirements, OwnClusters, pool_hosts, slot_projection
+from cosched_condor.machines import JobRequirements, OwnClusters, PlaceAttributes, pool_hosts, slot_projection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def _hosts(slots: Sequence[Mapping[str, object]], attribute: str = "", **needs: float) -> list[Host]:
-    return pool_hosts(slots, attribute, lambda slot: str(slot["JobId"]).startswith("7."), JobRequirements(**needs))
+def _hosts(slots: Sequence[Mapping[str, object]], attribute: str = "", cluster: str = "", **needs: float) -> list[Host]:
+    places = PlaceAttributes(attribute, cluster)
+    return pool_hosts(slots, places, lambda slot: str(slot["JobId"]).startswith("7."), JobRequirements(**needs))
 
 
 def test_a_machine_with_anothers_job_is_claimed_and_one_with_ours_is_not() -> None:
@@ -40,7 +41,7 @@ def test_each_static_slot_is_a_host_where_that_is_set() -> None:
     two = {**one, "Name": "slot2@a", "Cpus": 48, "State": "Claimed", "JobId": "8.0", "RemoteOwner": "eve@pool"}
     parted = {"Machine": "b", "Name": "slot1@b", "PartitionableSlot": True, "TotalSlotCpus": 64, "State": "Unclaimed"}
     part = {"Machine": "b", "Name": "slot1_1@b", "DynamicSlot": True, "Cpus": 4, "State": "Claimed", "JobId": "7.0"}
-    found = pool_hosts([one, two, parted, part], "", lambda _: False, JobRequirements(), slot_hosts=True)
+    found = pool_hosts([one, two, parted, part], PlaceAttributes(), lambda _: False, JobRequirements(), slot_hosts=True)
     assert [(host.name, host.cores, host.unparted, host.claimed) for host in found] == [
         ("b", 64, False, True),
         ("slot1@a", 16, True, False),
@@ -103,7 +104,15 @@ def test_a_job_may_have_the_largest_slot_of_a_machine() -> None:
 def test_hosts_are_sorted_and_have_their_class() -> None:
     slots = [{"Machine": "b", "State": "Unclaimed", "Kind": "fast"}, {"Machine": "a", "State": "Claimed"}]
     assert _hosts(slots, "Kind") == [Host("a"), Host("b", "fast")]
-    assert "Kind" in slot_projection("Kind")
+    assert "Kind" in slot_projection(PlaceAttributes("Kind"))
+
+
+def test_a_host_is_in_the_cluster_that_its_usable_slots_name() -> None:
+    slots = [{"Machine": "b", "State": "Unclaimed", "Site": "delft"}, {"Machine": "a", "State": "Claimed"}]
+    assert _hosts(slots, cluster="Site") == [Host("a"), Host("b", cluster="delft")]
+    assert _hosts(slots) == [Host("a"), Host("b")]
+    assert {"Kind", "Site"} <= set(slot_projection(PlaceAttributes("Kind", "Site")))
+    assert "" not in slot_projection(PlaceAttributes())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,12 +22,14 @@ def spool(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def connect(spool: Path) -> Callable[[], LocalConnector]:
-    return lambda: LocalConnector({"hosts": 4, "spool": str(spool), "grace": 0.2, "beside": 2})
+    clusters = {"delft": ["host01", "host02"], "leiden": ["host04"]}
+    return lambda: LocalConnector({"hosts": 4, "spool": str(spool), "grace": 0.2, "beside": 2, "clusters": clusters})
 
 
 class TestContract(ConnectorContract):
     patience = 60.0
     quiet = 0.3
+    clusters = MappingProxyType({"host01": "delft", "host02": "delft", "host04": "leiden"})
 
     @pytest.fixture
     def connect(self, connect: Callable[[], LocalConnector]) -> Callable[[], LocalConnector]:

@@ -30,6 +30,13 @@ from cosched_local.local_settings import LocalSettings
         ({"grace": "2s"}, "a number from 0 to 3600"),
         ({"grace": float("nan")}, "grace = nan "),
         ({"keep_days": -1}, "keep_days = -1 "),
+        ({"clusters": ["delft"]}, "clusters = ['delft'] "),
+        ({"clusters": {"delft": "host01"}}, "lists of different slots by name"),
+        ({"clusters": {"delft": [1]}}, "lists of different slots by name"),
+        ({"clusters": {"": ["host01"]}}, "lists of different slots by name"),
+        ({"clusters": {"delft": ["host17"]}}, "lists of different slots by name"),
+        ({"clusters": {"delft": ["host01"], "leiden": ["host01"]}}, "lists of different slots by name"),
+        ({"clusters": {"del$ft": ["host01"]}}, "cannot be passed to a resource manager"),
     ],
 )
 def test_a_bad_setting_is_named_with_what_was_expected(table: dict[str, object], words: str) -> None:

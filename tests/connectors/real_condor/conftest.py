@@ -36,13 +36,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 _POOL = pytest.StashKey[CondorPool]()
+SITES = {"node01": "delft", "node02": "delft", "node03": "leiden"}
+_SITE_SETTINGS = "STARTD_ATTRS = $(STARTD_ATTRS) Site\n" + "".join(
+    f'{host.upper()}.Site = "{site}"\n' for host, site in SITES.items()
+)
 
 
 @pytest.fixture(scope="module")
 def pool(request: pytest.FixtureRequest) -> CondorPool:
     folder: pytest.Directory = request.node.getparent(pytest.Directory)
     if _POOL not in folder.stash:
-        pool = folder.stash[_POOL] = CondorPool(hosts=4)
+        pool = folder.stash[_POOL] = CondorPool(hosts=4, settings=_SITE_SETTINGS)
 
         def end() -> None:
             del folder.stash[_POOL]
@@ -73,7 +77,8 @@ def spool(shared: Path) -> Path:
 def connect(pool: CondorPool, spool: Path) -> Callable[[], CondorConnector]:
     from cosched_condor import CondorConnector
 
-    return lambda: CondorConnector({"config": str(pool.config), "spool": str(spool)})
+    settings = {"config": str(pool.config), "spool": str(spool), "cluster_attribute": "Site"}
+    return lambda: CondorConnector(settings)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector.contract import ConnectorContract
 from cosched.connector.contract.bench import ContractBase
+from tests.connectors.real_condor.conftest import SITES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,3 +54,5 @@ class OnThePool(ContractBase):
 
 class TestContract(OnThePool, ConnectorContract):
     """The whole contract."""
+
+    clusters = MappingProxyType(SITES)

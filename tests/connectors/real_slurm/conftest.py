@@ -37,7 +37,7 @@ def cluster(request: pytest.FixtureRequest) -> SlurmCluster:
     folder: pytest.Directory = request.node.getparent(pytest.Directory)
     if _CLUSTER not in folder.stash:
         try:
-            cluster = SlurmCluster(hosts=4, suite=os.environ.get("COSCHED_TESTBED_SLURM", SUITE))
+            cluster = SlurmCluster(hosts=4, suite=os.environ.get("COSCHED_TESTBED_SLURM", SUITE), leaves=(3, 1))
         except PackageError as error:
             pytest.skip(f"Debian's Slurm cannot be had here: {error}")
         folder.stash[_CLUSTER] = cluster
@@ -59,7 +59,9 @@ def spool(tmp_path: Path) -> Path:
 def connect(cluster: SlurmCluster, spool: Path) -> Callable[[], SlurmConnector]:
     # `make test-pyslurm` has all of this done by Slurm's library.
     interface = os.environ.get("COSCHED_TESTBED_INTERFACE", "cli")
-    return lambda: SlurmConnector({**cluster.settings, "spool": str(spool), "interface": interface})
+    return lambda: SlurmConnector(
+        {**cluster.settings, "spool": str(spool), "interface": interface, "cluster": "switch"}
+    )
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.pool
 class TestContract(ConnectorContract):
     patience = 90.0
     quiet = 1.5
+    clusters = MappingProxyType({"node01": "leaf1", "node02": "leaf1", "node03": "leaf1", "node04": "leaf2"})
 
     @pytest.fixture
     def connect(self, connect: Callable[[], SlurmConnector]) -> Callable[[], SlurmConnector]:

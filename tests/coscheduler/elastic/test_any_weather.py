@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from cosched.connector.jobs import JobReport, JobState
-from cosched.coscheduler.elastic.values import ElasticSettings
+from cosched.coscheduler.elastic.values import ElasticSettings, WorkerOverhead
 from cosched.coscheduler.elastic.wishes import staying
 from cosched.coscheduler.events import (
     AttemptSubmitted,
@@ -19,6 +19,7 @@ from cosched.coscheduler.events import (
     HostsWished,
     JobReported,
     LeadAnnounced,
+    OverheadsMeasured,
     SpeedsMeasured,
     TaskSubmitted,
     Tick,
@@ -42,6 +43,11 @@ if TYPE_CHECKING:
 
 SPEEDS = (90.0, 45.0, 30.0)
 _NO_LICENCES: Mapping[str, int] = {}
+
+
+def in_clusters(there: Sequence[Host]) -> tuple[Host, ...]:
+    """Return hosts of two clusters, and every third of none that is known."""
+    return tuple(replace(host, cluster=("north", "south", "")[place % 3]) for place, host in enumerate(there))
 
 
 class ElasticWeather(AnyWeather):
@@ -167,13 +173,24 @@ class ElasticWeather(AnyWeather):
             self.time += 6.0
             self.say(SpeedsMeasured(self.later(), lead, speeds))
 
+    @precondition(lambda self: bool(self.leads()))
+    @rule(number=st.integers(0, 99), part=st.sampled_from([0.2, 0.4, 0.9]), far=st.integers(0, 2), again=st.booleans())
+    def a_lead_measures_how_its_workers_spend_their_time(self, number: int, part: float, far: int, again: bool) -> None:
+        self.measured = True
+        lead = self.pick(number, self.leads())
+        overheads = tuple(WorkerOverhead(worker, 0.1, 0.0, part if worker % 3 == far else 0.0) for worker in range(10))
+        self.say(OverheadsMeasured(self.later(), lead, overheads))
+        if again and lead in self.leads():
+            self.time += 6.0
+            self.say(OverheadsMeasured(self.later(), lead, overheads))
+
     @precondition(lambda self: bool(self.said))
     @rule(number=st.integers(0, 99))
     def what_was_said_comes_again(self, number: int) -> None:
         self.tell(self.said[number % len(self.said)])
 
     def domain(self, down: Sequence[int] = ()) -> tuple[Host, ...]:
-        return mixed_hosts(5, down=down)
+        return in_clusters(mixed_hosts(5, down=down))
 
     def used(self) -> list[str]:
         """Return the hosts of running leads and workers, and of programs that checkpoint."""
@@ -323,7 +340,8 @@ class OwnersWeather(RestartWeather):
 
     def domain(self, down: Sequence[int] = ()) -> tuple[Host, ...]:
         return tuple(
-            replace(host, host_class="slow" if place == 6 else "fast") for place, host in enumerate(hosts(7, down))
+            replace(host, host_class="slow" if place == 6 else "fast")
+            for place, host in enumerate(in_clusters(hosts(7, down)))
         )
 
 

@@ -14,20 +14,20 @@ def test_a_worker_is_slow_once_it_has_been_in_each_report_for_a_while() -> None:
     slow = SlowWorkers()
     for time in (0.0, 4.0, 9.9):
         slow.report("1", SPEEDS, time)
-        assert not slow.slow("1", SETTLE)
+        assert not slow.proved("1", SETTLE)
     slow.report("1", SPEEDS, 10.0)
-    assert slow.slow("1", SETTLE) == {"d": pytest.approx(0.6 / 1.95)}
+    assert slow.proved("1", SETTLE) == {"d": pytest.approx(0.6 / 1.95)}
     slow.report("1", {**SPEEDS, "d": 1.9}, 11.0)
     slow.report("1", SPEEDS, 12.0)
-    assert not slow.slow("1", SETTLE)  # from now on once more
-    assert not slow.slow("2", SETTLE)
+    assert not slow.proved("1", SETTLE)  # from now on once more
+    assert not slow.proved("2", SETTLE)
 
 
 def test_no_worker_is_slow_among_two() -> None:
     slow = SlowWorkers()
     for time in (0.0, 100.0):
         slow.report("1", {"a": 2.0, "b": 0.1}, time)
-    assert not slow.slow("1", SETTLE)
+    assert not slow.proved("1", SETTLE)
 
 
 def test_a_host_is_avoided_for_twice_as_long_each_time() -> None:
@@ -35,7 +35,7 @@ def test_a_host_is_avoided_for_twice_as_long_each_time() -> None:
     for time, until in ((0.0, 600.0), (700.0, 1900.0), (2000.0, 4400.0)):
         slow.report("1", SPEEDS, time)
         slow.leave("1", "d", time)
-        assert slow.avoided("1", until - 1) == {"d"}
+        assert slow.avoided("1", until - 1) == {"d": 1.0}
         assert not slow.avoided("1", until)
     assert not slow.avoided("2", 2000.0)
 
@@ -53,8 +53,8 @@ def test_only_ratios_count_and_fewer_than_half_are_slow(speeds: dict[str, float]
     for time in (0.0, 100.0):
         slow.report("1", speeds, time)
         scaled.report("1", {host: speed * unit for host, speed in speeds.items()}, time)
-    found = slow.slow("1", SETTLE)
+    found = slow.proved("1", SETTLE)
     assert len(found) <= len(speeds) / 2
     assert all(0 < part < 0.5 for part in found.values())
     near = {host for host, part in found.items() if part > 0.4999}
-    assert found.keys() - near <= scaled.slow("1", SETTLE).keys()
+    assert found.keys() - near <= scaled.proved("1", SETTLE).keys()

@@ -36,7 +36,7 @@ def stays(worker: Attempt) -> bool:
 def test_so_many_lent_hosts_go_that_the_wish_is_met_or_only_promised_ones_are_left(
     workers: list[Attempt], most: int
 ) -> None:
-    going = unwanted(workers, most)
+    going = unwanted(workers, most, {})
     assert all(worker.loan and stays(worker) for worker in going)
     left = [worker for worker in workers if stays(worker) and worker not in going]
     assert 1 + len(left) <= most or not any(worker.loan for worker in left)
@@ -46,4 +46,4 @@ def test_so_many_lent_hosts_go_that_the_wish_is_met_or_only_promised_ones_are_le
 
 @given(WORKERS)
 def test_without_a_wish_nobody_goes(workers: list[Attempt]) -> None:
-    assert unwanted(workers, None) == []
+    assert unwanted(workers, None, {}) == []

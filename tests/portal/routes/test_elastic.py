@@ -67,7 +67,14 @@ def test_an_offer_is_answered_at_once_or_when_there_is_a_later_one(elastic: Elas
     found = client.get("/api/v1/tasks/7/offer").json()
     assert (found["task"], found["revision"]) == ("7", 4)
     assert found["workers"] == [
-        {"worker": 3, "host": "h3", "order": "leave", "by": 9.0, "reason": "task 2 starts on h3"}
+        {
+            "worker": 3,
+            "host": "h3",
+            "order": "leave",
+            "by": 9.0,
+            "reason": "task 2 starts on h3",
+            "cluster": "",
+        }
     ]
     assert client.get("/api/v1/tasks/7/offer?after=4&wait=20").json()["revision"] == 5
     assert client.get("/api/v1/tasks/7/offer?after=5&wait=0").json()["revision"] == 5

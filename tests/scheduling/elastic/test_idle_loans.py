@@ -45,6 +45,14 @@ def test_a_task_is_lent_no_host_that_it_avoids_and_another_may_have_it() -> None
     assert lend_idle_hosts(tasks, free, 2.0, {"1": set("abc"), "2": set("abc")}) == {}
 
 
+def test_of_hosts_that_stay_idle_as_long_those_of_a_low_rank_are_lent_first() -> None:
+    idle = {"a": math.inf, "b": math.inf, "c": 50.0}
+    ranks = {"1": {"a": 1, "b": 0, "c": 0}, "2": {"a": 0, "b": 1, "c": 0}}
+    assert lend_idle_hosts([running("1", 7, cost=0.1)], idle, 2.0, ranks=ranks) == {"1": ("b",)}
+    tasks = [running("1", 7, cost=0.1), running("2", 7, left=0.5, cost=0.1)]
+    assert lend_idle_hosts(tasks, idle, 2.0, ranks=ranks) == {"1": ("b",), "2": ("a",)}
+
+
 def test_a_step_that_needs_several_hosts_takes_as_many_or_none() -> None:
     assert lend_idle_hosts([running("1", 2, seconds=POWERS)], dict.fromkeys("abc", math.inf), 2.0) == {"1": ("a", "b")}
     assert lend_idle_hosts([running("1", 2, seconds=POWERS)], {"a": math.inf}, 2.0) == {}
