@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, cast
 
 from cosched.errors import UserError
@@ -12,14 +13,24 @@ if TYPE_CHECKING:
 
     from cosched.connector.interface import Connector
 
-__all__ = ["GROUP", "available_connectors", "load_connector"]
+__all__ = ["GROUP", "available_connectors", "connector_points", "load_connector"]
 
 GROUP = "cosched.connectors"
 
 
+@cache
+def connector_points() -> EntryPoints:
+    """Return the entry points of all installed connectors.
+
+    They are looked for once in a process: Python reads what every installed package says of itself for each answer,
+    and a daemon asked three times as it started.
+    """
+    return entry_points(group=GROUP)
+
+
 def available_connectors() -> list[str]:
     """Return the names of all installed connectors, sorted."""
-    return sorted({point.name for point in entry_points(group=GROUP)})
+    return sorted(connector_points().names)
 
 
 def load_connector(name: str, settings: Mapping[str, object]) -> Connector:
@@ -28,7 +39,7 @@ def load_connector(name: str, settings: Mapping[str, object]) -> Connector:
     Raises:
         UserError: no such connector, its package is not installed, or a setting is wrong.
     """
-    points = [point for point in entry_points(group=GROUP) if point.name == name]
+    points = [point for point in connector_points() if point.name == name]
     if not points:
         raise UserError(f"connector {name!r} is not installed: choose one of {', '.join(available_connectors())}")
     try:

@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 from cosched.connector.hosts import HostShare
-from cosched.connector.registry import GROUP
+from cosched.connector.registry import connector_points
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def load_user_file_reader(manager: str) -> UserFileReader:
     Raises:
         UserError: there is none, or the package that it needs is not installed.
     """
-    points = [point for point in entry_points(group=GROUP) if point.name == manager]
+    points = [point for point in connector_points() if point.name == manager]
     if not points:
         raise UserError(f"no connector reads files of {manager!r}: give a submit file or a batch script")
     try:

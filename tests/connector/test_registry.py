@@ -21,7 +21,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint(name, target, "cosched.connectors")
         for name, target in (("own", "cosched_local:LocalConnector"), ("broken", "no_such_package:Connector"))
     )
-    monkeypatch.setattr("cosched.connector.registry.entry_points", lambda group: points.select(group=group))
+    monkeypatch.setattr("cosched.connector.registry.connector_points", lambda: points)
 
 
 def test_the_local_connector_is_installed(tmp_path: Path) -> None:
