@@ -3,8 +3,8 @@
 Reading the modules is most of what a short command does, and most of a daemon's start: tests that start hundreds of
 them need not pay for it each time. What they do at their start is tested with real processes elsewhere.
 
-Start at `fork_server`, then `fork`. Who asks sends its input and outputs, then a line of JSON: what to be, arguments,
-folder, environment. The answer is the number of the new process and, when that has ended, its exit code.
+Start at `fork_server`, then `Forked`. Who asks sends its input and outputs, then by `marshal` what to be, arguments,
+folder and environment. The answer is the number of the new process and, when that has ended, its exit code.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import fcntl
 import gc
 import importlib
 import io
-import json
+import marshal
 import os
 import select
 import shutil
@@ -129,7 +129,7 @@ class Forked:
         self._server = socket.socket(socket.AF_UNIX)
         self._server.connect(str(fork_server()))
         socket.send_fds(self._server, [b" "], streams)
-        self._server.sendall(json.dumps([what, [*words], str(Path.cwd()), dict(environment)]).encode() + b"\n")
+        self._server.sendall(marshal.dumps([what, [*words], str(Path.cwd()), dict(environment)]))
         self.pid = _number(self._server.recv(4, socket.MSG_WAITALL))
         self._code: int | None = None
         self._hearing = threading.Lock()  # a timer may wait for its end beside the test
@@ -236,6 +236,7 @@ def _prepare() -> None:
     unanswered = {"COSCHED_SERVER": "unix:/nonexistent"}
     with mock.patch.dict(os.environ, unanswered), redirect_stderr(io.StringIO()) as said:
         assert _run_command(["task", "list"]) == 2, said.getvalue()
+    _begin_as_daemons_do()
     from cosched.portal.pages.rendering import page_templates
 
     templates = page_templates()
@@ -245,6 +246,22 @@ def _prepare() -> None:
         from cosched.scheduling.search.genetic_search import warm_up
 
         warm_up()
+
+
+def _begin_as_daemons_do() -> None:
+    """Ask for connectors and open a database as each daemon does: what Python and SQLAlchemy keep of it is forked."""
+    from cosched.connector import available_connectors
+    from cosched.daemon.recovery import saved_state
+    from cosched.store.store import Store
+    from tests.store.compiled_once import compile_once
+    from tests.store.new_database import new_database
+
+    assert available_connectors()
+    compile_once()
+    with tempfile.TemporaryDirectory(prefix="cosched-forks-") as folder:
+        store = Store(new_database(Path(folder)))
+        saved_state(store, 0.0)
+        store.close()
 
 
 def _be(caller: socket.socket) -> None:
@@ -257,7 +274,7 @@ def _be(caller: socket.socket) -> None:
             os.dup2(number, standard)
             os.close(number)
         with caller.makefile("rb") as words:
-            what, arguments, folder, environment = json.loads(words.readline())
+            what, arguments, folder, environment = marshal.load(words)
         caller.sendall(os.getpid().to_bytes(4, "little"))
         caller.close()
         os.chdir(folder)

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["quick_command", "quick_popen", "quick_python"]
 
 # It gives its arguments, folder, environment, input and outputs away, and ends with the exit code that comes back.
+# Hundreds of them start: what `socket` and `json` read would be more than half of what each takes.
 _CALLER = """#!{python} -IS
-import json, os, socket, sys
-with socket.socket(socket.AF_UNIX) as server:
-    server.connect({path!r})
-    socket.send_fds(server, [b" "], [0, 1, 2])
-    server.sendall(json.dumps([{what!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode() + b"\\n")
-    said = server.makefile("rb").read(8)
+import _socket, marshal, os, sys
+server = _socket.socket(_socket.AF_UNIX)
+server.connect({path!r})
+streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+server.sendmsg([b" "], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+server.sendall(marshal.dumps([{what!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]))
+said = server.recv(8, _socket.MSG_WAITALL)
 sys.exit(abs(int.from_bytes(said[4:], "little", signed=True)) if len(said) == 8 else "cosched died")
 """
 
