@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _GROUPS = (1, 3, 6, 12, 24, 40)  # runs seen, from each to the next
-_OF_MANY_RUNS = ("model fit", "Extra-P")
+_OF_MANY_RUNS = ("model fit", "model + history", "Extra-P")
 _BASELINE = Path(__file__).with_name("baseline.json")
 
 
@@ -174,7 +174,7 @@ def _by_kernel(answers: Sequence[Answer]) -> list[str]:
     names = list(dict.fromkeys(answer.kernel for answer in answers))
     lines = [f"| split | foretold by | {' | '.join(names)} |", f"|{'---|' * (len(names) + 2)}"]
     for split, predictor in dict.fromkeys((answer.split, answer.predictor) for answer in answers):
-        if predictor not in ("count + history", "model fit"):
+        if predictor not in ("history", "count + history", "model fit", "model + history"):
             continue
         cells = [errors.get((split, predictor, name)) for name in names]
         lines.append(f"| {split} | {predictor} | {' | '.join(f'{fmean(c):.1%}' if c else '' for c in cells)} |")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.truth.extra_p import INSTALLED, extra_p
+from benchmarks.truth.splits import Question
 from cosched.errors import UserError
 from cosched.modelling.fitting import fit_runs
 from cosched.prediction.history import FEWEST_RUNS, History, Run
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from benchmarks.truth.kernels import Kernel
-    from benchmarks.truth.splits import Question
     from cosched.modelling.points import TimedRun
 
 __all__ = ["PREDICTORS", "Foretold", "history_run", "stated"]
@@ -101,6 +102,32 @@ def _fit(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) ->
     return found
 
 
+def _model_and_history(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+    """Foretell as for a task with a model, made of the older runs and corrected by the newer.
+
+    Each is half of them. Where the model says nothing, as of other numbers of processors, its count with the factor of
+    these runs does.
+    """
+    older, newer = seen[: len(seen) // 2], seen[len(seen) // 2 :]
+    if len(older) < FEWEST_RUNS or len(newer) < FEWEST_RUNS:
+        return [None] * len(asked)
+
+    def said(places: Sequence[Question]) -> list[float]:
+        fits, counts = _fit(kernel, older, places), _factor(kernel, older, places)
+        found = [fit or count for fit, count in zip(fits, counts, strict=True)]
+        return [each.seconds for each in found if each is not None]
+
+    runs = [history_run(kernel, run, counted=False) for run in newer]
+    times = said([Question(run.parameters, run.processors) for run in newer])
+    learnt = Pool([replace(run, stated=seconds) for run, seconds in zip(runs, times, strict=True)])
+    told: list[Foretold | None] = []
+    for question, seconds in zip(asked, said(asked), strict=True):
+        numbers = tuple(question.parameters.values())
+        low, middle, high = learnt.quantiles(numbers, [seconds], [question.processors], "")
+        told.append(Foretold(float(middle[0]), float(low[0]), float(high[0])))
+    return told
+
+
 def _extra_p(_kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
     return [None if seconds is None else Foretold(seconds) for seconds in extra_p(seen, asked)]
 
@@ -112,6 +139,7 @@ PREDICTORS: dict[str, Callable[[Kernel, Sequence[TimedRun], Sequence[Question]],
     "history": _history,
     "count + history": _count_and_history,
     "model fit": _fit,
+    "model + history": _model_and_history,
     **({"Extra-P": _extra_p} if INSTALLED else {}),
 }
 """By the names that tables show."""

@@ -18,7 +18,7 @@ from cosched.errors import UserError
 from cosched.language.vocabulary import PROCESSORS
 from cosched.modelling.laws import SHORTEST, Chosen, chosen_law, error_of
 from cosched.modelling.points import check_design, points_of, repeat_noise
-from cosched.prediction.history import t_quantile
+from cosched.prediction.student import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A Gaussian process over logarithms of run times, averaged over kernels by their likelihoods.
+"""A Gaussian process over logarithms of run times, averaged over kernels and start-ups by their likelihoods.
 
 After Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006 (algorithm 2.1, 5.2, 5.4, 5.12). Start at
 `fitted`.
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Covariance", "Fit", "Kernel", "Places", "bent", "fitted", "likely", "most_likely"]
+__all__ = ["Covariance", "Fit", "Kernel", "Places", "Work", "bent", "fitted", "likely", "most_likely"]
 
 _CURVED = (0.1, 0.4, 1.5)
 _LEAST_CURVE = 0.1
@@ -31,6 +31,7 @@ _USUAL_NOISE, _NOISE_VARIES = 0.05, 1.0  # a weak prior: deviation of the logari
 _BENDS = (0.0, 0.3, 0.6, 1.5, 2.5)  # of a number, where others bend by 1
 _RARE_BEND = 0.5  # a weak prior: logarithm of how much rarer one is
 _LEAST_PART = 0.02  # of the likeliest kernel's likelihood; less is left out
+_TRIED_WITH_DRIFT = 10  # kernels and start-ups, those likeliest without
 
 
 class Kernel(NamedTuple):
@@ -85,6 +86,45 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """Work is what is left of run times without a start-up that all runs have.
+
+    The process is over its logarithms. Noise is a part of whole run times. A run that is mostly start-up says as little
+    of its work as `shares` tells: with both its logarithm and its covariances multiplied by its share, noise is the
+    same for all, and a density is that of the logarithms of whole run times.
+
+    Attributes:
+        logs: logarithms of the work, about 0 on average.
+        shares: of work in each run time, above 0.
+        startup: seconds.
+        rare: logarithm of how much rarer such a start-up is than none.
+    """
+
+    logs: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    startup: float = 0.0
+    rare: float = 0.0
+
+    @classmethod
+    def alone(cls, logs: NDArray[np.float64]) -> Work:
+        """Return run times without a start-up, by their logarithms."""
+        return cls(logs, np.ones(len(logs)))
+
+    @property
+    def scaled_logs(self) -> NDArray[np.float64]:
+        """Return the logarithms, each multiplied by its share."""
+        return self.logs * self.shares
+
+    def scaled(self, covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return covariances of the logarithms as those of the scaled ones."""
+        return covariance * np.outer(self.shares, self.shares)
+
+    def then(self, log: float, share: float) -> Work:
+        """Return it with one more run."""
+        return replace(self, logs=np.append(self.logs, log), shares=np.append(self.shares, share))
+
+
+@dataclass(frozen=True, slots=True)
 class Covariance:
     """What is taken for likely before the first run.
 
@@ -117,26 +157,31 @@ class Covariance:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The runs as one kernel explains them.
+    """The runs as one kernel and one start-up explain them.
 
     Attributes:
         part: how likely it is beside the likeliest one, 0 to 1.
-        inverse: that of the covariance's factor by Cholesky.
-        weights: the covariance's inverse times the logarithms.
+        work: the runs without their start-up.
+        inverse: that of the scaled covariance's factor by Cholesky.
+        weights: the scaled covariance's inverse times the scaled logarithms.
     """
 
     kernel: Kernel
     part: float
+    work: Work
     inverse: NDArray[np.float64]
     weights: NDArray[np.float64]
 
-    def with_run(self, row: NDArray[np.float64], log: float) -> tuple[float, Fit]:
+    def with_run(self, row: NDArray[np.float64], log: float, share: float) -> tuple[float, Fit]:
         """Return the logarithm of how likely it is after one more run, and the fit.
 
         Args:
             row: covariances of the run with those before it, its own variance the last.
-            log: its logarithm.
+            log: logarithm of its work.
+            share: of work in its time.
         """
+        work = self.work.then(log, share)
+        row, log = row * work.shares * share, log * share
         half = self.inverse @ row[:-1]
         deviation = math.sqrt(row[-1] + self.kernel.noise**2 - half @ half)
         off = (log - float(row[:-1] @ self.weights)) / deviation
@@ -145,44 +190,87 @@ class Fit:
         inverse[:-1, :-1], inverse[-1, :-1], inverse[-1, -1] = self.inverse, below, 1 / deviation
         weights = np.append(self.weights + off * below, off / deviation)
         likelihood = math.log(self.part) - 0.5 * off**2 - math.log(deviation)
-        return likelihood, Fit(self.kernel, 1.0, inverse, weights)
+        return likelihood, Fit(self.kernel, 1.0, work, inverse, weights)
+
+    def predict(
+        self, between: NDArray[np.float64], own: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return mean and variance of logarithms of work elsewhere, without noise.
+
+        Args:
+            between: covariances with the runs, a row for each place.
+            own: the variance of each place.
+        """
+        cross = between * self.work.shares
+        half = self.inverse @ cross.T
+        return cross @ self.weights, np.maximum(own - (half**2).sum(axis=0), 0.0)
+
+    def foretold(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return how far each run is from what those before it say, with the deviation that was expected.
+
+        Both are of the logarithm of its time.
+        """
+        deviations = 1 / np.diag(self.inverse)
+        return self.inverse @ self.work.scaled_logs * deviations, deviations
 
     def residuals(self) -> NDArray[np.float64]:
-        """Return how far each run is from what all others say (5.12)."""
+        """Return how far the logarithm of each run's time is from what all others say (5.12)."""
         return np.asarray(self.weights / (self.inverse**2).sum(axis=0))
 
 
-def fitted(covariance: Covariance, places: Places, logs: NDArray[np.float64]) -> list[Fit]:
-    """Return the kernels that explain the runs.
+def fitted(covariance: Covariance, places: Places, works: Sequence[Work]) -> list[Fit]:
+    """Return the kernels and start-ups that explain the runs.
 
     Args:
         covariance: what is likely before them.
         places: of the runs.
-        logs: logarithms of their times, about 0 on average.
+        works: their times without start-up, and without others that they may have.
     """
-    found: list[tuple[float, Kernel, NDArray[np.float64]]] = []
-    base, apart, recent = (
-        covariance.between(places, places, Kernel()),
-        places.apart(places, covariance.bends),
-        places.recent(places),
-    )
-    for drift, (curved, length) in product((0.0, *_DRIFTS), ((0.0, 1.0), *product(_CURVED, _LENGTHS))):
-        smooth = base + curved**2 * np.exp(-apart / (2 * length**2)) + drift**2 * recent
-        for noise, likelihood in zip(_NOISE, _likelihoods(smooth, logs).tolist(), strict=True):
-            rare = (_RARE_DRIFT if drift else 0.0) + covariance.rare_curve * math.log1p(curved / _LEAST_CURVE)
-            found.append((likelihood - rare, Kernel(curved, length, drift, noise), smooth))
-    most = max(likelihood for likelihood, _, _ in found)
-    parts = ((math.exp(likelihood - most), kernel, smooth) for likelihood, kernel, smooth in found)
-    return [_fit(kernel, part, smooth, logs) for part, kernel, smooth in parts if part > _LEAST_PART]
+    base, apart = covariance.between(places, places, Kernel()), places.apart(places, covariance.bends)
+    tried: list[_Tried] = []
+    for curved, length in ((0.0, 1.0), *product(_CURVED, _LENGTHS)):
+        smooth = base + curved**2 * np.exp(-apart / (2 * length**2))
+        rare = covariance.rare_curve * math.log1p(curved / _LEAST_CURVE)
+        tried += [_Tried.of(Kernel(curved, length), work, smooth, rare + work.rare) for work in works]
+    recent, likeliest = places.recent(places), sorted(tried, key=lambda each: -each.likelihood)[:_TRIED_WITH_DRIFT]
+    for drift, each in product(_DRIFTS, likeliest):
+        smooth = each.smooth + drift**2 * recent
+        tried.append(_Tried.of(each.kernel._replace(drift=drift), each.work, smooth, each.rare + _RARE_DRIFT))
+    most = max(each.likelihood for each in tried)
+    return [fit for each in tried for fit in each.fits(most)]
 
 
-def bent(covariance: Covariance, places: Places, logs: NDArray[np.float64], kernel: Kernel) -> Covariance:
+class _Tried(NamedTuple):
+    """A kernel and a start-up with the likelihoods of the runs, one for each noise."""
+
+    kernel: Kernel
+    work: Work
+    smooth: NDArray[np.float64]
+    rare: float
+    likelihoods: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, kernel: Kernel, work: Work, smooth: NDArray[np.float64], rare: float) -> _Tried:
+        return cls(kernel, work, smooth, rare, _likelihoods(smooth, work) - rare)
+
+    @property
+    def likelihood(self) -> float:
+        return float(self.likelihoods.max())
+
+    def fits(self, most: float) -> Iterator[Fit]:
+        for noise, likelihood in zip(_NOISE, self.likelihoods.tolist(), strict=True):
+            part = math.exp(likelihood - most)
+            if part > _LEAST_PART:
+                yield _fit(self.kernel._replace(noise=noise), part, self.smooth, self.work)
+
+
+def bent(covariance: Covariance, places: Places, work: Work, kernel: Kernel) -> Covariance:
     """Return the covariance with each number bending the times as the runs say, one after another.
 
     Args:
         covariance: in which all bend alike.
         places: of the runs.
-        logs: logarithms of their times.
+        work: their times without start-up.
         kernel: which explains them best so far.
     """
     if not kernel.curved:
@@ -191,7 +279,7 @@ def bent(covariance: Covariance, places: Places, logs: NDArray[np.float64], kern
 
     def likelihood(bends: NDArray[np.float64]) -> float:
         smooth = kernel.curved**2 * np.exp(-places.apart(places, bends) / (2 * kernel.length**2))
-        return float(_likelihoods(base + smooth, logs).max()) - _RARE_BEND * float((bends != 1.0).sum())
+        return float(_likelihoods(base + smooth, work).max()) - _RARE_BEND * float((bends != 1.0).sum())
 
     best, most = covariance.bends, likelihood(covariance.bends)
     for number in range(len(best)):
@@ -216,23 +304,23 @@ def likely(fits: Iterable[tuple[float, Fit]]) -> list[Fit]:
 
 
 def most_likely(covariance: Covariance, places: Places, logs: NDArray[np.float64]) -> float:
-    """Return the logarithm of the likelihood of the runs, with neither curve nor drift."""
-    return float(_likelihoods(covariance.between(places, places, Kernel()), logs).max())
+    """Return the logarithm of the likelihood of the runs, with neither start-up, curve nor drift."""
+    return float(_likelihoods(covariance.between(places, places, Kernel()), Work.alone(logs)).max())
 
 
-def _likelihoods(covariance: NDArray[np.float64], logs: NDArray[np.float64]) -> NDArray[np.float64]:
+def _likelihoods(covariance: NDArray[np.float64], work: Work) -> NDArray[np.float64]:
     """Return the logarithms of the likelihood of the runs for each noise.
 
     Noise adds its square to all eigenvalues, so that they need to be found only once.
     """
-    values, vectors = np.linalg.eigh(covariance)
+    values, vectors = np.linalg.eigh(work.scaled(covariance))
     variances = np.maximum(values, 0.0) + np.square(_NOISE)[:, np.newaxis]
-    explained = ((vectors.T @ logs) ** 2 / variances).sum(axis=1)
+    explained = ((vectors.T @ work.scaled_logs) ** 2 / variances).sum(axis=1)
     likelihoods = -0.5 * (explained + np.log(variances).sum(axis=1))
     return np.asarray(likelihoods - 0.5 * (np.log(np.divide(_NOISE, _USUAL_NOISE)) / _NOISE_VARIES) ** 2)
 
 
-def _fit(kernel: Kernel, part: float, smooth: NDArray[np.float64], logs: NDArray[np.float64]) -> Fit:
-    factor = np.linalg.cholesky(smooth + kernel.noise**2 * np.eye(len(smooth)))
+def _fit(kernel: Kernel, part: float, smooth: NDArray[np.float64], work: Work) -> Fit:
+    factor = np.linalg.cholesky(work.scaled(smooth) + kernel.noise**2 * np.eye(len(smooth)))
     inverse = np.asarray(np.linalg.inv(factor), np.float64)
-    return Fit(kernel, part, inverse, inverse.T @ (inverse @ logs))
+    return Fit(kernel, part, work, inverse, inverse.T @ (inverse @ work.scaled_logs))

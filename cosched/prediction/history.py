@@ -1,4 +1,7 @@
-"""History predicts a run from those that were like it, by a Gaussian process. Start at `History`."""
+"""History predicts a run from those that were like it: start-up, and work by a Gaussian process.
+
+Start at `History`.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.prediction.gaussian_process import Covariance, Places, bent, fitted, likely, most_likely
+from cosched.prediction.gaussian_process import Covariance, Places, Work, bent, fitted, likely, most_likely
+from cosched.prediction.number_scale import NumberScale
 from cosched.prediction.profile import PredictionSource, Profile
+from cosched.prediction.student import t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "history_profile", "t_quantile", "times_by_count"]
+__all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "history_profile", "times_by_count"]
 
 FEWEST_RUNS = 3
 MOST_RUNS = 100  # newest ones; more take longer and teach little
@@ -32,8 +37,10 @@ _STRAY_AT_LEAST = math.log(1.5)  # and so much too long or too short
 _FEWEST_BENT = 10  # runs from which it is learnt which numbers bend the times
 _SEVERAL = 3  # numbers, that of hosts among them; of two, both bend often, and which one is told by few runs
 _FEWEST_JUDGED = 5  # runs among which a stray one is looked for
-_SHORT = 0.1  # seconds; what is foretold as shorter has its start-up counted as if it were so long
-_TINY = 1e-3  # of the least number seen: as far below is taken what is not above 0, unlike all others
+_STARTUPS = (0.35, 0.6, 0.8, 0.9, 0.96)  # of the shortest run's time, that all runs may have whatever their size
+_RARE_STARTUP = 5.0  # a weak prior: logarithm of how much rarer each of them is than none
+_LEAST_SHARE = 0.02  # of work in a run time
+_FEWEST_PLACES = 2  # different ones, from which a start-up can be told from a power of the numbers
 _SHORTEST, _LONGEST = 1e-6, 10 * 365 * 86400.0  # seconds; nobody plans with less or more
 _FARTHEST = 100.0  # logarithms of run times end here
 
@@ -86,32 +93,6 @@ _NOTHING_STATED = _Prior(2.0, 1.0, -0.7, 0.5)
 _STATED = _Prior(0.5, 0.2, 0.0, 0.5, 0.5, rare_curve=1.0, beyond=1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """How a number is taken: by its logarithm where it always was above 0.
-
-    Attributes:
-        least: the least one that was seen, where all were above 0; else 0.
-        unit: the usual size of the others, of which the inverse hyperbolic sine is taken.
-    """
-
-    least: float
-    unit: float
-
-    @classmethod
-    def of(cls, numbers: Sequence[float]) -> _Scale:
-        sizes = [abs(number) for number in numbers if number]
-        return cls(max(min(numbers), 0.0), float(np.median(sizes)) if sizes else 1.0)
-
-    def fits(self, number: float) -> bool:
-        return number > 0 or not self.least
-
-    def place(self, number: float) -> float:
-        if self.least:
-            return math.log(max(number, _TINY * self.least))
-        return math.asinh(number / self.unit)
-
-
 class History:
     """Runs of one program, and what they tell of the next one.
 
@@ -135,25 +116,28 @@ class History:
         self._programs = sorted({run.program for run in self.runs})
         self._stated = all(run.stated is not None for run in self.runs)
         self._prior = _STATED if self._stated else _NOTHING_STATED
-        self._scales = [_Scale.of(column) for column in zip(*(run.numbers for run in self.runs), strict=True)]
+        off = float(np.median([math.log(run.seconds / (run.stated or run.seconds)) for run in self.runs]))
+        self._unit = math.exp(off)  # of stated times, in seconds: a count may be stated in any
+        self._scales = [NumberScale.of(column) for column in zip(*(run.numbers for run in self.runs), strict=True)]
         points = np.array([self._point(run.numbers, run.hosts, run.stated) for run in self.runs])
         self._centre = points.mean(axis=0)
         self._centre[-1] = 0.0  # a start-up is nothing to the longest runs, not to the mean of those seen
         self._low, self._high = points.min(axis=0), points.max(axis=0)
-        slopes = [*[self._prior.slope] * (points.shape[1] - 2), self._prior.hosts_slope, self._prior.startup]
-        self._covariance = Covariance(
-            self._prior.level, np.array(slopes), _KINDS, np.ones(len(slopes) - 1), self._prior.rare_curve
-        )
+        startup = min(self._prior.startup, *(run.seconds for run in self.runs))
+        slopes = [*[self._prior.slope] * (points.shape[1] - 2), self._prior.hosts_slope, startup]
+        level = max(self._prior.level, abs(off))
+        self._covariance = Covariance(level, np.array(slopes), _KINDS, np.ones(len(slopes) - 1), self._prior.rare_curve)
         points -= self._centre
         kinds = np.array([(*self._kind(run.hardware, run.program), 0) for run in self.runs])
         self._places = Places(points, kinds, np.arange(len(points), dtype=float))
-        logs = np.log([run.seconds / (run.stated or 1.0) for run in self.runs]) - self._prior.hosts * points[:, -2]
-        self._level = 0.0 if self._stated else float(np.median(logs))
-        self._logs = logs - self._level
+        self._seconds = np.array([run.seconds for run in self.runs])
+        self._scaling = np.log([run.stated or 1.0 for run in self.runs]) + self._prior.hosts * points[:, -2]
+        self._level = 0.0 if self._stated else float(np.median(np.log(self._seconds) - self._scaling))
+        self._scaling += self._level
         self.since_change = self._since_change()
         kinds[len(self.runs) - self.since_change :, 2] = 1
         self._kept = np.ones(len(self.runs), bool)
-        self._fits = fitted(self._covariance, self._places, self._logs)
+        self._fits = fitted(self._covariance, self._places, self._works())
         self._without_strays()
         self._bend()
 
@@ -195,13 +179,17 @@ class History:
         self._programs = [*self._programs, *({run.program} - {*self._programs})]
         self._low, self._high = np.minimum(self._low, point), np.maximum(self._high, point)
         point -= self._centre
-        log = math.log(run.seconds / (stated or 1.0)) - self._prior.hosts * float(point[-2]) - self._level
+        scaling = math.log(stated or 1.0) + self._prior.hosts * float(point[-2]) + self._level
         place = self._place(point[np.newaxis], run.hardware, run.program)
         self._places = self._places.then(place)
-        self._logs, self._kept = np.append(self._logs, log), np.append(self._kept, True)
+        self._seconds, self._kept = np.append(self._seconds, run.seconds), np.append(self._kept, True)
+        self._scaling = np.append(self._scaling, scaling)
         self.since_change += self.since_change > 0
         rows = ((fit, self._covariance.between(place, self._places, fit.kernel)[0]) for fit in self._fits)
-        self._fits = likely(fit.with_run(row, log) for fit, row in rows)
+        shares = ((fit, row, _share(run.seconds, fit.work.startup)) for fit, row in rows)
+        self._fits = likely(
+            fit.with_run(row, math.log(share * run.seconds) - scaling, share) for fit, row, share in shares
+        )
 
     def predict(
         self,
@@ -225,22 +213,22 @@ class History:
         beyond = ((points < self._low - 1e-9) | (points > self._high + 1e-9)).any(axis=1)
         points -= self._centre
         places = self._place(points, hardware, program)
+        scaling = self._prior.hosts * points[:, -2] + self._level + (0.0 if stated is None else np.log(stated))
         parts, means, variances = [], [], []
         for fit in self._fits:
-            cross = self._covariance.between(places, self._places, fit.kernel)
-            half = fit.inverse @ cross.T
-            own = self._covariance.own(places, fit.kernel)
+            work, variance = fit.predict(
+                self._covariance.between(places, self._places, fit.kernel), self._covariance.own(places, fit.kernel)
+            )
+            work = np.clip(work + scaling, -_FARTHEST, _FARTHEST)
+            whole = np.logaddexp(work, math.log(fit.work.startup)) if fit.work.startup else work
             parts.append(fit.part)
-            means.append(cross @ fit.weights)
-            variances.append(np.maximum(own - (half**2).sum(axis=0), 0.0) + fit.kernel.noise**2)
+            means.append(whole)
+            variances.append(np.exp(2 * (work - whole)) * variance + fit.kernel.noise**2)
         mean = np.average(means, axis=0, weights=parts)
         variance = np.average(np.array(variances) + (np.array(means) - mean) ** 2, axis=0, weights=parts)
         deviation = np.sqrt(variance) * np.where(beyond, self._prior.beyond, 1.0)
-        mean += self._level + self._prior.hosts * points[:, -2]
-        if stated is not None:
-            mean += np.log(stated)
         logs = np.clip(mean, -_FARTHEST, _FARTHEST)
-        return np.exp(logs), np.exp(np.minimum(logs + t_quantile(len(self._logs) - 1) * deviation, 2 * _FARTHEST))
+        return np.exp(logs), np.exp(np.minimum(logs + t_quantile(len(self._seconds) - 1) * deviation, 2 * _FARTHEST))
 
     def off(self, run: Run) -> tuple[float, float]:
         """Return how far one more run is from what is foretold, with the deviation that was expected.
@@ -249,7 +237,7 @@ class History:
         """
         stated = [run.stated or run.seconds] if self._stated else None
         median, slow = self.predict(run.numbers, [run.hosts], run.hardware, run.program, stated)
-        deviation = math.log(float(slow[0] / median[0])) / t_quantile(len(self._logs) - 1)
+        deviation = math.log(float(slow[0] / median[0])) / t_quantile(len(self._seconds) - 1)
         return math.log(run.seconds / float(median[0])), deviation
 
     def nearest(self, numbers: Sequence[float], hosts: int, most: int) -> list[Run]:
@@ -276,9 +264,8 @@ class History:
         With the deviation that was expected, both of the logarithm; None for a stray run. The kernel is the one that
         explains all runs best.
         """
-        fit = max(self._fits, key=lambda each: each.part)
-        deviations = 1 / np.diag(fit.inverse)
-        found = iter(zip((fit.inverse @ self._logs * deviations).tolist(), deviations.tolist(), strict=True))
+        off, deviations = max(self._fits, key=lambda each: each.part).foretold()
+        found = iter(zip(off.tolist(), deviations.tolist(), strict=True))
         return [next(found) if kept else None for kept in self._kept]
 
     def _point(self, numbers: Sequence[float], hosts: int, stated: float | None = None) -> list[float]:
@@ -287,7 +274,7 @@ class History:
         That is what a second more is to a run so long.
         """
         places = [scale.place(number) for scale, number in zip(self._scales, numbers, strict=True)]
-        return [*places, math.log(hosts), 0.0 if stated is None else 1 / max(stated, _SHORT)]
+        return [*places, math.log(hosts), 0.0 if stated is None else 1 / (self._unit * stated)]
 
     def _kind(self, hardware: str, program: str) -> tuple[int, int]:
         return (
@@ -300,17 +287,29 @@ class History:
         kind = (*self._kind(hardware, program), int(self.since_change > 0))
         return Places(points, np.array([kind] * len(points)), np.full(len(points), self._places.order[-1] + 1))
 
+    def _works(self) -> list[Work]:
+        """Return the runs without each of the start-ups that they may have."""
+        logs = np.log(self._seconds) - self._scaling
+        if len(np.unique(self._places.points.round(9), axis=0)) < _FEWEST_PLACES:
+            return [Work.alone(logs)]
+        found, shortest = [Work.alone(logs)], float(self._seconds.min())
+        for startup in (part * shortest for part in _STARTUPS):
+            shares = 1 - startup / self._seconds
+            found.append(Work(logs + np.log(shares), shares, startup, _RARE_STARTUP))
+        return found
+
     def _since_change(self) -> int:
         """Return how many runs there were since a change; 0 for no change.
 
         The likelihoods of both are compared (the same book, 5.4); a single run may be a stray one.
         """
-        places, count = replace(self._places, kinds=self._places.kinds.copy()), len(self._logs)
-        found = [(most_likely(self._covariance, places, self._logs) + _SURE, 0)]
+        places, count = replace(self._places, kinds=self._places.kinds.copy()), len(self._seconds)
+        logs = np.log(self._seconds) - self._scaling
+        found = [(most_likely(self._covariance, places, logs) + _SURE, 0)]
         for newest in _NEWEST:
             if newest + FEWEST_RUNS <= count and self._seen_before(newest):
                 places.kinds[:, 2] = np.arange(count) >= count - newest
-                found.append((most_likely(self._covariance, places, self._logs), newest))
+                found.append((most_likely(self._covariance, places, logs), newest))
         return max(found)[1] if len(found) > 1 else 0
 
     def _seen_before(self, newest: int) -> bool:
@@ -328,7 +327,7 @@ class History:
 
         The only run of a new program contradicts none.
         """
-        if len(self._logs) < _FEWEST_JUDGED:
+        if len(self._seconds) < _FEWEST_JUDGED:
             return
         fit = max(self._fits, key=lambda each: each.part)
         residual = fit.residuals()
@@ -337,17 +336,18 @@ class History:
         kept |= (programs[:, np.newaxis] == programs).sum(axis=1) == 1
         if not kept.all() and kept.sum() >= FEWEST_RUNS:
             self._kept = kept
-            self._places, self._logs = self._places.of(kept), self._logs[kept]
-            self._fits = fitted(self._covariance, self._places, self._logs)
+            self._places, self._seconds = self._places.of(kept), self._seconds[kept]
+            self._scaling = self._scaling[kept]
+            self._fits = fitted(self._covariance, self._places, self._works())
 
     def _bend(self) -> None:
         """Find out which of several numbers bend the times: of most a power is all that there is."""
-        if len(self._logs) < _FEWEST_BENT or len(self._covariance.bends) < _SEVERAL:
+        if len(self._seconds) < _FEWEST_BENT or len(self._covariance.bends) < _SEVERAL:
             return
-        kernel = max(self._fits, key=lambda each: each.part).kernel
-        self._covariance = bent(covariance := self._covariance, self._places, self._logs, kernel)
+        best = max(self._fits, key=lambda each: each.part)
+        self._covariance = bent(covariance := self._covariance, self._places, best.work, best.kernel)
         if self._covariance is not covariance:
-            self._fits = fitted(self._covariance, self._places, self._logs)
+            self._fits = fitted(self._covariance, self._places, self._works())
 
 
 def history_profile(
@@ -383,14 +383,6 @@ def times_by_count(
     return seconds, least, most
 
 
-def t_quantile(freedom: int) -> float:
-    """Return the 95 % quantile of Student's distribution; of less than 2 as of 2.
-
-    Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
-    """
-    normal = 1.6448536269514722
-    n = max(freedom, 2)
-    first = (normal**3 + normal) / (4 * n)
-    second = (5 * normal**5 + 16 * normal**3 + 3 * normal) / (96 * n**2)
-    third = (3 * normal**7 + 19 * normal**5 + 17 * normal**3 - 15 * normal) / (384 * n**3)
-    return normal + first + second + third
+def _share(seconds: float, startup: float) -> float:
+    """Return the share of work in a run time; a run that is shorter than the start-up says next to nothing of it."""
+    return max(1 - startup / seconds, _LEAST_SHARE)

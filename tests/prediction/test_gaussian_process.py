@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cosched.prediction.gaussian_process import Covariance, Kernel, Places, bent, fitted, likely, most_likely
+from cosched.prediction.gaussian_process import Covariance, Kernel, Places, Work, bent, fitted, likely, most_likely
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,9 +27,9 @@ def _logs(places: Places, seed: int = 2) -> NDArray[np.float64]:
 def test_a_run_that_is_added_has_the_factor_and_the_weights_that_all_would_have() -> None:
     places = _places(30)
     logs, before = _logs(places), np.arange(30) < 29
-    for fit in fitted(COVARIANCE, places.of(before), logs[before]):
+    for fit in fitted(COVARIANCE, places.of(before), [Work.alone(logs[before])]):
         row = COVARIANCE.between(places.of(~before), places, fit.kernel)[0]
-        _, found = fit.with_run(row, float(logs[-1]))
+        _, found = fit.with_run(row, float(logs[-1]), 1.0)
         whole = COVARIANCE.between(places, places, fit.kernel) + fit.kernel.noise**2 * np.eye(30)
         assert found.inverse @ whole @ found.inverse.T == pytest.approx(np.eye(30), abs=1e-6)
         assert whole @ found.weights == pytest.approx(logs, abs=1e-6)
@@ -38,25 +38,25 @@ def test_a_run_that_is_added_has_the_factor_and_the_weights_that_all_would_have(
 def test_a_run_that_no_kernel_expected_leaves_one_all_the_same() -> None:
     places = _places(12)
     before = np.arange(12) < 11
-    fits = fitted(COVARIANCE, places.of(before), _logs(places)[before])
+    fits = fitted(COVARIANCE, places.of(before), [Work.alone(_logs(places)[before])])
     rows = [(fit, COVARIANCE.between(places.of(~before), places, fit.kernel)[0]) for fit in fits]
-    found = likely(fit.with_run(row, 1e4) for fit, row in rows)
+    found = likely(fit.with_run(row, 1e4, 1.0) for fit, row in rows)
     assert max(fit.part for fit in found) == 1.0
 
 
 def test_an_input_that_no_number_shows_is_told_by_the_runs_just_before() -> None:
     places = _places(40)
     hidden = np.repeat([0.0, 3.0, 0.0, 3.0], 10)
-    best = max(fitted(COVARIANCE, places, _logs(places) + hidden), key=lambda fit: fit.part)
+    best = max(fitted(COVARIANCE, places, [Work.alone(_logs(places) + hidden)]), key=lambda fit: fit.part)
     assert best.kernel.drift > 0
-    assert max(fitted(COVARIANCE, places, _logs(places)), key=lambda fit: fit.part).kernel.drift == 0
+    assert max(fitted(COVARIANCE, places, [Work.alone(_logs(places))]), key=lambda fit: fit.part).kernel.drift == 0
 
 
 def test_a_run_that_contradicts_all_others_has_the_largest_residual() -> None:
     places = _places(20)
     logs = _logs(places)
     logs[7] += 2.0
-    for fit in fitted(COVARIANCE, places, logs):
+    for fit in fitted(COVARIANCE, places, [Work.alone(logs)]):
         assert np.abs(fit.residuals()).argmax() == 7
 
 
@@ -76,11 +76,11 @@ def test_a_place_of_its_own_has_its_own_variance() -> None:
 def test_a_number_of_which_times_are_a_power_bends_nothing() -> None:
     places = _places(60)
     logs = _logs(places) + np.sin(2 * places.points[:, 1])
-    best = max(fitted(COVARIANCE, places, logs), key=lambda fit: fit.part)
-    found = bent(COVARIANCE, places, logs, best.kernel)
+    best = max(fitted(COVARIANCE, places, [Work.alone(logs)]), key=lambda fit: fit.part)
+    found = bent(COVARIANCE, places, Work.alone(logs), best.kernel)
     assert found.bends[0] < 1 <= found.bends[1]
 
 
 def test_times_that_are_powers_of_all_numbers_have_no_bends() -> None:
     places = _places(30)
-    assert bent(COVARIANCE, places, _logs(places), Kernel(noise=0.04)) is COVARIANCE
+    assert bent(COVARIANCE, places, Work.alone(_logs(places)), Kernel(noise=0.04)) is COVARIANCE
