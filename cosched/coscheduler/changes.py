@@ -91,6 +91,7 @@ class RunRecord:
         stated: seconds that its model or its user foretold, before runs corrected them; None where neither did.
         low: seconds that one run in twenty was expected to stay below; None without a prediction, or without a range.
         high: those that one in twenty was expected to exceed, likewise.
+        launch: how its program was launched, where a model had foretold it; empty for others.
     """
 
     task: str
@@ -107,6 +108,7 @@ class RunRecord:
     stated: float | None = None
     low: float | None = None
     high: float | None = None
+    launch: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,6 +308,7 @@ class CoreState:
         if attempt.finished > attempt.started and len(found) == 1:
             features, hardware = task.spec.features(task.owner), found.pop()
             longer = task.status.load_factor  # its time alone on dedicated hosts tells of any
+            low, high = ends or (None, None)
             self._new_runs.append(
                 RunRecord(
                     task.id,
@@ -322,7 +323,9 @@ class CoreState:
                     attempt.finished,
                     task.spec.program_digest,
                     _stated_seconds(task, attempt, hardware),
-                    *(ends or (None, None)),
+                    low,
+                    high,
+                    _modelled_launch(task, attempt),
                 )
             )
 
@@ -402,3 +405,10 @@ def _stated_seconds(task: Task, attempt: Attempt, hardware: str) -> float | None
     count = len(attempt.hosts) or attempt.count
     seconds = profile.stated or profile.seconds
     return seconds[count - 1] if count <= len(seconds) and seconds[count - 1] < math.inf else None
+
+
+def _modelled_launch(task: Task, attempt: Attempt) -> str:
+    """Return how an attempt that a model had foretold was launched; empty where none had, or it was run in parts."""
+    if task.profile is None or task.profile.source is not PredictionSource.MODEL or attempt.lead is not None:
+        return ""
+    return task.spec.launch.value

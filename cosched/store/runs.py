@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, desc, func, or_, select
 
 from cosched.coscheduler.changes import RunRecord
+from cosched.prediction.startup import StartedRun
 from cosched.store import tables
 from cosched.store.rows import records_of
 
@@ -79,6 +80,17 @@ class RunTable:
             .limit(most)
         )
         return [(row["id"], row["low"] <= row["seconds"] <= row["high"]) for row in self._store.read(query)][::-1]
+
+    def launched(self, most: int) -> Sequence[StartedRun]:
+        """Return the newest runs of which a model had foretold something, the newest last."""
+        runs = tables.runs.c
+        query = (
+            select(runs.key, runs.launch, runs.hosts, runs.seconds, runs.stated)
+            .where(runs.launch != "", runs.stated.is_not(None))
+            .order_by(runs.id.desc())
+            .limit(most)
+        )
+        return records_of(StartedRun, self._store.read(query))[::-1]
 
     def of_application(self, name: str, owner: str | None, most: int) -> Sequence[RunRecord]:
         """Return the newest runs of an application, the newest first; with an owner his alone."""

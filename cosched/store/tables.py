@@ -344,6 +344,7 @@ runs = Table(
     Column("stated", Double),
     Column("low", Double),
     Column("high", Double),
+    Column("launch", String(16), nullable=False, server_default=text("''")),
     Index("runs_by_key", "key", "id"),
     Index("runs_by_application", "application", "id"),
     Index("runs_by_end", "finished"),

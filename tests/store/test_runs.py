@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import Changes, RunRecord
+from cosched.prediction.startup import StartedRun
 from cosched.store import Store
 from cosched.store.runs import RunTable
 from tests.store.new_database import new_database
@@ -40,6 +41,15 @@ def test_an_owners_runs_are_forgotten_and_no_others(tmp_path: Path) -> None:
     assert [run.owner for run in runs.of_application("heat", None, 10)] == ["bob"]
     runs.forget("heat", None)
     assert list(runs.of_application("heat", None, 10)) == []
+    store.close()
+
+
+def test_runs_that_a_model_had_foretold_tell_how_they_were_launched(tmp_path: Path) -> None:
+    store = Store(new_database(tmp_path))
+    runs = RunTable(store)
+    kept = (_run("a", 1.0), replace(_run("b", 2.0), launch="openmpi", stated=8.0), replace(_run("c", 3.0), stated=8.0))
+    store.commit(Changes(runs=kept))
+    assert list(runs.launched(10)) == [StartedRun("b", "openmpi", 4, 10.0, 8.0)]
     store.close()
 
 

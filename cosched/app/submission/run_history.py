@@ -16,7 +16,8 @@ from cosched.api.documents import Evidence, NearRun
 from cosched.prediction.coverage import Width
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run, history_profile
 from cosched.prediction.learning import LearntRuns
-from cosched.prediction.profile import slowest_profile
+from cosched.prediction.profile import PredictionSource, slowest_profile
+from cosched.prediction.startup import StartUps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,7 @@ _MOST_ANSWERS = 32  # of one key: a task may have several shapes, and each is pr
 _NEAREST = 3  # runs that are shown
 _MOST_SAME, _MOST_LOOKED_AT = 50, 200  # runs with the same numbers, of the newest
 _MOST_JUDGED = 2000  # runs of all programs, by which the width of ranges is learnt
+_MOST_STARTED = 300  # runs of all programs, by which start-up is learnt
 _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
 
 
@@ -84,6 +86,7 @@ class RunHistory:
         self._guard = threading.Lock()
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._width, self._judged, self._looked = Width(), 0, -math.inf
+        self._start_ups, self._started = StartUps(()), -math.inf
 
     def profile(
         self, features: RunFeatures, counts: range, classes: Sequence[str], program: str = ""
@@ -122,17 +125,19 @@ class RunHistory:
         self._keep(features.key, replace(known, told=_with_answer(known.told, place, profile)))
         return profile
 
-    def corrected(self, features: RunFeatures, stated: Profile, classes: Sequence[str], program: str = "") -> Profile:
+    def corrected(
+        self, features: RunFeatures, stated: Profile, classes: Sequence[str], program: str = "", launch: str = ""
+    ) -> Profile:
         """Return the prediction of a model or a user as earlier runs have corrected it.
+
+        Before there are any, a model's has the start-up that other programs had which were launched likewise.
 
         Args:
             features: what decides how long it runs.
             stated: what is said, from nothing that was learnt.
             classes: classes of the hosts; empty where the manager names none.
             program: digest of the program.
-
-        Returns:
-            The same after fewer than `FEWEST_RUNS` runs of which something was foretold.
+            launch: how its processes are launched.
 
         Raises:
             StoreFault: the runs cannot be read.
@@ -140,7 +145,8 @@ class RunHistory:
         known = self._known_of(features)
         pool = known.learnt.stated
         if pool is None:
-            return stated
+            is_model = stated.source is PredictionSource.MODEL
+            return self._start_ups_now().added(stated, launch) if is_model and launch else stated
         place = (features.numbers, stated, program)
         if place in known.corrected:
             return known.corrected[place]
@@ -242,6 +248,14 @@ class RunHistory:
         known = self._known_of(features)
         self._keep(features.key, replace(known, turns=known.turns + 1))
         return known.turns
+
+    def _start_ups_now(self) -> StartUps:
+        """Return what starting programs takes beside what their models say."""
+        with self._guard:
+            now = time.monotonic()
+            if now >= self._started + self._look:
+                self._started, self._start_ups = now, StartUps(self._runs.launched(_MOST_STARTED))
+            return self._start_ups
 
     def _width_now(self) -> Width:
         """Return how wide ranges must be, from how often those of all programs held."""

@@ -307,7 +307,7 @@ class TaskValidator:
         if task.profile is None:
             counts = self._counts(request, task.spec.count, domain)
             return replace(task, profile=history.profile(features, counts, domain.classes, program))
-        profile = history.corrected(features, task.profile, domain.classes, program)
+        profile = history.corrected(features, task.profile, domain.classes, program, task.spec.launch.value)
         name, slash, hardware = task.correction.partition("/")
         # What is left is learnt apart from how far the model alone is off.
         correction = f"{name}+runs/{hardware}" if slash and profile.stated else task.correction

@@ -143,6 +143,21 @@ def test_a_model_is_corrected_where_the_manager_names_no_classes(here: Daemon) -
     assert (corrected.source, corrected.hardware) == (detail.profile.source, detail.profile.hardware)
 
 
+def test_the_first_run_of_a_model_has_the_start_up_of_other_programs(here: Daemon) -> None:
+    asked = TaskRequest(application="halving", parameters={"work": 4.0}, hosts=1)
+    before = predicted(here, asked)
+    run = RunRecord("", "", (), "bob", "", 1, "", None, 2.5, 1.0, "", 0.5, launch="each")  # of other programs
+    here.store.commit(Changes(runs=tuple([replace(run, key=f"program {number}") for number in range(3)])))
+    after = predicted(here, asked)
+    assert before is not None
+    assert after is not None
+    assert before.seconds[0] is not None
+    assert after.seconds[0] == pytest.approx(before.seconds[0] + 2.0, rel=0.05)
+    own = predicted(here, replace(HEAT, profile=(4.0,)))
+    assert own is not None
+    assert own.seconds[0] == 4.0  # what a user says is of the whole run
+
+
 def test_runs_refuse_no_deadline_that_the_model_would_meet(here: Daemon) -> None:
     ran(here, (60.0,) * 4, stated=30.0)
     (task,) = here.services.submissions.submit(ANN, [replace(HEAT, profile=(30.0,), deadline="now+40s")], "", "")
