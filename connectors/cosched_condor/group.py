@@ -47,7 +47,7 @@ _PLACE_VARIABLES = (
     "OMPI_MCA_orte_tmpdir_base",
     "PRTE_MCA_prte_tmpdir_base",
 )
-_LOOK = 0.2  # seconds
+_FIRST_LOOK, _LOOK = 0.02, 0.2  # seconds between two looks for the first process, soon after the start and later
 _MOST_UNVERIFIED = 64  # connections that have not proved themselves
 _LONGEST = 1 << 20  # bytes of a frame
 _PART = 1 << 16  # bytes of a stream in one frame
@@ -434,7 +434,7 @@ class _Helper:
 
 async def _help(folder: Path, rank: int, patience: float) -> int:
     """Join the group as soon as its first process listens, and serve it."""
-    until = time.monotonic() + patience
+    until, pause = time.monotonic() + patience, _FIRST_LOOK
     while True:
         try:
             link = await _connect(*_meeting_place(folder), _HELPER, rank)
@@ -442,7 +442,8 @@ async def _help(folder: Path, rank: int, patience: float) -> int:
         except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
             if time.monotonic() > until:
                 raise GroupError(f"the task's first process was not found within {patience:.0f} s") from None
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(pause)
+            pause = min(1.5 * pause, _LOOK)
     helper = asyncio.ensure_future(_Helper(link).serve())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
