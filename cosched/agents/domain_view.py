@@ -6,14 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.agents.protocol.advertisement import AdvertisedHostClass, availability_steps
+from cosched.agents.protocol.advertised_rooms import advertised_rooms
+from cosched.agents.protocol.advertisement import AdvertisedHostClass, availability_steps, shared_class
+from cosched.coscheduler.explain import planned_shape
 from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.room_over_time import HostUse, free_for_good
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from cosched.connector.hosts import HostShare
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
 
@@ -116,14 +120,11 @@ class DomainView:
         return math.inf if spot is None else spot.end
 
     def classes(self, time: float, booked: Sequence[Task]) -> tuple[AdvertisedHostClass, ...]:
-        """Return free hosts over time by class, after the plan and all bookings.
-
-        A host that tasks share is free after the last of them.
-        """
+        """Return free hosts over time by class, after the plan and all bookings; of shared ones their rooms."""
+        if self._core.domain.shared:
+            return self._shared_classes(time, booked)
         free = dict.fromkeys(self._core.domain.up(), 0.0)
         free |= {host: end - time for host, end in self._core.planning_view.taken(time).items() if host in free}
-        for host, until, _ in self._core.domain.held(self._core.attempts.values(), time):
-            free |= {host: max(free[host], until - time)} if host in free else {}
         forecast = self._core.planning_view.forecast(time)
         for spot in () if forecast is None else forecast[1].assignments:
             free |= {host: max(free[host], spot.end) for host in spot.hosts}
@@ -131,8 +132,47 @@ class DomainView:
             spot_booked = predict_placement(self._core, task, time)
             if spot_booked is not None:
                 free |= {host: max(free.get(host, 0.0), spot_booked.end - time) for host in spot_booked.hosts}
-        kinds = self._core.domain.classes()
-        times: dict[str, list[float]] = {}
-        for host, end in free.items():
-            times.setdefault(kinds[host] or self._hardware, []).append(end)
-        return tuple(AdvertisedHostClass(hardware, availability_steps(times[hardware])) for hardware in sorted(times))
+        of_class = self._by_class(free)
+        return tuple(
+            AdvertisedHostClass(hardware, availability_steps(free[host] for host in hosts))
+            for hardware, hosts in of_class.items()
+        )
+
+    def _by_class(self, hosts: Iterable[str]) -> dict[str, list[str]]:
+        """Return hosts by the resource model of their class, sorted by that."""
+        kinds, found = self._core.domain.classes(), dict[str, list[str]]()
+        for host in hosts:
+            found.setdefault(kinds[host] or self._hardware, []).append(host)
+        return dict(sorted(found.items()))
+
+    def _shared_classes(self, time: float, booked: Sequence[Task]) -> tuple[AdvertisedHostClass, ...]:
+        domain = self._core.domain
+        uses: dict[str, list[HostUse]] = {host: [] for host in domain.up()}
+
+        def use(hosts: Iterable[str], begin: float, end: float, share: HostShare | None) -> None:
+            for host in hosts:
+                if host in uses:
+                    part = domain.size(host) if share is None or not domain.parted(host) else share
+                    uses[host].append(HostUse(begin, end, part))
+
+        for host, end in self._core.planning_view.taken(time).items():
+            use((host,), 0.0, end - time, None)
+        for host, until, share in domain.held(self._core.attempts.values(), time):
+            use((host,), 0.0, until - time, share)
+        forecast = self._core.planning_view.forecast(time)
+        for spot in () if forecast is None else forecast[1].assignments:
+            shape = planned_shape(self._core, self._core.tasks[spot.task], spot)
+            use(spot.hosts, spot.start, spot.end, domain.share_of(shape.spec))
+        for task in booked:
+            place = predict_placement(self._core, task, time)
+            if place is not None:
+                shape = task.shaped(place.cores, [domain.hosts[host] for host in place.hosts])
+                use(place.hosts, place.start - time, place.end - time, domain.share_of(shape.spec))
+        return tuple(
+            shared_class(
+                hardware,
+                advertised_rooms(free_for_good(domain.size(host), uses[host]) for host in hosts),
+                domain.memory_per_core or 0,
+            )
+            for hardware, hosts in self._by_class(uses).items()
+        )

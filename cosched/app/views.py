@@ -85,6 +85,7 @@ def peer_views(
         heard = known.get(name)
         service = None if heard is None else heard.now(time)
         classes = () if service is None else service.classes
+        cores = [each.cores(service.age) for each in classes] if service else []
         views.append(
             PeerView(
                 name=name,
@@ -94,6 +95,8 @@ def peer_views(
                 heard=agent.last_heard.get(name),
                 hosts=sum(host_class.hosts for host_class in classes),
                 free=sum(free <= service.age for each in classes for free in each.times()) if service else 0,
+                cores=sum(total for _, total in cores),
+                free_cores=sum(free for free, _ in cores),
                 hardware=tuple(host_class.hardware for host_class in classes),
                 given=sum(task.status.peer == name for task in core.tasks.values()),
                 taken=sum(task.origin == name for task in core.tasks.values()),

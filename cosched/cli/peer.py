@@ -157,7 +157,7 @@ def list_peers(server: ServerOption = "", json: JsonOption = False) -> None:
             peer.role,
             "paused" if peer.paused else "active",
             format_optional_time(peer.heard),
-            f"{peer.free}/{peer.hosts}",
+            f"{peer.free}/{peer.hosts}" + (f" ({peer.free_cores}/{peer.cores} cores)" if peer.cores else ""),
             ", ".join(peer.hardware),
             str(peer.given),
             str(peer.taken),

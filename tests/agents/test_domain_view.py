@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from cosched.agents.domain_view import DomainView
 from cosched.agents.protocol.advertisement import AvailabilityStep
-from cosched.connector.hosts import Host
+from cosched.connector.hosts import Host, HostShare
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import HostsObserved, TaskSubmitted
@@ -36,6 +36,35 @@ def test_a_host_that_tasks_share_is_free_after_the_last_of_them() -> None:
         core.handle(TaskSubmitted(NOW, a_task(number, None, 20.0 * number)))
     (found,) = DomainView(core, "fast").classes(NOW, ())
     assert found.free == (AvailabilityStep(0.0, 1), AvailabilityStep(40.0, 2))
+
+
+def test_of_shared_hosts_what_is_free_beside_tasks_is_told() -> None:
+    core = Coscheduler(CoreSettings(INSTANCE, staging=0.0, share_hosts=True))
+    host = Host("h1", cores=8, memory=8000, gpus=2)
+    core.handle(HostsObserved(NOW, (host,)))
+    core.handle(TaskSubmitted(NOW, change_task(a_task(1, None, 20.0), cores=6, gpus=1)))  # it runs
+    core.handle(TaskSubmitted(NOW, change_task(a_task(2, None, 30.0), cores=4)))  # it waits for that
+    (found,) = DomainView(core, "fast").classes(NOW, ())
+    assert found.memory_per_core == 1000
+    (room,) = found.rooms
+    assert [(step.after, step.cores, step.memory, step.gpus) for step in room.steps] == [
+        (0.0, 2, 2000, 1),
+        (20.0, 4, 4000, 2),
+        (50.0, 8, 8000, 2),
+    ]
+    (booked,) = DomainView(core, "fast").classes(NOW, (change_task(a_task(9, None, 25.0), cores=2),))
+    assert booked.rooms[0].free_from(HostShare(0, 2, 0)) == 20.0
+    core.handle(HostsObserved(NOW, (replace(host, others=HostShare(1000, 1, 0)),)))
+    (beside,) = DomainView(core, "fast").classes(NOW, ())
+    assert beside.rooms[0].at(0.0).cores == 1
+
+
+def test_a_task_that_has_its_host_for_itself_leaves_nothing_of_it() -> None:
+    core = Coscheduler(CoreSettings(INSTANCE, staging=0.0, share_hosts=True))
+    core.handle(HostsObserved(NOW, (Host("h1", cores=8, memory=8000),)))
+    core.handle(TaskSubmitted(NOW, change_task(a_task(1, None, 20.0), exclusive=True)))
+    (found,) = DomainView(core, "fast").classes(NOW, ())
+    assert [step.after for step in found.rooms[0].steps] == [20.0]
 
 
 def test_one_more_task_goes_where_it_makes_nobody_late() -> None:

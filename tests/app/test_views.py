@@ -9,6 +9,8 @@ import pytest
 
 from cosched.access import Principal, Role
 from cosched.agents import Peer, PeersChanged
+from cosched.agents.protocol.advertised_rooms import advertised_rooms
+from cosched.agents.protocol.advertisement import AdvertisedService, shared_class
 from cosched.agents.protocol.letters import Advertisement
 from cosched.agents.transport.allow_list import PeerEntry
 from cosched.app.views import (
@@ -133,6 +135,17 @@ def test_what_was_advertised_is_shown_as_of_now(later: float, free: int) -> None
     assert (b.name, b.hosts, b.free, b.hardware, b.heard) == ("b", 4, free, ("fast",), domain.time)
     assert (c.hosts, c.heard, c.paused, c.fault) == (0, None, True, "no route")
     assert (b.given, b.taken) == (0, 0)
+
+
+def test_of_shared_hosts_the_free_cores_are_shown_too() -> None:
+    domain = a_domain()
+    domain.happen(PeersChanged(domain.time, (Peer("b"),)))
+    rooms = advertised_rooms([[(0.0, HostShare(0, 4, 0)), (9.0, HostShare(0, 64, 0))]] * 2)
+    domain.say(Advertisement((AdvertisedService("b", 0.0, 0, (shared_class("fast", rooms, 0),)),)))
+    agent = domain.broker.agent
+    assert agent is not None
+    (b,) = peer_views({"b": entry("b")}, {}, agent, domain.broker.core, domain.time)
+    assert (b.hosts, b.free, b.cores, b.free_cores) == (2, 0, 128, 8)
 
 
 def test_hand_overs_are_told_as_they_were_written() -> None:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from cosched.agents.protocol.letters import Body
-    from cosched.api.documents import TaskDetail
+    from cosched.api.documents import PeerView, TaskDetail
     from tests.testbed.federation import Domain, Federation
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
@@ -86,6 +86,11 @@ def submit(domain: Domain, label: str, allowance: float, scale: float = 0.05, ke
 def task(domain: Domain, name: str) -> TaskDetail:
     with domain.client() as client:
         return client.task(name)
+
+
+def peers(domain: Domain) -> list[PeerView]:
+    with domain.client() as client:
+        return list(client.peers())
 
 
 def ended(domain: Domain, name: str) -> TaskDetail:
@@ -223,6 +228,26 @@ def test_of_a_range_of_cores_the_neighbour_chooses_among_its_own() -> None:
     assert written is not None
     assert int(written.data) == guest.cores
     assert guest.cores in {each.cores for each in guest.alternatives}
+
+
+def test_a_neighbour_whose_only_host_is_half_free_is_asked() -> None:
+    """It was taken for full until its host would be wholly free, and the task stayed at home and was late."""
+    eight: dict[str, dict[str, object]] = {**_SHARED, "connector.local": {"cores": 8}}
+    links = [("north", "south", "neighbour")]
+    both = {"north": eight, "south": eight}
+    with federation({"north": 1, "south": 1}, links, agent={"commands": True}, configured=both) as found:
+        north, south = found.domains["north"], found.domains["south"]
+        half = TaskRequest(command=("/bin/sleep", "1000"), profile=(1000.0,), cores=4)
+        with busy(north), south.client() as client:
+            beside = client.submit(half).id
+            until(lambda: task(south, beside).state == "running")
+            until(lambda: [(peer.free, peer.free_cores, peer.cores) for peer in peers(north)] == [(0, 4, 8)])
+            request = TaskRequest(command=("/bin/true",), profile=(1.0,), cores=4, deadline=time.time() + 60.0)
+            with north.client() as home:
+                name = home.submit(request).id
+            done = ended(north, name)
+            client.cancel(beside)
+    assert (done.state, done.peer) == ("completed", "south")
 
 
 @PAIR

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Advertiser"]
 
-_CHANGED_SHARE = 0.2  # change of the hosts' mean wait at which a service is advertised before its period is over
+_CHANGED_SHARE = 0.2  # change of the mean wait for hosts at which a service is advertised before its period is over
 
 
 class Advertiser:
@@ -127,6 +127,7 @@ _NEVER = _AdvertisedState(-math.inf, 0.0, 0)
 
 
 def _mean_wait(service: AdvertisedService) -> float:
-    """Return how long one waits for a host of this service on average, in seconds."""
-    times = [time for host_class in service.classes for time in host_class.times()]
-    return sum(times) / len(times) if times else math.inf
+    """Return how long one waits for a host of this service on average, or for a core of a shared one, in seconds."""
+    waits = [wait for host_class in service.classes for wait in host_class.waits()]
+    amount = sum(count for _, count in waits)
+    return sum(time * count for time, count in waits) / amount if amount else math.inf

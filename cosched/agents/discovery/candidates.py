@@ -89,7 +89,9 @@ class CandidateFinder:
                 continue
             if not service.takes(document.application, "" if document.native is None else document.native.manager):
                 continue
-            estimate = estimate_end(service, lambda hardware, hosts: self._knowledge.profile(document, hardware, hosts))
+            estimate = estimate_end(
+                service, document, lambda hardware, hosts: self._knowledge.profile(document, hardware, hosts)
+            )
             candidate, best = Candidate(entry.via, service.domain, estimate, service.age), found.get(entry.via)
             if best is None or candidate.end < best.end:
                 found[entry.via] = candidate

@@ -1,21 +1,31 @@
-"""Advertised services: free hosts over time for each class, and the tasks a domain accepts."""
+"""Advertised services: free hosts over time for each class, and the tasks a domain accepts.
+
+Where tasks share hosts, a class tells of its rooms too: neighbours that know only whole hosts take half-free ones for
+full.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cosched.agents.protocol.advertised_rooms import AdvertisedRoom, debited_rooms
+from cosched.connector.hosts import HostShare
+from cosched.coscheduler.handovers import spec_of
+from cosched.coscheduler.places.hosts import share_of
 from cosched.scheduling.decoding.free_hosts import IdenticalFreeHosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cosched.coscheduler.handovers import DocumentShape, TaskDocument
     from cosched.prediction.profile import Profile
 
 __all__ = [
+    "SINCE",
     "AdvertisedHostClass",
     "AdvertisedService",
     "AvailabilityStep",
@@ -23,9 +33,14 @@ __all__ = [
     "availability_steps",
     "debited",
     "estimate_end",
+    "shared_class",
 ]
 
+SINCE = "schema"
+"""Key of a field's metadata: the edition of the schema that has it, where neighbours with an earlier one do without."""
+
 _MAX_STEPS = 64
+_LATER: dict[str, Any] = {SINCE: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,26 +57,56 @@ class AdvertisedHostClass:
 
     Attributes:
         hardware: name of their resource model.
-        free: growing in both; the last step has all hosts that are up.
+        free: growing in both; the last step has all hosts that are up. Hosts count that are wholly free.
+        rooms: the same hosts, with what is free of each; empty where tasks do not share them.
+        memory_per_core: MiB that a task there has with each core if it names no memory.
     """
 
     hardware: str
     free: tuple[AvailabilityStep, ...]
+    rooms: tuple[AdvertisedRoom, ...] = field(default=(), metadata=_LATER)
+    memory_per_core: int | None = field(default=None, metadata=_LATER)
 
     def __post_init__(self) -> None:
         if any(a.after > b.after or a.hosts >= b.hosts for a, b in pairwise(self.free)):
             raise ValueError(f"free hosts of {self.hardware} do not grow with time")
+        if self.rooms and sum(room.hosts for room in self.rooms) != self.hosts:
+            raise ValueError(f"the rooms of {self.hardware} are not those of its hosts")
 
     @property
     def hosts(self) -> int:
         """Number of hosts of this class that are up."""
         return self.free[-1].hosts if self.free else 0
 
-    def times(self) -> list[float]:
-        """Return when each host becomes free, ascending, in seconds."""
+    def times(self, share: HostShare | None = None) -> list[float]:
+        """Return when each host becomes free, or free enough for a share of it, ascending, in seconds.
+
+        Hosts that have less than the share are left out.
+        """
         found: list[float] = []
-        for step in self.free:
-            found += [step.after] * (step.hosts - len(found))
+        if share is None or not self.rooms:
+            for step in self.free:
+                found += [step.after] * (step.hosts - len(found))
+            return found
+        for room in self.rooms:
+            found += [room.free_from(share)] * room.hosts
+        return sorted(time for time in found if time < math.inf)
+
+    def cores(self, time: float) -> tuple[int, int]:
+        """Return how many cores are free for good after so many seconds, and how many there are; 0 where none says."""
+        free = sum(room.at(time).cores * room.hosts for room in self.rooms)
+        return free, sum(room.size.cores * room.hosts for room in self.rooms)
+
+    def waits(self) -> list[tuple[float, int]]:
+        """Return after how many seconds hosts become free, each with how many; of rooms the cores of hosts."""
+        if not self.rooms:
+            return [(time, 1) for time in self.times()]
+        found = []
+        for room in self.rooms:
+            before = 0
+            for step in room.steps:
+                found.append((step.after, (step.cores - before) * room.hosts))
+                before = step.cores
         return found
 
 
@@ -103,12 +148,21 @@ class AdvertisedService:
 class EndEstimate:
     """An estimate of a task's end in a domain, with its hosts.
 
-    The end is in seconds from now.
+    The end is in seconds from now; `share` is what it takes of each host, None for the whole.
     """
 
     end: float
     hosts: int
     host_class: int
+    share: HostShare | None = None
+
+
+class _Way(NamedTuple):
+    """A number of hosts on which a task can run, its share of each (None: the whole), and its run time."""
+
+    hosts: int
+    share: HostShare | None
+    seconds: float
 
 
 def availability_steps(free: Iterable[float]) -> tuple[AvailabilityStep, ...]:
@@ -129,34 +183,71 @@ def availability_steps(free: Iterable[float]) -> tuple[AvailabilityStep, ...]:
     return tuple(found)
 
 
-def estimate_end(service: AdvertisedService, profile_on: Callable[[str, int], Profile | None]) -> EndEstimate | None:
+def shared_class(hardware: str, rooms: tuple[AdvertisedRoom, ...], memory_per_core: int) -> AdvertisedHostClass:
+    """Return the class of hosts that tasks share."""
+    whole = availability_steps(time for room in rooms for time in [room.free_from(None)] * room.hosts)
+    return AdvertisedHostClass(hardware, whole, rooms, memory_per_core)
+
+
+def estimate_end(
+    service: AdvertisedService, document: TaskDocument, profile_on: Callable[[str, int], Profile | None]
+) -> EndEstimate | None:
     """Return the earliest end on any of a service's classes; None where nothing is known.
 
     Args:
         service: as it stands now (age counted in).
-        profile_on: the task's profile by name of a resource model and number of hosts.
+        document: the task.
+        profile_on: its profile by name of a resource model and number of hosts.
     """
     best: EndEstimate | None = None
     for place, host_class in enumerate(service.classes):
         profile = profile_on(host_class.hardware, host_class.hosts)
         if profile is None:
             continue
-        free = host_class.times()
-        for count, seconds in enumerate(profile.seconds[: len(free)], start=1):
-            end = max(free[count - 1] - service.age, 0.0) + seconds
-            if math.isfinite(end) and (best is None or end < best.end):
-                best = EndEstimate(end, count, place)
+        free: dict[HostShare | None, list[float]] = {}
+        for count, share, seconds in _ways(document, profile, host_class):
+            if share not in free:
+                free[share] = host_class.times(share)
+            if count <= len(free[share]):
+                end = max(free[share][count - 1] - service.age, 0.0) + seconds
+                if math.isfinite(end) and (best is None or end < best.end):
+                    best = EndEstimate(end, count, place, share)
     return best
 
 
+def _ways(document: TaskDocument, profile: Profile, host_class: AdvertisedHostClass) -> list[_Way]:
+    """Return on how many hosts of a class, with which share of each, a task could run, and for how long."""
+    if document.shapes and host_class.rooms:
+        return [
+            _Way(shape.hosts, _share_of_shape(document, shape, host_class.memory_per_core or 0), shape.seconds)
+            for shape in document.shapes
+        ]
+    share = share_of(spec_of(document, 0.0), host_class.memory_per_core or 0) if host_class.rooms else None
+    return [_Way(count, share, seconds) for count, seconds in enumerate(profile.seconds, start=1)]
+
+
+def _share_of_shape(document: TaskDocument, shape: DocumentShape, memory_per_core: int) -> HostShare | None:
+    """Return what a task takes of each host in one of its shapes; None for the whole."""
+    if document.exclusive:
+        return None
+    ranks = shape.cores if document.processes else 1
+    cores = shape.cores * (document.cores_per_process or 1)
+    memory = document.memory or ranks * (document.memory_per_process or 0) or cores * memory_per_core
+    return HostShare(memory, cores, document.gpus or ranks * (document.gpus_per_process or 0))
+
+
 def debited(service: AdvertisedService, taken: EndEstimate) -> AdvertisedService:
-    """Return the service with a task's hosts taken until its end.
+    """Return the service with a task's hosts, or what it takes of them, taken until its end.
 
     So a domain is not chosen for all tasks at once.
     """
-    host_class = service.classes[taken.host_class]
-    free = IdenticalFreeHosts(host_class.times())
-    free.take(taken.hosts, taken.end + service.age)
-    classes = list(service.classes)
-    classes[taken.host_class] = replace(host_class, free=availability_steps(free.ascending))
+    classes, host_class = list(service.classes), service.classes[taken.host_class]
+    if host_class.rooms:
+        rooms = debited_rooms(host_class.rooms, taken.share, taken.hosts, taken.end + service.age)
+        left = shared_class(host_class.hardware, rooms, host_class.memory_per_core or 0)
+    else:
+        free = IdenticalFreeHosts(host_class.times())
+        free.take(taken.hosts, taken.end + service.age)
+        left = replace(host_class, free=availability_steps(free.ascending))
+    classes[taken.host_class] = left
     return replace(service, classes=tuple(classes))

@@ -1,7 +1,8 @@
 """Letters and task documents as XML and back, valid by agent.xsd.
 
 An attribute for each plain field, an element for each dataclass or member of a tuple. What comes in is bounded,
-must have no DOCTYPE, is validated, and only then read.
+must have no DOCTYPE, is validated, and only then read. Neighbours refuse what their schema does not have: fields that
+only tell more (metadata `SINCE`) are left out for those that have an earlier edition of it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
+from cosched.agents.protocol.advertisement import SINCE
 from cosched.agents.protocol.letters import Body, Letter
 from cosched.coscheduler.handovers import TaskDocument
 from cosched.errors import UserError
 
 __all__ = [
+    "EDITION_HEADER",
     "MAX_DOCUMENT_BYTES",
     "NAMESPACE",
+    "SCHEMA_EDITION",
     "read_letter",
     "read_task_document",
     "schema_text",
@@ -36,6 +40,10 @@ __all__ = [
 NAMESPACE = "urn:cosched:agent:1"
 MAX_DOCUMENT_BYTES = 4 << 20
 """Bytes that a document may have."""
+SCHEMA_EDITION = 2
+"""Edition of agent.xsd; a later one reads all that earlier ones do."""
+EDITION_HEADER = "Cosched-Schema"
+"""Header of HTTP in which an agent answers letters with the edition by which it has read them."""
 
 _BODIES = {kind.__name__.lower(): kind for kind in typing.get_args(Body)}
 _PREFIXES: Any = {None: NAMESPACE}  # the stubs of lxml do not know that None is the default
@@ -46,13 +54,17 @@ _DOCTYPE = re.compile(rb"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 _VALIDATING = threading.Lock()
 
 
-def write_letter(letter: Letter) -> bytes:
+def write_letter(letter: Letter, edition: int = SCHEMA_EDITION) -> bytes:
     """Return a letter as XML.
+
+    Args:
+        letter: to be written.
+        edition: of the receiver's schema.
 
     Raises:
         UserError: something in it has no form in XML (control characters), or it is too large.
     """
-    return _serialised(_element("letter", letter))
+    return _serialised(_element("letter", letter, edition))
 
 
 def read_letter(data: bytes) -> Letter:
@@ -88,39 +100,39 @@ def _serialised(element: Any) -> bytes:
     return bytes(data)
 
 
-def _element(name: str, value: Any) -> Any:
+def _element(name: str, value: Any, edition: int = SCHEMA_EDITION) -> Any:
     element = etree.Element(f"{{{NAMESPACE}}}{name}", nsmap=_PREFIXES)
     try:
-        _fill(element, value)
+        _fill(element, value, edition)
     except ValueError as error:
         raise UserError(f"a {name} cannot be written as XML: {error}") from error
     return element
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(item.name for item in dataclasses.fields(kind))
+def _names(kind: type, edition: int) -> tuple[str, ...]:
+    return tuple(item.name for item in dataclasses.fields(kind) if item.metadata.get(SINCE, 1) <= edition)
 
 
-def _fill(element: Any, value: Any) -> None:
+def _fill(element: Any, value: Any, edition: int) -> None:
     kind: type = type(value)
-    for name in _names(kind):
+    for name in _names(kind, edition):
         content = getattr(value, name)
         if content is None:
             continue
         if isinstance(content, tuple):
             for member in content:
-                _add(element, name, member)
+                _add(element, name, member, edition)
         elif dataclasses.is_dataclass(content):
-            _add(element, type(content).__name__.lower() if name == "body" else name, content)
+            _add(element, type(content).__name__.lower() if name == "body" else name, content, edition)
         else:
             element.set(name, _text(content))
 
 
-def _add(element: Any, name: str, value: Any) -> None:
+def _add(element: Any, name: str, value: Any, edition: int) -> None:
     child = etree.SubElement(element, f"{{{NAMESPACE}}}{name}")
     if dataclasses.is_dataclass(value):
-        _fill(child, value)
+        _fill(child, value, edition)
     else:
         child.text = _text(value)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.agents.protocol.letter_xml import MAX_DOCUMENT_BYTES, write_letter
+from cosched.agents.protocol.letter_xml import EDITION_HEADER, MAX_DOCUMENT_BYTES, SCHEMA_EDITION, write_letter
 from cosched.agents.transport import tls
 from cosched.agents.transport.remote_output import PeerReply
 from cosched.agents.transport.tls import SILENCE_TIMEOUT, time_limit
@@ -31,6 +31,7 @@ __all__ = ["XML_MEDIA_TYPE", "LetterSender", "call_peer", "connect_peer", "send_
 _log = structlog.get_logger("cosched.agents")
 
 _MAX_WAITING = 1000  # letters that wait for one neighbour; older ones are dropped, and repeated if they matter
+_LONGEST_EDITION = 4  # characters
 _WHOLE_FACTOR = 3  # times the timeout for all of a conversation
 XML_MEDIA_TYPE = "application/xml; charset=utf-8"
 
@@ -86,6 +87,7 @@ class _PeerThread(threading.Thread):
         self._waiting: queue.Queue[Letter | None] = queue.Queue(_MAX_WAITING)
         self._stopped = threading.Event()
         self._fault = ""
+        self._edition = 1  # of the neighbour's schema, until it says a later one
 
     @property
     def fault(self) -> str:
@@ -116,7 +118,7 @@ class _PeerThread(threading.Thread):
             if letter is None:
                 continue
             try:
-                body = write_letter(letter)
+                body = write_letter(letter, self._edition)
             except UserError as error:
                 _log.error("a letter cannot be written", peer=self._entry.name, fault=str(error))
                 continue
@@ -142,6 +144,7 @@ class _PeerThread(threading.Thread):
                 if kept is None:
                     return None
                 continue
+            self._edition = _edition(answer)
             self._note("" if answer.status == HTTPStatus.ACCEPTED else answer.body.decode(errors="replace")[:300])
             return used
         return None
@@ -153,6 +156,13 @@ class _PeerThread(threading.Thread):
                 _log.warning("a neighbour cannot be reached", peer=self._entry.name, fault=fault)
             else:
                 _log.info("a neighbour is reached", peer=self._entry.name)
+
+
+def _edition(answer: PeerReply) -> int:
+    """Return the edition of the schema by which a neighbour reads letters, no later than ours."""
+    said = answer.headers.get(EDITION_HEADER, "")
+    known = said.isdecimal() and len(said) < _LONGEST_EDITION
+    return max(min(int(said), SCHEMA_EDITION), 1) if known else 1
 
 
 def call_peer(

@@ -1,6 +1,7 @@
 """The peer server takes letters and questions from pinned neighbours over HTTPS with mutual TLS.
 
-POST /letters   one letter as XML: 202, or 400 in one line;   GET /ping   the domain's name
+POST /letters   one letter as XML: 202, or 400 in one line, with the edition of our schema
+GET  /ping      the domain's name
 GET  /output    what a task wrote that the asking domain has handed over (`remote_output.py`)
 """
 
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.agents.protocol.letter_xml import MAX_DOCUMENT_BYTES, read_letter
+from cosched.agents.protocol.letter_xml import EDITION_HEADER, MAX_DOCUMENT_BYTES, SCHEMA_EDITION, read_letter
 from cosched.agents.transport import remote_output, tls
 from cosched.agents.transport.remote_output import PeerReply
 from cosched.agents.transport.tls import time_limit
@@ -188,7 +189,8 @@ class PeerServer:
 
 
 def _text_reply(status: HTTPStatus, text: str) -> PeerReply:
-    return PeerReply(status, text.encode(), {"Content-Type": "text/plain; charset=utf-8"})
+    headers = {"Content-Type": "text/plain; charset=utf-8", EDITION_HEADER: str(SCHEMA_EDITION)}
+    return PeerReply(status, text.encode(), headers)
 
 
 class _Handler(BaseHTTPRequestHandler):

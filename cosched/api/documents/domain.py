@@ -144,7 +144,8 @@ class PeerView:
         role: "neighbour", "upper" or "lower".
         paused: nothing new is exchanged with it.
         heard: when it was heard of last; null: not since the daemon started.
-        hosts: how many it advertises, and how many of them are `free` now by what it said.
+        hosts: how many it advertises, and how many of them are wholly `free` now by what it said.
+        cores: of its hosts where tasks share them, and how many of these are free now (`free_cores`); 0 elsewhere.
         hardware: resource models of its hosts.
         given: our tasks that it has.
         taken: its tasks that we have.
@@ -162,6 +163,8 @@ class PeerView:
     given: int
     taken: int
     fault: str
+    cores: int = 0
+    free_cores: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,8 +139,9 @@ def _observed(
 
 
 def _busy(service: AdvertisedService) -> float:
-    times = [after for each in service.classes for after in each.times()]
-    return sum(1 for after in times if after > service.age) / len(times)
+    """Return the part of its hosts that has tasks; of hosts that tasks share, of their cores."""
+    waits = [wait for each in service.classes for wait in each.waits()]
+    return sum(count for after, count in waits if after > service.age) / sum(count for _, count in waits)
 
 
 def _slowness(tasks: Sequence[Task], knowledge: TaskKnowledge, hardware: str, there: int, here: int) -> float:

@@ -5,7 +5,15 @@ from dataclasses import replace
 from cosched.agents import Peer, PeerRole, UserFiguresKnowledge
 from cosched.agents.discovery.candidates import Candidate, CandidateFinder, most_promising
 from cosched.agents.discovery.capability_tables import CapabilityTables
-from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep, EndEstimate
+from cosched.agents.protocol.advertised_rooms import advertised_rooms
+from cosched.agents.protocol.advertisement import (
+    AdvertisedHostClass,
+    AdvertisedService,
+    AvailabilityStep,
+    EndEstimate,
+    shared_class,
+)
+from cosched.connector.hosts import HostShare
 from cosched.coscheduler.handovers import NativeJob
 from tests.agents.makers import DOCUMENT, NOW, a_service
 
@@ -71,3 +79,15 @@ def test_the_upper_agent_is_a_candidate_unless_excluded() -> None:
     found = finder(CapabilityTables(60.0))
     assert [one.peer for one in found.upper_agents(())] == ["up"]
     assert found.upper_agents(("up",)) == []
+
+
+def test_a_neighbour_with_half_free_hosts_is_not_taken_for_full() -> None:
+    """Advertisements told of wholly free hosts alone: a node of 64 cores was full until its 4-core task ended."""
+    size = HostShare(64_000, 64, 4)
+    rooms = advertised_rooms([[(0.0, HostShare(60_000, 60, 4)), (5000.0, size)]] * 4)
+    tables = tables_with(
+        b=a_service("b", free=30.0), c=AdvertisedService("c", 0.0, 0, (shared_class("fast", rooms, 1000),))
+    )
+    assert asked(tables) == ["c", "b", "up"]
+    found = finder(tables).candidates(replace(DOCUMENT, exclusive=True), (), NOW)
+    assert [one.peer for one in found] == ["b", "c", "up"]

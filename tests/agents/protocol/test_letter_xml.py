@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from cosched.agents.protocol import letter_xml
-from cosched.agents.protocol.advertisement import AdvertisedHostClass, AvailabilityStep
+from cosched.agents.protocol.advertised_rooms import advertised_rooms
+from cosched.agents.protocol.advertisement import AdvertisedHostClass, AdvertisedService, AvailabilityStep, shared_class
 from cosched.agents.protocol.letter_xml import (
     read_letter,
     read_task_document,
@@ -21,6 +22,7 @@ from cosched.agents.protocol.letter_xml import (
     write_task_document,
 )
 from cosched.agents.protocol.letters import Advertisement, Body, Inquiry, Letter, RemoteTaskState, Request
+from cosched.connector.hosts import HostShare
 from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.handovers import (
     DocumentParameter,
@@ -263,6 +265,22 @@ def test_a_letter_of_each_kind_is_written_and_read_as_release_0_1_did() -> None:
     published = PUBLISHED.read_bytes().splitlines()
     assert [write_letter(letter).partition(b"\n")[2] for letter in SAMPLE_LETTERS] == published
     assert [read_letter(text) for text in published] == list(SAMPLE_LETTERS)
+
+
+def test_a_neighbour_of_before_rooms_is_told_of_whole_hosts_alone() -> None:
+    """Its schema refuses what it does not know, and a letter that is refused advertises nothing."""
+    rooms = advertised_rooms([[(0.0, HostShare(4000, 4, 0)), (9.0, HostShare(8000, 8, 1))]])
+    service = AdvertisedService("b", 0.0, 0, (shared_class("fast", rooms, 1000),))
+    letter = Letter("b", "a", 1, 1, 1, Advertisement((service,)))
+    assert read_letter(write_letter(letter)) == letter
+    before = write_letter(letter, 1)
+    assert b"rooms" not in before
+    assert b"memory_per_core" not in before
+    found = read_letter(before).body
+    assert isinstance(found, Advertisement)
+    assert found.services[0].classes[0].free == (AvailabilityStep(9.0, 1),)
+    for task in SAMPLE_LETTERS:  # all else is said, or refused as a whole
+        assert write_letter(task, 1) == write_letter(task)
 
 
 def test_the_schema_is_valid() -> None:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import socket
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.agents.protocol.letters import Inquiry, Letter
+from cosched.agents.protocol.advertised_rooms import advertised_rooms
+from cosched.agents.protocol.advertisement import AdvertisedService, shared_class
+from cosched.agents.protocol.letters import Advertisement, Inquiry, Letter
+from cosched.agents.transport import peer_server
 from cosched.agents.transport.peer_client import LetterSender
+from cosched.agents.transport.remote_output import PeerReply
+from cosched.connector.hosts import HostShare
 
 if TYPE_CHECKING:
+    import pytest
+
     from cosched.agents.transport.peer_server import PeerServer
     from tests.agents.identities import Box, Identity
+
+_ROOMS = advertised_rooms([[(0.0, HostShare(4000, 4, 0)), (9.0, HostShare(8000, 8, 1))]])
+SHARED = AdvertisedService("a", 0.0, 0, (shared_class("fast", _ROOMS, 1000),))
 
 
 def test_a_letter_arrives(server: PeerServer, a: Identity, b: Identity, box: Box) -> None:
@@ -37,3 +48,36 @@ def test_a_neighbour_that_cannot_be_reached_is_named(a: Identity, b: Identity) -
             threading.Event().wait(0.05)
         assert "refused" in sender.faults()["b"]
         sender.stop()
+
+
+def test_a_neighbour_is_told_of_rooms_once_it_has_said_that_it_reads_them(
+    server: PeerServer, a: Identity, b: Identity, box: Box
+) -> None:
+    sender = LetterSender(a.files)
+    sender.set_peers([b.entry(server.port)])
+    letters = [Letter("a", "b", 1, 0, number, Advertisement((SHARED,))) for number in (1, 2)]
+    for letter in letters:
+        box.came.clear()
+        sender.send(letter)
+        assert box.came.wait(60)
+    sender.stop()
+    plain = replace(SHARED.classes[0], rooms=(), memory_per_core=None)
+    assert box.letters == [replace(letters[0], body=Advertisement((replace(SHARED, classes=(plain,)),))), letters[1]]
+
+
+def test_a_neighbour_of_before_rooms_is_never_told_of_them(
+    server: PeerServer, a: Identity, b: Identity, box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reply(status: int, text: str) -> PeerReply:
+        return PeerReply(status, text.encode(), {"Content-Type": "text/plain"})
+
+    monkeypatch.setattr(peer_server, "_text_reply", reply)
+    sender = LetterSender(a.files)
+    sender.set_peers([b.entry(server.port)])
+    for number in (1, 2):
+        box.came.clear()
+        sender.send(Letter("a", "b", 1, 0, number, Advertisement((SHARED,))))
+        assert box.came.wait(60)
+    sender.stop()
+    found = [letter.body.services[0] for letter in box.letters if isinstance(letter.body, Advertisement)]
+    assert [service.classes[0].rooms for service in found] == [(), ()]

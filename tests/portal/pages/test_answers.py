@@ -249,6 +249,7 @@ def _tasks_of(here: Here, owner: str) -> list[Task]:
 
 def test_the_map_shows_what_went_to_a_neighbour_and_what_came(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     far = {"role": "upper", "heard": None, "hosts": 16, "free": 4, "hardware": ("fast",), "given": 1, "taken": 2}
+    far |= {"cores": 1024, "free_cores": 512}
     peers = [
         PeerView(name=name, address=f"{name}.example:8642", paused=False, fault=fault, **far)  # type: ignore[arg-type]
         for name, fault in (("far", ""), ("lost", "no answer"))
@@ -267,6 +268,7 @@ def test_the_map_shows_what_went_to_a_neighbour_and_what_came(here: Here, monkey
         assert page.locator("svg.domains .box.away .name").all_text_contents() == ["lost"]
         row = page.inner_text("tr:has(th:text-is('far'))")
         assert "1 came back" in row
+        assert "4 of 16, 512 of 1024 cores" in row
         assert visitor.faults() == []
         assert visitor.complaints == []
 
