@@ -59,7 +59,7 @@ _ADDED = (
     ("0041", "tasks", "contention"),
     ("0042", "tasks", "restarts"),
     ("0043", "tasks", "host_cores"),
-    ("0047", "runs", "launch"),
+    ("0044", "runs", "launch"),
 )
 # Tables that they have made.
 _MADE = (

@@ -1,6 +1,6 @@
 """How the programs of runs were launched, by which their start-up is learnt.
 
-Revision ID: 0047
+Revision ID: 0044
 Revises: 0043
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0047"
+revision = "0044"
 down_revision = "0043"
 branch_labels = None
 depends_on = None
