@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         TaskView,
     )
     from cosched.client import Client, NotRunningError
-    from cosched.elastic_lead import Lead, LeadOverhead
+    from cosched.elastic_lead import Lead, LeadOverhead, LeadStage, stages
     from cosched.evaluation import load, predict
     from cosched.language import check_files as check
     from cosched.scheduling.policies import plan
@@ -41,6 +41,7 @@ __all__ = [
     "HostView",
     "Lead",
     "LeadOverhead",
+    "LeadStage",
     "NotRunningError",
     "PlacementView",
     "PlanView",
@@ -60,6 +61,7 @@ __all__ = [
     "load",
     "plan",
     "predict",
+    "stages",
 ]
 
 _MODULES = {
@@ -79,7 +81,7 @@ _MODULES = {
         "TaskView",
     ),
     "cosched.client": ("Client", "NotRunningError"),
-    "cosched.elastic_lead": ("Lead", "LeadOverhead"),
+    "cosched.elastic_lead": ("Lead", "LeadOverhead", "LeadStage", "stages"),
     "cosched.evaluation": ("load", "predict"),
     "cosched.language": ("check",),
     "cosched.scheduling.policies": ("plan",),

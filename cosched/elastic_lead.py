@@ -1,7 +1,8 @@
 """The lead of an elastic task speaks with cosched: it hears which workers come and go, and says who may leave.
 
-Start at `Lead`, for programs that cosched runs with `--elastic workers`. It needs the standard library alone, and
-speaks through its mailbox, a folder that COSCHED_MAILBOX names, or by HTTP where there is an address and a token.
+Start at `Lead`, for programs that cosched runs with `--elastic workers`, or at `stages`, for those of tunable
+applications. It needs the standard library alone, and speaks through its mailbox, a folder that COSCHED_MAILBOX names,
+or by HTTP where there is an address and a token.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import ssl
 import sys
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,7 +27,7 @@ from cosched.errors import SystemFault, UserError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Lead", "LeadOffer", "LeadOrder", "LeadOverhead", "LeadRefusedError"]
+__all__ = ["Lead", "LeadOffer", "LeadOrder", "LeadOverhead", "LeadRefusedError", "LeadStage", "stages"]
 
 _LOOK_AGAIN = 0.2  # seconds between looks into the mailbox
 _WAIT = 20  # seconds that the daemon may let a request for an offer wait
@@ -57,6 +58,31 @@ class LeadOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class LeadStage:
+    """A stage of a tunable application, as cosched has chosen it.
+
+    Attributes:
+        name: of the stage, as its model has it.
+        turn: of the loop, from 1; 0 outside loops.
+        hosts: how many it has, this one among them.
+        parameters: of the application, with the control parameters as they are by then.
+        quality: of the way that is chosen.
+        task: of the stage.
+        order: "wait" (for hosts, or for the next stage), "run" or "end" (no other stage comes).
+        workers: those that work at it.
+    """
+
+    name: str
+    turn: int
+    hosts: int
+    parameters: Mapping[str, float | str]
+    quality: float = 1.0
+    task: str = ""
+    order: str = "run"
+    workers: tuple[LeadOrder, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LeadOffer:
     """What the task and all of its workers are to do; a later offer replaces it whole.
 
@@ -66,6 +92,7 @@ class LeadOffer:
         stop_by: seconds since the epoch by which the program is to have checkpointed and stopped; None: it goes on.
         reason: for what it is to stop.
         cluster: of the lead's own host; empty where nobody says.
+        stage: of a tunable application whose program stays through all stages; None for others.
     """
 
     revision: int
@@ -73,6 +100,7 @@ class LeadOffer:
     stop_by: float | None = None
     reason: str = ""
     cluster: str = ""
+    stage: LeadStage | None = None
 
     @property
     def leaving(self) -> tuple[LeadOrder, ...]:
@@ -165,6 +193,22 @@ class Lead:
                 continue
             seen = found.revision
             yield found
+
+    def stages(self) -> Iterator[LeadStage]:
+        """Yield the stages of a tunable application, each once its hosts are there; asking for the next ends one."""
+        done = ""
+        for offer in self.offers():
+            stage = offer.stage
+            if stage is None:
+                raise UserError(
+                    "this task has no stages: they are of a tunable application whose catalogue entry has a worker"
+                )
+            if stage.order == "end":
+                return
+            if stage.order == "run" and stage.task != done:
+                yield replace(stage, workers=offer.staying)
+                done = stage.task
+                self._way.tell({"stage_done": done})
 
     def drained(self, *workers: int) -> None:
         """Say that workers which are to leave may go now: nothing on them will be missed."""
@@ -320,8 +364,45 @@ def _read_offer(document: Mapping[str, Any]) -> LeadOffer:
     names = LeadOrder.__slots__
     workers = (LeadOrder(**{name: each[name] for name in names if name in each}) for each in document["workers"])
     stop = document.get("stop") or {}
+    stage = document.get("stage")
+    known = LeadStage.__slots__
+    mine = None if stage is None else LeadStage(**{name: stage[name] for name in known if name in stage})
     cluster = document.get("cluster", "")
-    return LeadOffer(document["revision"], tuple(workers), stop.get("by"), stop.get("reason", ""), cluster)
+    return LeadOffer(document["revision"], tuple(workers), stop.get("by"), stop.get("reason", ""), cluster, mine)
+
+
+def stages(address: str = "") -> Iterator[LeadStage]:
+    """Yield the stages of the tunable application that this process belongs to.
+
+    A program that stays through all of them gets each once its hosts are there, and ends one by asking for the next. A
+    program that runs one stage gets that one.
+
+    Args:
+        address: where its workers find it, for `{lead}` in their command; empty for none.
+
+    Raises:
+        UserError: this process is of no tunable application.
+    """
+    if os.environ.get("COSCHED_MAILBOX"):
+        lead = Lead()
+        if address:
+            lead.announce(address, drains=False)
+        yield from lead.stages()
+        return
+    name = os.environ.get("COSCHED_STAGE", "")
+    if not name:
+        raise UserError("this process is of no tunable application: cosched runs those of its catalogue")
+    prefix = "COSCHED_PARAMETER_"
+    values = {key.removeprefix(prefix): value for key, value in os.environ.items() if key.startswith(prefix)}
+    hosts, turn = int(os.environ.get("COSCHED_HOST_COUNT", "1")), int(os.environ.get("COSCHED_TURN", "0"))
+    yield LeadStage(name, turn, hosts, {key: _number(value) for key, value in values.items()})
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _first_line(file: Path) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import cosched
-from cosched.elastic_lead import Lead, LeadOffer, LeadOrder, LeadOverhead, _connection
+from cosched.elastic_lead import Lead, LeadOffer, LeadOrder, LeadOverhead, LeadStage, _connection
 from cosched.errors import SystemFault, UserError
 
 if TYPE_CHECKING:
@@ -193,3 +193,65 @@ def test_a_refusal_and_a_daemon_that_is_away_are_faults(server: str, monkeypatch
         Lead(server=server, token="wrong").offer()
     with pytest.raises(SystemFault, match="does not answer at unix:/none"):
         Lead(server="unix:/none", token="t").offer()
+
+
+def put_stage(box: Path, revision: int, task: str, order: str, **changes: object) -> None:
+    stage = {"task": task, "order": order, "name": "sample", "turn": 1, "hosts": 2, "quality": 0.9, "parameters": {}}
+    (box / "new").write_text(json.dumps({**OFFER, "revision": revision, "stage": {**stage, **changes}}))
+    (box / "new").rename(box / "offer.json")
+
+
+def test_stages_come_once_their_hosts_are_there_and_asking_for_the_next_ends_one(
+    box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COSCHED_MAILBOX", str(box))
+    monkeypatch.setattr("cosched.elastic_lead._LOOK_AGAIN", 0.001)
+    put_stage(box, 1, "1", "run", parameters={"granularity": 16.0})
+    found = cosched.stages("here:1")
+    first = next(found)
+    assert (first.name, first.turn, first.hosts, first.quality) == ("sample", 1, 2, 0.9)
+    assert first.parameters == {"granularity": 16.0}
+    assert [each.worker for each in first.workers] == [1]
+    assert said(box) == [{"address": "here:1", "drains": False}]
+    put_stage(box, 2, "2", "run", name="examine")
+    assert next(found).name == "examine"
+    assert said(box)[1:] == [{"stage_done": "1"}]
+    put_stage(box, 3, "2", "end")
+    assert next(found, None) is None
+    assert said(box)[2:] == [{"stage_done": "2"}]
+
+
+def test_a_stage_that_waits_for_hosts_does_not_come_yet(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSCHED_MAILBOX", str(box))
+    orders = [("1", "wait"), ("1", "run"), ("1", "wait"), ("2", "wait"), ("2", "run")]
+    offers = [
+        LeadOffer(number, (), stage=LeadStage("sample", 0, 1, {}, task=task, order=order))
+        for number, (task, order) in enumerate(orders)
+    ]
+    lead = Lead()
+    monkeypatch.setattr(lead, "offers", lambda: iter(offers))
+    assert [stage.task for stage in lead.stages()] == ["1", "2"]
+
+
+def test_a_lead_without_stages_is_told_so(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COSCHED_MAILBOX", str(box))
+    (box / "offer.json").write_text(json.dumps(OFFER))
+    with pytest.raises(UserError, match="this task has no stages"):
+        next(cosched.stages())
+
+
+def test_a_program_that_runs_one_stage_gets_that_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COSCHED_MAILBOX", raising=False)
+    with pytest.raises(UserError, match="of no tunable application"):
+        next(cosched.stages())
+    for name, value in {
+        "STAGE": "examine",
+        "TURN": "3",
+        "HOST_COUNT": "2",
+        "PARAMETER_granularity": "16",
+        "PARAMETER_file": "a.png",
+    }.items():
+        monkeypatch.setenv(f"COSCHED_{name}", value)
+    (stage,) = cosched.stages()
+    assert (stage.name, stage.turn, stage.hosts) == ("examine", 3, 2)
+    assert stage.parameters == {"granularity": 16.0, "file": "a.png"}

@@ -72,7 +72,9 @@ class TaskOutputs:
         chosen = tries[attempt - 1]
         if rank and chosen.lead is not None and not chosen.lead.restarts:
             chosen, rank = _worker(every, tries, chosen, rank), 0
-        return self._local(chosen.uuid, stream, rank, offset, limit)
+        lead = chosen.lead  # the output of one program for several stages is in one place
+        uuid = chosen.uuid if lead is None or not lead.job_of else lead.job_of
+        return self._local(uuid, stream, rank, offset, limit)
 
     def for_peer(self, peer: str, query: OutputQuery) -> Output | None:
         """Return what a task wrote that this neighbour gave us; see `read`."""

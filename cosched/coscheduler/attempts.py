@@ -133,7 +133,9 @@ class AttemptLifecycle:
         if task.spec.elastic is not None and task.spec.elastic.restart:
             attempt = replace(attempt, lead=LeadStatus(restarts=True))
         elif task.spec.elastic is not None and hosts:
-            attempt = replace(attempt, hosts=hosts[:1], count=1, lead=LeadStatus(promised=hosts[1:]))
+            stays = task.spec.elastic.whole_chain
+            status = LeadStatus(promised=hosts[1:], whole_chain=stays, gathers=stays)
+            attempt = replace(attempt, hosts=hosts[:1], count=1, lead=status)
         if (share := self._state.hosts.share_of(task.spec)) is not None:
             attempt = replace(attempt, **asdict(share), part=self._state.hosts.part(share))
         predicted = None if task.profile is None else self._corrections.expected_run_time(task, len(hosts) or 1)
@@ -472,6 +474,8 @@ class AttemptLifecycle:
             self.unstarted.began(attempt)
             if task.profile is None:
                 self._state.replan()  # it takes hosts that the plan did not reckon with
+        if attempt.lead is not None and attempt.lead.gathers and state is AttemptState.RUNNING:
+            task_state = TaskState.DISPATCHING  # its job runs, its stage has not begun
         reason = ""
         if state is AttemptState.SUBMITTED:
             self.unstarted.wait(attempt.uuid, time)
@@ -563,6 +567,8 @@ class AttemptLifecycle:
         """Return whether an attempt is cancelled only because it was not seen to begin; the manager knows better."""
         task = self._state.tasks[attempt.task]
         wanted = task.status.state is not TaskState.CANCELLING and not task.spec.adopted
+        if attempt.lead is not None and attempt.lead.whole_chain:
+            return False  # that it has not begun says nothing of its job
         return wanted and not attempt.worker and attempt.state is AttemptState.CANCELLING and attempt.started is None
 
     def _close(self, attempt: Attempt) -> None:
@@ -600,11 +606,15 @@ def _move_text(attempt: Attempt, record: RestartRecord) -> str:
 
 
 def _with_report(attempt: Attempt, report: JobReport) -> Attempt:
+    started = attempt.started if report.started is None else report.started
+    if attempt.lead is not None and attempt.lead.whole_chain:  # its job may have begun with another stage
+        ended = attempt.started is None and report.state.final and report.started is not None
+        started = max(report.started or 0.0, attempt.created) if ended else attempt.started
     return replace(
         attempt,
         job=report.job or attempt.job,
         hosts=attempt.hosts or report.hosts,  # where it passed through, the manager's choice
-        started=report.started if report.started is not None else attempt.started,
+        started=started,
         finished=report.finished if report.finished is not None else attempt.finished,
         exit_code=report.exit_code if report.exit_code is not None else attempt.exit_code,
     )

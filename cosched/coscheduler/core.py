@@ -48,6 +48,7 @@ from cosched.coscheduler.events import (
     ScheduleImproved,
     SearchAwaited,
     SharesChanged,
+    StageDone,
     StartPermitted,
     SubmitFailed,
     TaskForwarded,
@@ -65,7 +66,9 @@ from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.sharing.deadline_claims import DeadlineClaims
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
 from cosched.coscheduler.stages.admission import admit, first_late, placed_ways
+from cosched.coscheduler.stages.chain_leads import ChainLeads
 from cosched.coscheduler.stages.chains import Chains
+from cosched.coscheduler.stages.kept_hosts import may_begin
 from cosched.coscheduler.stages.ways import waiting_stages
 from cosched.coscheduler.state import CoreState
 from cosched.coscheduler.task import TaskState
@@ -134,6 +137,7 @@ class Coscheduler:
         self._chains = Chains(
             self._state, self._queue, self.planning_view, self._lifecycle, guarantees=self._policy.searched
         )
+        self.chain_leads = ChainLeads(self._state, self._queue, self.planning_view, self._lifecycle, self._chains)
         self._claims = DeadlineClaims(self._state, self.planning_view)
         self._requests = TaskRequests(self._state, self._queue, self._lifecycle, self._chains, self._claims)
         self._adoption = PlanAdoption(settings, self._queue, self.planning_view, self._chains)
@@ -152,6 +156,7 @@ class Coscheduler:
         if self._state.elastic:
             self.elastic.tend(event.time)
         if self._state.chained:
+            self.chain_leads.tend(event.time)
             self._chains.end_unused(event.time)
             if isinstance(event, _PUTS_BACK):
                 self._chains.repair(event.time)
@@ -285,6 +290,12 @@ class Coscheduler:
         """Live tasks that ask for licences, in order of arrival."""
         return self._state.licensed
 
+    def lead_obstacle(self, task: str) -> str:
+        """Say that a stage may not begin, as leads that stay for later stages could not end beside it; or empty."""
+        if may_begin(self._state, self.tasks[task]):
+            return ""
+        return "programs that keep a host for later stages, which need more hosts than would be left beside it"
+
     def array_obstacle(self, task: str) -> str:
         """Say that as many tasks of a live task's array run as may; empty where not."""
         return self._limits.array_obstacle(self.tasks[task])
@@ -397,7 +408,9 @@ class Coscheduler:
 
     def _hear(self, event: ManagerEvent | LeadEvent) -> None:
         """Take the word of the manager about an attempt, or that of a lead."""
-        if isinstance(event, LeadEvent):
+        if isinstance(event, StageDone):
+            self.chain_leads.handle(event)
+        elif isinstance(event, LeadEvent):
             self.elastic.handle(event)
         else:
             self._lifecycle.handle(event)

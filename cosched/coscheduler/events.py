@@ -55,6 +55,7 @@ __all__ = [
     "SearchAwaited",
     "SharesChanged",
     "SpeedsMeasured",
+    "StageDone",
     "StartPermitted",
     "SubmitFailed",
     "TaskForwarded",
@@ -379,6 +380,19 @@ class OverheadsMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class StageDone:
+    """The lead of a whole chain is done with a stage, and asks for the next one.
+
+    Attributes:
+        stage: the task of the stage: said again of one that is over, it changes nothing.
+    """
+
+    time: float
+    attempt: str
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time went by."""
 
@@ -518,7 +532,14 @@ ManagerEvent = (
 """News of an attempt."""
 
 LeadEvent = (
-    LeadAnnounced | HostsWished | WorkerDrained | WorkerRefused | WorkReported | SpeedsMeasured | OverheadsMeasured
+    LeadAnnounced
+    | HostsWished
+    | WorkerDrained
+    | WorkerRefused
+    | WorkReported
+    | SpeedsMeasured
+    | OverheadsMeasured
+    | StageDone
 )
 """The word of an elastic task's lead."""
 

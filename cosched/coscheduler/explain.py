@@ -284,10 +284,7 @@ def _obstacles(core: Coscheduler, task: Task, time: float) -> list[str]:
         pause = max(limit.until - time, 0.0)
         found.append(f"{limit.why}; tried again when a task of its owner ends, or in {format_duration(pause)}")
     found += _missing_licences(core, task, time)
-    if full := core.array_obstacle(task.id):
-        found.append(full)
-    if shares := share_obstacle(core, task):
-        found.append(shares)
+    found += filter(None, (core.lead_obstacle(task.id), core.array_obstacle(task.id), share_obstacle(core, task)))
     held_back, failed = core.held_back_until(task.id), bool(task.status.failures and task.status.reason)
     if task.status.held:
         found.append(f"the word of domain {task.origin}, which it comes from, that it may start")

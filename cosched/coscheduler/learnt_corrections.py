@@ -84,17 +84,17 @@ class LearntCorrections:
     def learn_run_time(self, task: Task) -> None:
         """Learn from a task that has completed here; others teach nothing.
 
-        Nor does an elastic one with workers, whose hosts changed while it ran; of one that checkpoints all attempts
-        count together. Of a run on hosts with owners, or beside others, the time that it would have taken alone on
-        dedicated ones counts, as far as that is known.
+        Nor does an elastic one with workers, whose hosts changed while it ran, unless it is a stage; of one that
+        checkpoints all attempts count together. Of a run on hosts with owners, or beside others, the time that it would
+        have taken alone on dedicated ones counts, as far as that is known.
         """
         status, elastic = task.status, task.spec.elastic
-        if elastic is not None and not elastic.restart:
+        if elastic is not None and not (elastic.restart or elastic.whole_chain):
             return
         if status.state is not TaskState.COMPLETED or status.actual is None or status.peer or task.profile is None:
             return
         seconds = status.actual
-        if elastic is not None:
+        if elastic is not None and elastic.restart:
             if (whole := whole_run(task, len(status.hosts), status.actual)) is None:
                 return
             seconds = whole.seconds

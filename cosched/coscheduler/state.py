@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import Changes, Outcome, Replan, RunRecord
@@ -268,6 +269,25 @@ class CoreState:
             if task.spec.array:
                 self.live_by_array[task.spec.array] -= 1
             del self._live[attempt.task]
+        self.replan()
+
+    def hand_on(self, lead: Attempt, ended: Attempt, task: Task) -> None:
+        """Have a lead and its workers go on with another task of the same owner.
+
+        Args:
+            lead: live, as it is from now on, with that task.
+            ended: what stays with the task so far: an attempt that has ended, of another UUID.
+            task: the other one, which takes what the one so far does.
+        """
+        self._changed_attempts[ended.uuid] = ended
+        self.put_usage(self.shares.charge(ended, share_user(task), self._time))
+        for worker in self.workers_of(ended.task):
+            self.put_attempt(replace(worker, task=task.id))
+        if (workers := self.workers.pop(ended.task, None)) is not None:
+            self.workers[task.id] = workers
+        del self._live[ended.task]
+        self.put(task)
+        self.put_attempt(lead)
         self.replan()
 
     def _note_beside(self, attempt: Attempt, beside: float | None) -> float:

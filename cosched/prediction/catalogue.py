@@ -158,6 +158,7 @@ _LARGEST_FILE = 1 << 20
 _NO_COMMAND = "command is missing: set it"
 _SPAN = re.compile(r"\d{1,9}(?:-\d{1,9})?", re.ASCII)
 # "{{" and "}}" stand for themselves, "{name}" for a parameter; any other brace is a mistake.
+_OF_WORKERS = ("lead", "worker")  # placeholders that are filled in when a worker starts
 _PIECE = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_]\w*)\}|[{}]", re.ASCII)
 
 
@@ -209,6 +210,8 @@ class CatalogueEntry(BaseModel):
         licences: how many of each of the domain's licences its tasks hold while they run, where they do not say.
         observe: whether its programs are watched, in tasks that the command line submits.
         stages: what stages run, by their names in the model's tunable procedure; with any, the application is tunable.
+        worker: argument vector on each other host of a tunable application whose command is one program that stays
+            through all stages; `{lead}` stands for the address that this tells, `{worker}` for the worker's number.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -228,6 +231,7 @@ class CatalogueEntry(BaseModel):
     licences: dict[str, Annotated[int, Field(ge=1)]] = {}
     observe: bool = False
     stages: dict[Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")], StageCommand] = {}
+    worker: Annotated[tuple[str, ...], Field(min_length=1)] | tuple[()] = ()
 
     @model_validator(mode="after")
     def _runs(self) -> CatalogueEntry:
@@ -235,7 +239,14 @@ class CatalogueEntry(BaseModel):
             raise ValueError(_NO_COMMAND)
         if self.stages and not self.model:
             raise ValueError("stages are those of a model with a tunable procedure: name it, model = …")
-        if self.stages and (self.cores or self.processes):
+        if self.worker and (self.stages or not self.command or not self.model):
+            raise ValueError(
+                "worker is of an application whose command is one program for all stages of its model: give model and "
+                "command, and leave stages out"
+            )
+        if self.worker and (self.launch != "each" or self.processes_per_host > 1):
+            raise ValueError("a program with workers runs once, and its worker on each other host: leave launch out")
+        if self.tunable and (self.cores or self.processes):
             raise ValueError("the model of a tunable application chooses for it: leave cores and processes out")
         return self
 
@@ -269,15 +280,16 @@ class CatalogueEntry(BaseModel):
 
     @model_validator(mode="after")
     def _placeholders(self) -> CatalogueEntry:
-        for command in (self.command, *[stage.command for stage in self.stages.values()]):
+        for command in (self.command, self.worker, *[stage.command for stage in self.stages.values()]):
             if command and (not command[0] or command[0].startswith("-") or _PIECE.search(command[0])):
                 raise ValueError(f"command starts with {command[0]!r}: name the program there, without placeholders")
         control = [argument for stage in self.stages.values() for argument in stage.command]
-        if self.stages:  # which control parameters there are is known to the model
+        if self.tunable:  # which control parameters there are is known to the model
             control += self.command
         else:
             self._check_arguments(self.command, self.parameters)
         self._check_arguments(control, None)
+        self._check_arguments(self.worker, {*self.parameters, *_OF_WORKERS})
         self._check_arguments(self.prepare, self.parameters)
         return self
 
@@ -292,6 +304,15 @@ class CatalogueEntry(BaseModel):
                     raise ValueError(f"command has a stray {piece[0]!r} in {argument!r}: write it twice to mean itself")
                 if piece["name"] and names is not None and piece["name"] not in names:
                     raise ValueError(f"command uses {piece[0]}, which is not among its parameters")
+
+    @property
+    def tunable(self) -> bool:
+        """Return whether its model has several ways through its stages."""
+        return bool(self.stages or self.worker)
+
+    def worker_arguments(self, values: Mapping[str, ParameterValue]) -> tuple[str, ...]:
+        """Return the command of its workers with values in place; what is known at their start stays open."""
+        return _filled(self.worker, {**values, **{name: f"{{{name}}}" for name in _OF_WORKERS}})
 
     def values(self, given: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
         """Return a value for every parameter: the given ones checked, defaults for the others.
@@ -423,6 +444,7 @@ def _anchored(entry: CatalogueEntry, folder: Path) -> CatalogueEntry:
         update={
             "command": _from(folder, entry.command),
             "prepare": _from(folder, entry.prepare),
+            "worker": _from(folder, entry.worker),
             "stages": {name: StageCommand(command=_from(folder, each.command)) for name, each in entry.stages.items()},
         }
     )

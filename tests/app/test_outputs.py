@@ -102,3 +102,10 @@ def test_the_output_of_a_worker_is_read_by_its_number_in_its_try(store: Store) -
     assert asked[-1] == ("r1", 1)
     with pytest.raises(NotFoundError, match="has had no worker 7"):
         outputs.read("2", "out", 7, 1, 0, 9)
+
+
+def test_the_output_of_one_program_for_several_stages_is_that_of_its_job(store: Store) -> None:
+    task = make_task(2, submitted=1.0)
+    over = Attempt("u2", "2", ("h1",), 1, None, 2.0, AttemptState.COMPLETED, lead=LeadStatus(job_of="u1"))
+    store.commit(changed([task], [over]))
+    assert outputs_of(store)[0].read("2", "out", 0, 0, 0, 5) == HERE

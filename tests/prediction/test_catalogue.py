@@ -244,3 +244,34 @@ def test_an_entry_without_command_and_stages_is_refused(tmp_path: Path) -> None:
     write(tmp_path, 'model = "look"\n', "look")
     with pytest.raises(UserError, match="command is missing: set it"):
         Catalogue([tmp_path])
+
+
+ONE_PROGRAM = """
+model = "look"
+command = ["./look", "{size}"]
+worker = ["./look", "work", "{size}", "{lead}", "{worker}"]
+[parameters.size]
+default = 3
+"""
+
+
+def test_a_worker_has_values_and_keeps_open_what_is_known_at_its_start(tmp_path: Path) -> None:
+    write(tmp_path, ONE_PROGRAM, "look")
+    entry = Catalogue([tmp_path]).get("look")
+    assert entry.tunable
+    assert entry.worker_arguments({"size": 3}) == (str(tmp_path / "look"), "work", "3", "{lead}", "{worker}")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('model = "look"', ""), "give model and command, and leave stages out"),
+        (("[parameters.size]", '[stages.examine]\ncommand = ["./x"]\n[parameters.size]'), "and leave stages out"),
+        (('model = "look"', 'model = "look"\nlaunch = "openmpi"'), "leave launch out"),
+        (("{lead}", "{who}"), "command uses {who}, which is not among its parameters"),
+    ],
+)
+def test_a_fault_of_a_worker_is_named(tmp_path: Path, change: tuple[str, str], words: str) -> None:
+    write(tmp_path, ONE_PROGRAM.replace(*change), "look")
+    with pytest.raises(UserError, match=re.escape(words)):
+        Catalogue([tmp_path])

@@ -169,6 +169,29 @@ class StopOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StageOrder:
+    """What a program that stays through all stages of a tunable application is to do.
+
+    Attributes:
+        task: of the stage.
+        order: wait (for hosts, or for the next stage), run (the stage, on its hosts) or end (no other one comes).
+        name: of the stage, as its model has it.
+        turn: of the loop, from 1; 0 outside loops.
+        hosts: how many it has, the lead's among them.
+        quality: of the chosen way.
+        parameters: of the application, with the control parameters as they are by then.
+    """
+
+    task: str
+    order: str
+    name: str
+    turn: int
+    hosts: int
+    quality: float
+    parameters: dict[str, float | str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfferView:
     """What a task and all of its workers are to do, as of a revision; a later one replaces it whole.
 
@@ -178,6 +201,7 @@ class OfferView:
         workers: each with its order; none for a task that checkpoints.
         stop: that it is to checkpoint and stop; null where it is to go on.
         cluster: of the lead's own host; empty where nobody says.
+        stage: of a tunable application whose program stays through all stages; null for others.
     """
 
     task: str
@@ -185,6 +209,7 @@ class OfferView:
     workers: tuple[WorkerOrder, ...]
     stop: StopOrder | None = None
     cluster: str = ""
+    stage: StageOrder | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +244,7 @@ class LeadMessage:
             slower than half of the middle one for a while leaves, where another host can take its place.
         overheads: how each worker spent its time since the last report, by its number; the rest of it it worked. A
             cluster whose workers communicate with others for more than a quarter of the time leaves as a whole.
+        stage_done: task of the stage that a program which stays through all stages is done with.
     """
 
     address: str | None = None
@@ -231,3 +257,4 @@ class LeadMessage:
     most: int | None = None
     speeds: dict[str, float] = field(default_factory=dict)
     overheads: dict[str, OverheadReport] = field(default_factory=dict)
+    stage_done: str = ""

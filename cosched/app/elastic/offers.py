@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cosched.api.documents import OfferView, StopOrder, WorkerOrder
+from cosched.api.documents import OfferView, StageOrder, StopOrder, WorkerOrder
 from cosched.connector.values import safe
 from cosched.coscheduler.elastic.values import WorkerOverhead
 from cosched.coscheduler.events import (
@@ -13,6 +13,7 @@ from cosched.coscheduler.events import (
     LeadAnnounced,
     OverheadsMeasured,
     SpeedsMeasured,
+    StageDone,
     WorkerDrained,
     WorkerRefused,
     WorkReported,
@@ -59,6 +60,26 @@ def offer_of(core: Coscheduler, lead: Attempt) -> OfferView:
         workers=tuple(orders),
         stop=stop,
         cluster=clusters.get(lead.hosts[0], ""),
+        stage=_stage_order(core, lead),
+    )
+
+
+def _stage_order(core: Coscheduler, lead: Attempt) -> StageOrder | None:
+    """Return what the lead of a whole chain is to do; None for others."""
+    task, status = core.tasks[lead.task], lead.lead
+    assert status is not None
+    if task.stage is None or not status.whole_chain:
+        return None
+    waits = status.gathers or status.stage_done is not None
+    ends = status.stage_done is not None and not core.chain_leads.goes_on(task)
+    return StageOrder(
+        task=task.id,
+        order="end" if ends else "wait" if waits else "run",
+        name=task.spec.environment.get("COSCHED_STAGE", ""),
+        turn=int(task.spec.environment.get("COSCHED_TURN", "0")),
+        hosts=task.spec.count,
+        quality=task.stage.quality,
+        parameters=dict(task.spec.parameters),
     )
 
 
@@ -100,6 +121,8 @@ def _measured(lead: Attempt, message: LeadMessage, time: float) -> list[LeadEven
     if message.overheads:
         overheads = tuple([_overhead(number, given) for number, given in message.overheads.items()])
         events.append(OverheadsMeasured(time, lead.uuid, overheads))
+    if message.stage_done:
+        events.append(StageDone(time, lead.uuid, _words(message.stage_done, "the stage")))
     return events
 
 

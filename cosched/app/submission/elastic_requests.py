@@ -13,11 +13,14 @@ from cosched.durations import format_duration, parse_duration
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cosched.api.documents import ElasticRequest, TaskRequest
     from cosched.app.submission.admission import DomainState
     from cosched.coscheduler.task import Task
+    from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
 
-__all__ = ["check_beside_workers", "check_predicted", "elastic_of", "with_grace_of"]
+__all__ = ["check_beside_workers", "check_predicted", "elastic_of", "elastic_of_chain", "with_grace_of"]
 
 _LONGEST_COST = 86_400.0  # seconds of a restart
 
@@ -57,6 +60,27 @@ def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
             "address: leave it out, and have workers find the lead through a file that all hosts see"
         )
     return Elastic(worker, needs_lead, grace)
+
+
+def elastic_of_chain(
+    entry: CatalogueEntry, values: Mapping[str, ParameterValue], domain: DomainState
+) -> Elastic | None:
+    """Return how a tunable application changes its hosts whose one program stays through all stages; None for others.
+
+    Raises:
+        UserError: none can here.
+    """
+    if not entry.worker:
+        return None
+    if domain.shares_hosts or not domain.carries_mail:
+        why = "tasks share hosts here" if domain.shares_hosts else "jobs here cannot speak with cosched"
+        raise UserError(
+            f"{entry.name} is one program with workers through all of its stages, and {why}: its administrator gives "
+            "each stage a command of its own"
+        )
+    worker = entry.worker_arguments(values)
+    needs_lead = any("{lead}" in word for word in worker)
+    return Elastic(worker, needs_lead, domain.elastic.of(entry.name, "").grace, whole_chain=True)
 
 
 def _restart(asked: ElasticRequest, grace: float, domain: DomainState) -> Elastic:

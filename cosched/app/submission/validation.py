@@ -19,6 +19,7 @@ from cosched.app.submission.elastic_requests import (
     check_beside_workers,
     check_predicted,
     elastic_of,
+    elastic_of_chain,
     with_grace_of,
 )
 from cosched.app.submission.field_checks import (
@@ -123,7 +124,7 @@ class TaskValidator:
 
     def is_tunable(self, application: str) -> bool:
         """Return whether an application has several ways through its stages, which take long to predict."""
-        return self.knows(application) and bool(self._catalogue.get(application).stages)
+        return self.knows(application) and self._catalogue.get(application).tunable
 
     def tasks(self, request: TaskRequest, domain: DomainState, owner: str = "") -> tuple[Task, ...]:
         """Return the task of a request, or those of all stages of a tunable application; see `task`."""
@@ -222,6 +223,7 @@ class TaskValidator:
             environment=entry.environment,
             prepare=entry.preparation(values),
         )
+        task = replace(task, spec=replace(task.spec, elastic=elastic_of_chain(entry, values, domain)))
         tasks = stage_tasks(task, entry, ways, classes, request.least_quality)
         for each in tasks:
             check_length(each.spec)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cosched.coscheduler.sharing.array_limits import array_obstacle, array_room
 from cosched.coscheduler.sharing.shares import share_user
+from cosched.coscheduler.stages.kept_hosts import may_begin
 
 if TYPE_CHECKING:
     from cosched.coscheduler.dispatching.submit_limits import SubmitLimits
@@ -45,6 +46,7 @@ class StartLimits:
             or self.owner_is_limited(task, time)
             or self.lacks_room(task.shaped(cores, ()), hosts)
             or not self._state.licences.suffice(task)
+            or not may_begin(self._state, task)
         )
 
     def admits(self, task: Task, hosts: int, time: float) -> bool:
@@ -54,6 +56,7 @@ class StartLimits:
             or self._room.left(share_user(task)) < self._charged(task, hosts)
             or self.array_is_full(task)
             or not self._state.licences.suffice(task)
+            or not may_begin(self._state, task)
         )
 
     def take(self, task: Task, hosts: int) -> None:

@@ -175,7 +175,7 @@ class ElasticTasks:
                     self._lifecycle.give_up(worker, "its lead ends", time)
                 elif worker.leave_by is not None and (time >= worker.leave_by or not running.status.drains):
                     self._lifecycle.give_up(worker, worker.reason or _WORKER_LEAVES, time)
-            if not ending and running.lead.state is AttemptState.RUNNING:
+            if not ending and running.lead.state is AttemptState.RUNNING and not running.status.gathers:
                 self.work.reckon(running, time)
         self.setbacks.keep(self.work.records)
         self.bad_hosts.keep(self.work.records)
@@ -253,9 +253,12 @@ class ElasticTasks:
             if mine and place.start <= soonest + NOW and ready(place.task):
                 for host in mine:
                     self._order_to_leave(lent.pop(host), f"task {place.task} starts on {host}", time)
+        claimed = {host: each.task.id for each in self.work.running() for host in each.status.promised}
         for host, worker in lent.items():
             if reserved.get(host, math.inf) <= (worker.predicted or 0.0):
                 self._order_to_leave(worker, f"{host} is reserved for others", time)
+            elif claimed.get(host, worker.task) != worker.task:  # of a lead that has come to its next stage
+                self._order_to_leave(worker, f"task {claimed[host]} starts on {host}", time)
 
     def _give_back_some(self, count: int, time: float) -> None:
         """Have so many workers leave lent hosts, for tasks whose hosts the manager chooses; the last ones first."""

@@ -37,6 +37,10 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
     found += [f"it gives {each.hosts[0]} back: {each.reason}" for each in workers if each.loan and each.leaves]
     if task.spec.elastic.needs_lead and not lead.lead.address and lead.state is AttemptState.RUNNING:
         found.append("its workers wait for the address of its lead, which it has not told")
+    if lead.lead.gathers and lead.state is AttemptState.RUNNING:
+        found.append("its program is there and waits for the hosts of this stage")
+    elif lead.lead.stage_done is not None:
+        found.append("its program is done with this stage, and waits for the hosts of the next one")
     found += [_not_begun(core, each, waited) for each in workers if (waited := core.unstarted.waited(each.uuid, time))]
     if (enough := lead.lead.enough) is not None:
         found.append(

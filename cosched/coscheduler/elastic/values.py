@@ -37,6 +37,7 @@ class Elastic:
         restart: whether its program checkpoints when asked and is run again on other hosts; it has no workers.
         cost: seconds that a restart takes beside waiting, as the user says: the checkpoint and its reading.
         force: whether a program that has not stopped within its grace is ended.
+        whole_chain: whether its lead stays for the later stages of its chain, see `stages/chain_leads.py`.
     """
 
     worker: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class Elastic:
     restart: bool = False
     cost: float | None = None
     force: bool = False
+    whole_chain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,12 @@ class LeadStatus:
             of its hosts take since.
         paced: when that changed last, epoch seconds.
         slowed: seconds of its run until then that their owners took beyond what was predicted.
+        whole_chain: whether it stays for the later stages of its chain: it has begun when the workers of the stage that
+            its task is are there.
+        gathers: whether it waits for these workers.
+        stage_done: when its program was done with that stage, epoch seconds; None: it is at it.
+        job_of: attempt whose job it was; empty: its own. A lead goes on with the next stage as the same attempt, and
+            what stays with the stage that is over is an attempt of another UUID.
     """
 
     promised: tuple[str, ...] = ()
@@ -91,6 +99,10 @@ class LeadStatus:
     pace: float = 1.0
     paced: float = 0.0
     slowed: float = 0.0
+    whole_chain: bool = False
+    gathers: bool = False
+    stage_done: float | None = None
+    job_of: str = ""
 
     def slowed_until(self, time: float) -> float:
         """Return how many seconds of its run until a time its hosts' owners took beyond what was predicted."""

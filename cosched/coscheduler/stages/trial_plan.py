@@ -286,28 +286,36 @@ class TrialPlan:
 
     def _placed(self, chain: Sequence[Task], way: int, ready: float, holes: Holes | None) -> PlacedWay | None:
         """Return where the stages of a way run, each as early as it can; None where hosts cannot run one."""
-        used = _used(chain, way)
-        starts, ends, works = list[float](), list[float](), []
+        used, works, lasting = _used(chain, way), [], list[float]()
         for task in used:
             assert task.stage is not None
-            work = task.stage.works[task.stage.ways[way].work]
-            seconds = self._seconds(in_way(task, way), work.hosts)
-            if seconds == math.inf:
-                return None
-            begin = ends[-1] if ends else ready
-            begin = max(begin, self._end()) if holes is None else holes.earliest(work.hosts, seconds, begin)
-            if begin == math.inf:
-                return None
-            starts.append(begin)
-            ends.append(begin + seconds)
-            works.append(work)
-        if not used:
+            works.append(task.stage.works[task.stage.ways[way].work])
+            lasting.append(self._seconds(in_way(task, way), works[-1].hosts))
+        if not used or math.inf in lasting:
             return None
+        starts = self._starts([work.hosts for work in works], lasting, ready, holes)
+        if _keeps_a_host(used):
+            while math.isfinite(starts[-1]) and (gap := _first_gap(starts, lasting)) > EQUAL:
+                starts = self._starts([work.hosts for work in works], lasting, starts[0] + gap, holes)
+        if starts[-1] == math.inf:
+            return None
+        ends = [start + seconds for start, seconds in zip(starts, lasting, strict=True)]
         stage = used[-1].stage
         assert stage is not None
         names, hosts = tuple(work.name for work in works), tuple(work.hosts for work in works)
         begins, finishes = (tuple([self.time + each for each in times]) for times in (starts, ends))
         return self._judged(chain, PlacedWay(way, stage.ways[way].quality, names, hosts, begins, finishes))
+
+    def _starts(
+        self, counts: Sequence[int], lasting: Sequence[float], ready: float, holes: Holes | None
+    ) -> list[float]:
+        """Return when stages start, each as early as it can after the one before; infinite from one on that cannot."""
+        starts, begin = list[float](), ready
+        for count, seconds in zip(counts, lasting, strict=True):
+            begin = max(begin, self._end()) if holes is None else holes.earliest(count, seconds, begin)
+            starts.append(begin)
+            begin += seconds
+        return starts
 
     def _end(self) -> float:
         """Return the seconds until all that is planned has ended."""
@@ -394,3 +402,14 @@ class TrialPlan:
 def _used(chain: Sequence[Task], way: int) -> list[Task]:
     """Return the tasks of a chain that a way has work for."""
     return [task for task in chain if task.stage is not None and task.stage.ways[way].work != NO_WORK]
+
+
+def _keeps_a_host(stages: Sequence[Task]) -> bool:
+    """Return whether the lead of one stage stays for the next: between two of them no host would be idle."""
+    return any(task.spec.elastic is not None and task.spec.elastic.whole_chain for task in stages)
+
+
+def _first_gap(starts: Sequence[float], lasting: Sequence[float]) -> float:
+    """Return the seconds for which the first stage waits that does not follow on the one before; 0 where all do."""
+    pairs = zip(starts[1:], starts, lasting, strict=False)
+    return next((after - start - seconds for after, start, seconds in pairs if after - start - seconds > EQUAL), 0.0)

@@ -13,10 +13,12 @@ from cosched.app.elastic.offers import offer_of
 from cosched.app.elastic.service import ElasticService
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.elastic.values import Elastic
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick
 from cosched.errors import UserError
 from cosched.store import Store
 from tests.coscheduler.makers import a_core, a_task, dispatched, elastic_task, report, restart_task, submit, workers
+from tests.coscheduler.stages.makers import a_chain
 from tests.store.new_database import new_database
 
 if TYPE_CHECKING:
@@ -291,3 +293,35 @@ def test_a_program_that_checkpoints_is_asked_to_stop_and_its_record_is_kept(
     assert kept.status.restarts == domain.core.tasks["1"].status.restarts
     assert kept.spec.elastic == task.spec.elastic
     assert service.counts().tasks == 1
+
+
+def test_a_program_that_stays_is_told_of_each_stage_and_says_when_it_is_done(
+    domain: Domain, service: ElasticService
+) -> None:
+    way = (0.9, [("sample", 1, 4.0), ("examine", 2, 10.0)])
+    chain = a_chain(1, way, owner="ann", elastic=Elastic(("/bin/worker",), whole_chain=True))
+    for task in chain:
+        outcome = domain.keep(submit(domain.core, task))
+    (lead,) = dispatched(outcome)
+    token = of_lead(lead)
+
+    def stage() -> tuple[str, str, int]:
+        found = service.offer(token, "1").stage  # it knows the task that it began with
+        assert found is not None
+        return found.task, found.order, found.hosts
+
+    assert stage() == ("1", "wait", 1)
+    domain.keep(report(domain.core, lead, JobState.RUNNING, 1.0, started=1.0))
+    assert stage() == ("1", "run", 1)
+    service.tell(token, "1", LeadMessage(stage_done="1"))
+    assert stage() == ("2", "wait", 2)
+    (worker,) = domain.core.workers_of("2")
+    domain.keep(report(domain.core, worker, JobState.RUNNING, 2.0, started=2.0))
+    assert stage() == ("2", "run", 2)
+    service.tell(token, "1", LeadMessage(stage_done="1"))  # once more
+    assert stage() == ("2", "run", 2)
+    service.tell(token, "1", LeadMessage(stage_done="2"))
+    assert stage() == ("2", "end", 2)
+    ended = domain.store.attempts("1")
+    assert [(each.state, each.lead.job_of) for each in ended if each.lead is not None] == [("completed", lead.uuid)]
+    assert {each.uuid for each in domain.store.attempts("2")} == {lead.uuid, worker.uuid}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,7 @@ from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.validation import TaskValidator
 from cosched.connector.values import NativeDescription
+from cosched.coscheduler.elastic.values import Elastic
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.catalogue import Catalogue
 from tests.app.submission.detection import ENTRY, MODEL, add_detection
@@ -144,3 +146,36 @@ def test_before_the_hosts_are_known_no_way_is_looked_for(tmp_path: Path) -> None
 def test_a_quality_of_what_is_not_tunable_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="a least quality is for tunable applications"):
         validator(tmp_path).tasks(TaskRequest(command=("/bin/true",), least_quality=0.5), DOMAIN)
+
+
+ONE_PROGRAM = """
+model = "{model}"
+command = ["/opt/detect", "{{images}}"]
+worker = ["/opt/detect", "--images", "{{images}}", "--lead", "{{lead}}", "{{worker}}"]
+[parameters.images]
+default = 1
+[parameters.hosts]
+default = 2
+"""
+
+
+def test_one_program_with_workers_stays_through_all_stages(tmp_path: Path) -> None:
+    tasks = validator(tmp_path, ONE_PROGRAM).tasks(request(), DOMAIN)
+    worker = ("/opt/detect", "--images", "1", "--lead", "{lead}", "{worker}")
+    assert {task.spec.elastic for task in tasks} == {Elastic(worker, needs_lead=True, whole_chain=True)}
+    assert {task.spec.command for task in tasks} == {("/opt/detect", "1")}
+    assert [task.spec.environment["COSCHED_STAGE"] for task in tasks] == ["sample", "mark", "examine"]
+
+
+@pytest.mark.parametrize(
+    ("domain", "why"),
+    [
+        (replace(DOMAIN, shares_hosts=True), "tasks share hosts here"),
+        (replace(DOMAIN, carries_mail=False), "jobs here cannot speak with cosched"),
+    ],
+)
+def test_such_a_program_is_refused_where_no_lead_can_have_workers(
+    tmp_path: Path, domain: DomainState, why: str
+) -> None:
+    with pytest.raises(UserError, match=f"one program with workers through all of its stages, and {why}"):
+        validator(tmp_path, ONE_PROGRAM).tasks(request(), domain)

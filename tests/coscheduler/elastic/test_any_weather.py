@@ -69,6 +69,8 @@ class ElasticWeather(AnyWeather):
             after = self.core.attempts.get(uuid)
             if after is not None:
                 assert after.lead is not None
+                if after.lead.whole_chain:
+                    continue  # each stage has hosts of its own
                 for host in self.replaced(lead.promised, after.lead.promised):
                     worse = self.lost(host) > self.lost(after.hosts[0])
                     assert self.measured or worse, "a promise was changed"

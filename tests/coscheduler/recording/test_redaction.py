@@ -179,10 +179,11 @@ PLAIN = {
     *((kind, "licences") for kind in ("CoreSettings", "TaskEdit", "TaskSpec")),  # names of what a site has, as classes
     ("AttemptDiagnosed", "attempt"),
     *((kind, "attempt") for kind in ("HostsWished", "LeadAnnounced", "WorkerDrained", "WorkerRefused", "WorkReported")),
-    *((kind, "attempt") for kind in ("SpeedsMeasured", "OverheadsMeasured")),
+    *((kind, "attempt") for kind in ("SpeedsMeasured", "OverheadsMeasured", "StageDone")),
+    ("StageDone", "stage"),
     *(("BadPlacesRecord", name) for name in ("parts", "since", "avoided", "times")),
     *(("WorkerStatistics", name) for name in ("host", "cluster")),
-    *(("LeadStatus", name) for name in ("promised", "why", "behind")),
+    *(("LeadStatus", name) for name in ("promised", "why", "behind", "job_of")),
     ("RestartRecord", "why"),
     *(("ElasticSnapshot", name) for name in ("work", "next_look", "setbacks", "speeds", "links", "overheads")),
     ("AttemptsSnapshot", "ended_leads"),

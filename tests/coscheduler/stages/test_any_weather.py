@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule
+from hypothesis.stateful import invariant, precondition, rule
 
-from cosched.coscheduler.events import HoldRequested, TaskSubmitted
+from cosched.coscheduler.elastic.values import Elastic
+from cosched.coscheduler.events import HoldRequested, StageDone, TaskSubmitted
 from cosched.coscheduler.task import TaskState
+from tests.coscheduler.elastic.test_any_weather import ElasticWeather
 from tests.coscheduler.places.test_any_weather import SharedHosts
 from tests.coscheduler.places.test_licences import Licensed
 from tests.coscheduler.stages.makers import a_chain
@@ -72,12 +74,45 @@ class _Chained(AnyWeather):
     def what_leaves_is_the_stage_of_its_way(self) -> None:
         for attempt in self.core.attempts.values():
             stage = self.core.tasks[attempt.task].stage
-            if stage is not None:
+            if stage is not None and attempt.lead is None and not attempt.worker:
                 assert attempt.count == stage.works[stage.chosen.work].hosts
 
 
 class ChainsOnWholeHosts(_Chained):
     """Each task has its hosts for itself."""
+
+
+class ChainsOfOneProgram(_Chained, ElasticWeather):
+    """A lead stays through the stages of its chain, with workers that come and go."""
+
+    @rule(ways=_WAYS, due=st.none() | st.floats(0.0, 40.0), needs_lead=st.booleans())
+    def submit_one_program(self, ways: list[Way], due: float | None, needs_lead: bool) -> None:
+        elastic = Elastic(("/bin/worker",), needs_lead=needs_lead, grace=6.0, whole_chain=True)
+        self.submit_a_chain(ways, due, "ann", elastic=elastic)
+
+    @precondition(lambda self: bool(self.leads()))
+    @rule(number=st.integers(0, 99))
+    def a_lead_is_done_with_its_stage(self, number: int) -> None:
+        lead = self.pick(number, self.leads())
+        self.say(StageDone(self.later(), lead, self.core.attempts[lead].task))
+
+    @invariant()
+    def a_stage_that_has_begun_has_the_hosts_of_its_way(self) -> None:
+        for attempt in self.core.attempts.values():
+            stage, lead = self.core.tasks[attempt.task].stage, attempt.lead
+            if stage is not None and lead is not None and lead.stage_done is None:
+                assert len(attempt.reckoned_hosts) == stage.works[stage.chosen.work].hosts
+
+    @invariant()
+    def no_lead_waits_for_the_host_of_one_that_waits_for_its_own(self) -> None:
+        kept = {attempt.hosts[0]: attempt.task for attempt in self.core.attempts.values() if attempt.lead is not None}
+        waits = {
+            attempt.task: {kept[host] for host in attempt.lead.promised if host in kept}
+            for attempt in self.core.attempts.values()
+            if attempt.lead is not None and attempt.lead.gathers
+        }
+        for task, others in waits.items():
+            assert all(task not in waits.get(other, set()) for other in others)
 
 
 class ChainsOnSharedHosts(_Chained, SharedHosts):
@@ -99,6 +134,10 @@ TestChainsWithLicences = ChainsWithLicences.TestCase
 ChainsOnWholeHosts.TestCase.settings = hypothesis_settings(
     max_examples=examples(15), stateful_step_count=40, deadline=None
 )
+ChainsOfOneProgram.TestCase.settings = hypothesis_settings(
+    max_examples=examples(15), stateful_step_count=40, deadline=None
+)
+TestChainsOfOneProgram = ChainsOfOneProgram.TestCase
 TestChainsOnWholeHosts = ChainsOnWholeHosts.TestCase
 ChainsOnSharedHosts.TestCase.settings = hypothesis_settings(
     max_examples=examples(15), stateful_step_count=40, deadline=None
