@@ -200,6 +200,7 @@ class Coscheduler:
             contentions=self.contentions(),
             occupancy=self._state.occupancy.snapshot(),
             overruns=self._trigger.snapshot(),
+            looked_at=self._chains.looked_at,
         )
 
     @property
@@ -441,6 +442,7 @@ class Coscheduler:
         self.elastic.load(snapshot.elastic)
         self._staging.load(snapshot.staging)
         self._trigger.load(snapshot.overruns)
+        self._chains.looked_at = snapshot.looked_at
 
     def _restore(self, event: Restored) -> None:
         """Begin anew with the records, and find out what became of each attempt meanwhile."""

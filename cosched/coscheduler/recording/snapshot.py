@@ -184,6 +184,7 @@ class CoreSnapshot:
         contentions: what runs have taught of others beside them, by application and class of hosts.
         occupancy: what jobs have had of shared hosts.
         overruns: ends that plans reckon with of runs that last too long, epoch seconds, by attempt.
+        looked_at: the chain for which a better way was sought last.
     """
 
     tasks: tuple[Task, ...]
@@ -207,3 +208,4 @@ class CoreSnapshot:
     contentions: Mapping[str, Contention] = field(default_factory=dict)
     occupancy: OccupancySnapshot = field(default_factory=OccupancySnapshot)
     overruns: Mapping[str, float] = field(default_factory=dict)
+    looked_at: str = ""

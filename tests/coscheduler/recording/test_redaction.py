@@ -164,7 +164,7 @@ PLAIN = {
     *((kind, "task") for kind in ("EditRequested", "HoldRequested", "ReleaseRequested")),
     *(("CoreSettings", name) for name in ("contention", "instance", "interruption", "policy", "trigger")),
     *(("OccupancySnapshot", "hosts"), ("OccupancySnapshot", "runs"), ("BegunRun", "hosts")),
-    *(("CoreSnapshot", name) for name in ("claimed", "last_improvement", "loads", "overruns")),
+    *(("CoreSnapshot", name) for name in ("claimed", "last_improvement", "loads", "overruns", "looked_at")),
     *(("Host", name) for name in ("name", "host_class", "cluster")),
     ("HostsObserved", "loads"),
     *(("JobReport", name) for name in ("attempt", "state", "job", "hosts")),

@@ -247,6 +247,23 @@ def test_a_better_way_makes_no_other_guaranteed_chain_late() -> None:
     assert 5.0 + ends["5"] <= 28.0
 
 
+def test_each_of_many_chains_comes_to_be_looked_at_for_a_better_way() -> None:
+    """Only the first four of them were, time and again, though none of these could have any."""
+    core = a_core(4)
+    (busy,) = dispatched(submit(core, a_task(1, [float("inf")] * 3 + [3000.0])))
+    start(core, busy, 0.0)
+    for place in range(40):
+        never = (1.0, [("fine", 4, 1e7)]), (0.9, [("coarse", 1, 10.0)])
+        submit_chain(core, a_chain(2 + place, *never, deadline=1e6, begin=90_000.0))
+    later = (1.0, [("fine", 4, 200.0)]), (0.9, [("coarse", 2, 100.0)])
+    submit_chain(core, a_chain(42, *later, deadline=3150.0, begin=2000.0))
+    complete(core, busy, 0.0, 5.0)
+    assert stage_of(core, "42").quality == 0.9
+    for time in range(6, 10):
+        core.handle(ScheduleImproved(float(time), core.plan))
+    assert stage_of(core, "42").quality == 1.0
+
+
 def test_a_way_that_has_begun_is_not_left_for_a_better_one() -> None:
     core, long = behind_a_long_run()
     (first,) = dispatched(complete(core, long, 0.0, 9.0))
