@@ -285,9 +285,9 @@ class _PathFinder:
         self, stage: TaskStage, configuration: TaskConfiguration, sets: Mapping[str, float], way: _Way
     ) -> Iterator[_Way]:
         """Yield the way with a stage in one configuration, unless something is wrong with that."""
-        read = [*configuration.values, stage.deadline, configuration.request, configuration.quality]
-        way = self._having_read([node for node in read if node is not None], way)
-        now = way.having({**way.values, **sets}, sets)
+        now = self._having_read(configuration.values, way).having({**way.values, **sets}, sets)
+        read = [stage.deadline, configuration.request, configuration.quality]  # with what the stage sets
+        now = self._having_read([node for node in read if node is not None], now)
         deadline = self._deadline(stage, now)
         quality = self._fit(configuration.quality, now, bad_quality)
         hosts, seconds, model = 0.0, 0.0, ""

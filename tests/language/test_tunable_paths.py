@@ -43,6 +43,12 @@ def rows(elements: Sequence[PathElement]) -> list[tuple[str, float, float]]:
     return found
 
 
+def test_what_a_stage_in_a_loop_needs_may_tell_of_the_value_that_it_sets() -> None:
+    """It was said to be read before it was set, so that `({1 .. 4 by 2x}, {1, 4 s / g}, 1)` was of no use in loops."""
+    found = paths("task_loop (3) task t [9 s * g] [g] [({1 .. 4 by 2x}, {g, 4 s / g}, 1 - g / 100)];")
+    assert [rows(path.elements)[0][1:] for path in found] == [(1, 4e6), (2, 2e6), (4, 1e6)]
+
+
 def test_the_junction_detection_of_the_paper() -> None:
     """Fig. 4: two chains; c, which the second step sets, decides the third."""
     fine, coarse = paths(JUNCTIONS)
