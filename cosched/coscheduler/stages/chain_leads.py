@@ -12,10 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
+from cosched.coscheduler.changes import LogEntry
 from cosched.coscheduler.elastic.wishes import staying
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.stages.kept_hosts import kept_by_leads
 from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.counts import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,6 +146,8 @@ class ChainLeads:
             ),
         )
         self._chains.left(self._state.tasks[following.id])
+        where = f"its program goes on with task {following.id} on {plural(len(hosts), 'host')}"
+        self._state.note(LogEntry(time, "stage done", before.id, where))
         started = lead.started
         actual = None if started is None else done - started
         self._lifecycle.end(

@@ -75,6 +75,8 @@ def test_the_lead_goes_on_with_the_next_stage_and_is_given_the_hosts_that_it_has
     now, status = lead_of(core, "2")
     assert (now.uuid, now.hosts, status.gathers) == (lead.uuid, lead.hosts, True)
     assert core.tasks["2"].status.state is TaskState.DISPATCHING
+    (line,) = outcome.changes.log
+    assert (line.kind, line.task, line.detail) == ("stage done", "1", "its program goes on with task 2 on 3 hosts")
     first = outcome.changes.tasks["1"].status
     assert (first.state, first.started, first.finished, first.actual) == (TaskState.COMPLETED, 0.0, 4.0, 4.0)
 
