@@ -270,6 +270,7 @@ def _form(
         forms=services.forms.forms(principal),
         edits_model=edits_model,
         grammar=_grammar() if edits_model else None,
+        shared=any(host.free is not None for host in services.domain.hosts(principal)),
     )
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -8,8 +9,9 @@ import pytest
 
 from cosched.access.principals import Role, Scope
 from cosched.access.tokens import TokenGrant
+from cosched.api.documents import FreeView
 from cosched.coscheduler.elastic.values import Elastic
-from tests.portal.pages.makers import Portal, portal
+from tests.portal.pages.makers import Portal, host, portal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -302,3 +304,19 @@ def test_places_in_a_model_of_ones_own_can_be_pressed(tmp_path: Path) -> None:
         page = here.person("ann").send("/submit/preview", **sent).text
         place = 'data-line="1" data-column="1" data-fault="a model is wanted"'
         assert f'<button type="button" {place}>Line 1, column 1: a model is wanted</button>' in page
+
+
+def test_where_tasks_share_hosts_what_they_take_of_them_is_asked_first(
+    here: Portal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stood under "More", among twenty fields: who did not look there got one core."""
+    ann = here.person("ann")
+    folded = ann.see("/submit?own=command")
+    assert folded.index("<summary>More") < folded.index('id="cores"')
+    node = replace(host("node01"), cores=64, free=FreeView(memory=0, cores=64, gpus=4))
+    monkeypatch.setattr(here.daemon.services.domain, "hosts", lambda *_: [node])
+    page = ann.see("/submit?own=command")
+    assert page.index('id="gpus"') < page.index("<summary>More")
+    assert page.count('id="cores"') == 1
+    assert "Left out: one for each process." in page
+    assert 'id="cores"' not in ann.see("/submit?own=file")
