@@ -31,7 +31,7 @@ check:
 	@$(MAKE) --no-print-directory -j 2 lint check-tests
 
 check-tests:
-	$(PYTHON_IN_VENV) -m pytest -n 3 --dist loadgroup -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
+	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
 
 # Lint and types are checked beside the tests, which wait for pools and daemons half of their time: so there are six workers.
 test:
@@ -53,6 +53,7 @@ soak:
 	@tools/setup test
 	@$(MAKE) --no-print-directory machine-code
 	EXPLORE=1 $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup --timeout 14400 -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
+	EXPLORE=1 $(PYTHON_IN_VENV) -m pytest --timeout 14400 tests/portal/test_openapi.py $(PYTEST_OPTIONS)
 	$(PYTHON_IN_VENV) -m benchmarks.soak
 	@$(MAKE) --no-print-directory dask-before
 	@$(MAKE) --no-print-directory audit

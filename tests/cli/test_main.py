@@ -50,6 +50,7 @@ print([name for name in slow if name in sys.modules], file=sys.stderr)
 """
 
 
+@pytest.mark.daemon
 @pytest.mark.parametrize(
     "words",
     [
@@ -64,6 +65,7 @@ def test_a_command_loads_only_what_it_needs(words: list[str]) -> None:
     assert done.stderr.splitlines()[-1] == "[]"
 
 
+@pytest.mark.daemon
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", f"{sys.executable} -m cosched.cli.main config show | head -n 1"],
@@ -84,6 +86,7 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"cosched {__version__}\n"
 
 
+@pytest.mark.daemon
 @pytest.mark.parametrize(
     ("line", "words"),
     [("cosched ta", ["task"]), ("cosched task su", ["submit"]), ("cosched task submit --dead", ["--deadline"])],
@@ -92,6 +95,7 @@ def test_bash_completes_nouns_verbs_and_options(line: str, words: list[str]) -> 
     assert completed(line) == words
 
 
+@pytest.mark.daemon
 def test_a_shell_completes_nothing_where_no_daemon_answers() -> None:
     assert completed("cosched task show ") == []
 

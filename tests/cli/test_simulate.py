@@ -57,6 +57,7 @@ def test_it_says_that_the_search_is_compiled_first(tmp_path: Path, monkeypatch: 
     assert without.stderr == ""
 
 
+@pytest.mark.daemon
 def test_the_table_shows_means_with_intervals_beside_the_papers_figures() -> None:
     result = run("titan-table-1", "--seeds", "2", "--set", "tasks=4", "--set", "generations=1")
     assert "±" in result.stdout

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.daemon
+
+
 _MODULE = """
 import os, sys, time
 from cosched.connector.worker_process import serve_requests

@@ -86,6 +86,7 @@ def test_a_script_that_closes_no_cluster_leaves_none_and_finds_its_daemon_by_the
         assert (ended.state, ended.exit_code) == ("completed", 0)
 
 
+@pytest.mark.daemon
 def test_without_dask_it_says_what_to_install() -> None:
     hidden = (
         "import importlib.util; importlib.util.find_spec = lambda name: None; "

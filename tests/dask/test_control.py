@@ -34,6 +34,7 @@ def test_a_wish_is_kept_within_what_was_asked_for(least: int | None, most: int |
     assert control.hosts(useful) == hosts
 
 
+@pytest.mark.daemon
 def test_users_reach_it_through_the_scheduler(tmp_path: Path) -> None:
     async def run() -> None:
         async with cluster(tmp_path, "0") as (scheduler, _, client):
@@ -52,6 +53,7 @@ def test_users_reach_it_through_the_scheduler(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.daemon
 def test_without_anybody_it_ends_by_itself(tmp_path: Path) -> None:
     async def run() -> None:
         async with cluster(tmp_path, "0") as (scheduler, _, client):

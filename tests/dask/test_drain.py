@@ -5,12 +5,16 @@ import time
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
+import pytest
+
 from cosched.dask.drain import Drains, retire
 from cosched.elastic_lead import LeadOffer, LeadOrder
 from tests.dask.clusters import begun, cluster, until, waiting
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.daemon
 
 
 def leave(worker: int, seconds: float) -> LeadOffer:

@@ -36,6 +36,7 @@ def run_lead(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.daemon
 @pytest.mark.slow
 @pytest.mark.parametrize("code", [0, 7])
 def test_a_script_finds_its_cluster_and_its_end_is_the_tasks(tmp_path: Path, code: int) -> None:

@@ -80,6 +80,7 @@ def test_kinds_of_tasks_without_end_are_forgotten_but_those_that_are_done_again(
     assert speeds.now(Known(a="0", b="1")) == {0: 1.0, 1: pytest.approx(1 / 3)}
 
 
+@pytest.mark.daemon
 def test_a_scheduler_tells_of_the_tasks_of_its_workers(tmp_path: Path) -> None:
     async def run() -> None:
         async with cluster(tmp_path, "0", "1") as (scheduler, _, client):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.daemon
 def test_what_is_done_and_left_is_reckoned_by_the_mean_of_its_kind(tmp_path: Path) -> None:
     async def run() -> None:
         async with cluster(tmp_path, "0") as (scheduler, _, client):

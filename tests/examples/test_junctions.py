@@ -74,6 +74,7 @@ def test_quality_counts_what_is_missed_and_what_is_false(steps: Any) -> None:
     assert steps.quality(np.empty((0, 2)), true) == 0.0
 
 
+@pytest.mark.daemon
 def test_what_was_measured_fills_a_model_that_can_be_planned(tmp_path: Path) -> None:
     out = tmp_path / "measured.psl"
     size = ["--size", "96", "--shapes", "4", "--images", "1", "--repeats", "1", "--processes", "2"]
@@ -95,6 +96,7 @@ def test_what_was_measured_fills_a_model_that_can_be_planned(tmp_path: Path) -> 
     assert admit(Holes([0.0, 0.0]), TunableTask("t", 0.0, tuple(way.chain for way in ways))) is not None
 
 
+@pytest.mark.daemon
 def test_bad_arguments_are_refused(tmp_path: Path) -> None:
     for wrong in (["--images", "0"], ["--out", str(tmp_path / "two words.psl")]):
         command = [sys.executable, str(FOLDER / "measure.py"), *wrong]

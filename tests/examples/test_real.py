@@ -28,7 +28,7 @@ SERIAL = {
     "cg": "cg 30 20 25",
     "kmeans": "kmeans.py 300 5 3",
 }
-pytestmark = pytest.mark.xdist_group("real-programs")  # built once
+pytestmark = [pytest.mark.daemon, pytest.mark.xdist_group("real-programs")]  # built once
 # One change each that makes the program compute something else, in the part that is measured.
 MISTAKES = {
     "heat": ("0.25 * (cell[-ny]", "0.26 * (cell[-ny]"),

@@ -12,6 +12,7 @@ from tests.measurement.makers import FACTS
 from tests.testbed.compiler import compiler
 
 
+@pytest.mark.daemon
 def test_this_machine_is_measured() -> None:
     samples = Samples()
     with MachineBench(CompilerChoice(compiler()), 0.0) as bench:

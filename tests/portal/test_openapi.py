@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.daemon
+
 _SAMPLE = ["--max-examples", "2", "--phases", "examples,fuzzing", "--generation-deterministic"]
 _HOW = ["--max-examples", "200"] if EXPLORES else _SAMPLE
 

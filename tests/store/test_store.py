@@ -173,6 +173,7 @@ for number in itertools.count(store.last_number() + 1):
 """
 
 
+@pytest.mark.daemon
 def test_kill_loses_nothing_that_was_acknowledged(url: str) -> None:
     acknowledged = 0
     for pause in (0.0, 0.013, 0.031):

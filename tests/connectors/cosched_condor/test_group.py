@@ -19,6 +19,9 @@ from cosched_condor import group
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.daemon
+
+
 _PYTHON = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else "python3"
 _PATIENCE = 60.0
 

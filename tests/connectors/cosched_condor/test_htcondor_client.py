@@ -24,6 +24,8 @@ from cosched_condor.htcondor_client import CondorClient, refusal_error
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.daemon
+
 
 @pytest.fixture
 def log(tmp_path: Path) -> str:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from cosched.connector.contract import Bench
 
+pytestmark = pytest.mark.daemon
+
+
 KERNEL = Path(__file__).parents[3] / "examples" / "kernels" / "kernel"
 
 

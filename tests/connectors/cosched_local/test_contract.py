@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.daemon
+
 
 @pytest.fixture
 def spool(tmp_path: Path) -> Path:

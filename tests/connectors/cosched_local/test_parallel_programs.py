@@ -11,6 +11,8 @@ from tests.connectors.parallel_programs import LauncherAgentTests, ParallelProgr
 if TYPE_CHECKING:
     from cosched.connector.contract import Bench
 
+pytestmark = pytest.mark.daemon
+
 
 class TestParallelPrograms(ParallelProgramTests, LauncherAgentTests):
     @pytest.fixture

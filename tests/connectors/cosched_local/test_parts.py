@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from cosched.connector.contract import Bench
 
+pytestmark = pytest.mark.daemon
+
+
 _WAITS = "while not os.path.exists(sys.argv[1]): time.sleep(0.05)"
 
 

@@ -12,15 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from cosched.connector import JobState
 from cosched_local import runner
 from cosched_local.runner import kill
 from tests.connectors.cosched_local.traces import bearing, runner_of
 
 if TYPE_CHECKING:
-    import pytest
-
     from cosched.connector.contract import Bench
+
+pytestmark = pytest.mark.daemon
 
 
 def test_a_killed_runner_is_an_eviction_and_nothing_of_it_survives(bench: Bench, spool: Path) -> None:

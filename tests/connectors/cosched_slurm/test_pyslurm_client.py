@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.daemon
+
+
 ATTEMPT = "12345678-1234-1234-1234-123456789abc"
 PYSLURM = """
 import os, sys, types

@@ -106,6 +106,7 @@ class Answered:
         return self._output, b""
 
 
+@pytest.mark.daemon
 @pytest.mark.slow(25)
 def test_advice_is_shown_or_adopted(domain: tuple[Inbox, Agent, Store], monkeypatch: pytest.MonkeyPatch) -> None:
     """The process simulates for the adviser that shows; the one that adopts is given the same answer."""

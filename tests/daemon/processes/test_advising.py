@@ -6,10 +6,14 @@ import pickle
 import subprocess
 import sys
 
+import pytest
+
 from cosched.agents.advice import AdviserSnapshot, ObservedDomain, ObservedTask
 from cosched.agents.agent_settings import AdvertisingBounds, AgentSettings, PeerRole
 from cosched.daemon.processes.advising import AdviceRequest, answer
 from cosched.prediction.profile import PredictionSource, Profile
+
+pytestmark = pytest.mark.daemon
 
 SETTINGS = AgentSettings("here", "9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e")
 SEEN = tuple(ObservedTask(5.0 * number, 30.0, Profile((40.0, 20.0), PredictionSource.USER)) for number in range(10))

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.problem import Problem
 
+pytestmark = pytest.mark.daemon
+
 
 def snapshot(tasks: int = 6, time: float = 100.0) -> PlanningSnapshot:
     problem = queue(tasks, 16, seed=1)

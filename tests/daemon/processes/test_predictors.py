@@ -24,6 +24,8 @@ from cosched.prediction.model_predictor import ModelPredictor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.daemon
+
 MODEL = """
 application halves {
     var numeric: Work = 80, Nproc;

@@ -20,6 +20,8 @@ from tests.daemon.processes.test_planner import snapshot
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.daemon
+
 
 class Told:
     """Takes what the core is told of a search."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+pytestmark = pytest.mark.daemon
+
+
 SUM = """\
 #include <mpi.h>
 #include <stdlib.h>

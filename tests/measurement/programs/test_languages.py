@@ -13,6 +13,9 @@ from cosched.measurement.programs.observing import observed
 from tests.testbed import mpi, mpi4py, mpi_compiler
 from tests.testbed.compiler import compiler
 
+pytestmark = pytest.mark.daemon
+
+
 RING = Path(__file__).with_name("ring.f90")
 SCRIPT = """import sys
 from array import array

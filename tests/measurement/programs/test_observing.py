@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 KERNELS = Path(cosched.__file__).parents[1] / "examples" / "kernels" / "real"
 RANKS = ("mpirun", "-np")
-pytestmark = pytest.mark.xdist_group("observed-programs")  # what watches and is watched is compiled once
+# What watches and is watched is compiled once.
+pytestmark = [pytest.mark.daemon, pytest.mark.xdist_group("observed-programs")]
 
 
 @pytest.fixture(scope="module")

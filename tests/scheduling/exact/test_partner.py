@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from cosched.scheduling.exact.messages import ExactAnswer
     from cosched.scheduling.problem import Problem
 
+pytestmark = pytest.mark.daemon
+
 
 @pytest.fixture
 def partner() -> Iterator[ExactPartner]:

@@ -6,13 +6,12 @@ import sys
 from typing import TYPE_CHECKING
 
 import numba
+import pytest
 
 from cosched.scheduling.kernels.jit import compiled
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def double(number: int) -> int:
@@ -39,6 +38,7 @@ def test_where_no_folder_can_be_written_functions_are_compiled_without_a_cache(
     assert compiled(double)(4) == 8
 
 
+@pytest.mark.daemon
 def test_code_older_than_any_source_is_made_anew(tmp_path: Path) -> None:
     """numba looks at a function's own file alone: after an upgrade in place the code of its callees was the old one."""
     (tmp_path / "module.py").write_text("def double(number):\n    return 2 * number\n")

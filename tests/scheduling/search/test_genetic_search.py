@@ -189,6 +189,7 @@ def test_widths_stand_for_counts_and_classes(data: st.DataObject) -> None:
     assert decode(problem, back) == decode(problem, plan)
 
 
+@pytest.mark.daemon
 def test_once_it_is_warmed_up_a_search_needs_no_more_machine_code() -> None:
     """Neither around unavailability nor in the late-job search: a request would wait for the compiler."""
     code = """
