@@ -47,7 +47,7 @@ lint:
 	$(PYTHON_IN_VENV) -m ruff format --check .
 	$(PYTHON_IN_VENV) -m mypy
 
-# Property tests, schemathesis (all of its phases) and fuzzers with new seeds, fifty times as far, then a day's work in an hour: for hours.
+# Property tests, schemathesis (all of its phases) and fuzzers with new seeds, a hundred times as far, then a day's work in an hour: for hours.
 # A finding becomes a test of its own. Last, known weaknesses of the packages.
 soak:
 	@tools/setup test

@@ -1,7 +1,7 @@
 """For all tests: property tests never fail for being slow, and try the same examples each time.
 
-With EXPLORE=1 in the environment (`make soak`) they go on looking, fifty times as far: what they find becomes a test of
-its own, not a run that failed by chance.
+With EXPLORE=1 in the environment (`make soak`) they go on looking, a hundred times as far: what they find becomes a
+test of its own, not a run that failed by chance.
 
 What a test leaves to the garbage collector by leave (a mark says which warning it ignores) is collected before it ends:
 later its warning would fail whichever test ran by then.
@@ -44,7 +44,7 @@ settings.register_profile(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=not EXPLORES,
-    max_examples=examples(15),
+    max_examples=examples(8),
 )
 settings.load_profile("cosched")
 structlog.configure(

@@ -8,7 +8,7 @@ __all__ = ["EXPLORES", "examples"]
 
 EXPLORES = "EXPLORE" in os.environ
 
-_FURTHER = 50
+_FURTHER = 100
 
 
 def examples(usual: int) -> int:

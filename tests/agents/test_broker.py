@@ -406,7 +406,7 @@ def test_what_is_in_transit_is_cancelled_from_home() -> None:
     assert all(node.idle for node in grid.nodes.values())
 
 
-@pytest.mark.parametrize("first", range(0, examples(20), 10))
+@pytest.mark.parametrize("first", range(0, examples(10), 10))
 def test_every_accepted_task_runs_exactly_once(first: int) -> None:
     """Each time more than 300 faults, of all kinds."""
     sessions = [virtual_session.run(seed) for seed in range(first, first + 10)]

@@ -1045,5 +1045,5 @@ class AnyWeather(RuleBasedStateMachine):
         assert [each.outcome for each in later] == self.outcomes[len(self.outcomes) - len(later) :]
 
 
-AnyWeather.TestCase.settings = hypothesis_settings(max_examples=examples(30), stateful_step_count=40, deadline=None)
+AnyWeather.TestCase.settings = hypothesis_settings(max_examples=examples(15), stateful_step_count=40, deadline=None)
 TestAnyWeather = AnyWeather.TestCase

@@ -110,7 +110,7 @@ def priced(uses: list[Use], classes: tuple[Class, Class], hosts: list[int]) -> l
     return made
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(25))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(13))
 @given(programs(most=12), CLASSES, CLASSES, HOSTS, st.booleans())
 def test_random_templates_on_random_hosts(
     model: Callable[[str], Application],

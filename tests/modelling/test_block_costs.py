@@ -13,6 +13,7 @@ from cosched.language import check_files, default_library, format_source, read
 from cosched.language.library import locate
 from cosched.modelling.block_costs import cost_names, fit_costs, in_units
 from cosched.modelling.points import TimedRun
+from tests.exploring import examples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,7 +87,7 @@ def test_costs_are_variables_whose_default_is_a_time(tmp_path: Path) -> None:
     assert cost_names(model(tmp_path)) == {"update_14": 1e-3, "init_9": 1e-3, "startup": 0.0}
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(8))
 @given(st.floats(1e-4, 1e-2), st.floats(1e-4, 1e-2), st.floats(1.0, 1e5))
 def test_costs_that_made_the_runs_are_found(
     tmp_path_factory: pytest.TempPathFactory, update: float, init: float, start: float

@@ -124,7 +124,7 @@ NUMBERS = st.one_of(st.integers(1, 5000).map(float), st.floats(1e-6, 1e12))
 TIMES = st.floats(1e-9, 3e8)
 
 
-@settings(max_examples=examples(5), phases=[Phase.explicit, Phase.generate])  # an example takes a second
+@settings(max_examples=examples(3), phases=[Phase.explicit, Phase.generate])  # an example takes a second
 @given(st.data(), st.integers(1, 3), st.integers(3, 12))
 def test_any_runs_make_a_sound_model_or_one_line(data: st.DataObject, count: int, several: int) -> None:
     values = data.draw(st.lists(st.tuples(*[NUMBERS] * count), min_size=several, max_size=several))

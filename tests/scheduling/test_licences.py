@@ -16,6 +16,7 @@ from cosched.scheduling.licences import binding
 from cosched.scheduling.policies import PolicyName, plan
 from cosched.scheduling.schedule import Assignment, Schedule, check_schedule
 from cosched.scheduling.search.run import Limit
+from tests.exploring import examples
 from tests.scheduling.licensed import licensed, with_one_licence
 from tests.scheduling.packed import a_packed_problem, packed_plans, packed_problems
 from tests.scheduling.problems import a_plan, a_problem, plans, problems
@@ -120,7 +121,7 @@ def test_a_schedule_decoded_in_the_order_of_its_starts_ends_no_later_on_identica
     assert all(later <= end for later, end in zip(spans(problem, again)[1], ends, strict=True))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(13))
 @given(st.data())
 def test_no_schedule_is_shorter_than_the_best_order(data: st.DataObject) -> None:
     """All starts are tried on a grid: times are small whole numbers, so that some shortest schedule starts there."""

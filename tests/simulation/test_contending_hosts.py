@@ -13,6 +13,7 @@ from cosched.coscheduler.events import CancelRequested, TaskSubmitted
 from cosched.simulation.contending_hosts import ContendingDomain
 from cosched.simulation.simulated_domain import SimulatedDomain
 from tests.coscheduler.makers import a_task, settings
+from tests.exploring import examples
 from tests.simulation.makers import exact
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def test_a_cancelled_neighbour_slows_nobody() -> None:
     assert {run.task: run.finished for run in domain.runs} == {"1": pytest.approx(2**0.5 * 10 + 90)}
 
 
-@hypothesis_settings(max_examples=30)
+@hypothesis_settings(max_examples=examples(10))
 @given(st.lists(st.tuples(st.integers(1, 8), st.floats(1.0, 90.0), st.floats(0.0, 50.0)), max_size=12))
 def test_where_nothing_contends_it_is_the_plain_domain_to_the_last_bit(rows: list[tuple[int, float, float]]) -> None:
     hosts = [NODE, replace(NODE, name="other")]

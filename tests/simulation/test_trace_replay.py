@@ -115,7 +115,7 @@ def test_every_job_runs_under_every_policy_and_the_seed_decides(policy: str, mol
 @pytest.mark.parametrize("policy", [PolicyName.GENETIC, PolicyName.EASY, PolicyName.EDF, PolicyName.TWO_PHASE])
 @pytest.mark.parametrize("predictions", [Predictions.REQUESTED, Predictions.LAST_TWO, Predictions.RUNS])
 @given(st.integers(0, 11), st.booleans(), st.sampled_from(ObjectiveName), st.permutations(range(12)))
-@settings(max_examples=examples(4))
+@settings(max_examples=examples(2))
 def test_nothing_is_decided_by_how_long_a_job_will_take(
     policy: PolicyName, predictions: Predictions, known: int, asked: bool, objective: ObjectiveName, order: list[int]
 ) -> None:

@@ -102,14 +102,14 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 
 @given(TASKS)
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(13))
 def test_a_task_comes_back_as_it_was(store: Store, task: Task) -> None:
     store.commit(changed([task]))
     assert store.task("1") == task
 
 
 @given(ATTEMPTS)
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(13))
 def test_an_attempt_comes_back_as_it_was(store: Store, attempt: Attempt) -> None:
     store.commit(
         changed([make_task(1, name="", application="", command=())], [replace(attempt, state=AttemptState.RUNNING)])

@@ -10,6 +10,7 @@ from cosched.coscheduler.task import TaskState
 from cosched.errors import UserError
 from cosched.store import Store, TaskColumn, TaskOrder, TaskSelection
 from tests.changes import changed
+from tests.exploring import examples
 from tests.store.new_database import new_database
 from tests.tasks import make_task
 
@@ -102,7 +103,7 @@ def test_a_list_is_sorted_by_any_column(store: Store, sort: str, found: str) -> 
     assert [row["id"] for row in store.listed(order=order)] == found.split()
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(10))
 @given(column=st.sampled_from(TaskColumn), descending=st.booleans(), limit=st.integers(1, 3))
 def test_pages_of_a_sorted_list_have_each_task_once(
     store: Store, column: TaskColumn, descending: bool, limit: int

@@ -347,13 +347,13 @@ class OwnersWeather(RestartWeather):
         )
 
 
-OwnersWeather.TestCase.settings = hypothesis_settings(max_examples=examples(15), stateful_step_count=20, deadline=None)
+OwnersWeather.TestCase.settings = hypothesis_settings(max_examples=examples(8), stateful_step_count=20, deadline=None)
 TestOwnersWeather = OwnersWeather.TestCase
-RestartWeather.TestCase.settings = hypothesis_settings(max_examples=examples(15), stateful_step_count=50, deadline=None)
+RestartWeather.TestCase.settings = hypothesis_settings(max_examples=examples(8), stateful_step_count=50, deadline=None)
 TestRestartWeather = RestartWeather.TestCase
 ElasticWithLicences.TestCase.settings = hypothesis_settings(
-    max_examples=examples(15), stateful_step_count=40, deadline=None
+    max_examples=examples(8), stateful_step_count=40, deadline=None
 )
 TestElasticWithLicences = ElasticWithLicences.TestCase
-ElasticWeather.TestCase.settings = hypothesis_settings(max_examples=examples(25), stateful_step_count=50, deadline=None)
+ElasticWeather.TestCase.settings = hypothesis_settings(max_examples=examples(13), stateful_step_count=50, deadline=None)
 TestElasticWeather = ElasticWeather.TestCase

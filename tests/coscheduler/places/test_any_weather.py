@@ -142,7 +142,7 @@ class SharedHosts(Choosing):
                 assert sum((other.share for other in here if other.share), HostShare()).within(size)
 
 
-SharedHosts.TestCase.settings = hypothesis_settings(max_examples=examples(25), stateful_step_count=40, deadline=None)
+SharedHosts.TestCase.settings = hypothesis_settings(max_examples=examples(13), stateful_step_count=40, deadline=None)
 TestSharedHosts = SharedHosts.TestCase
-Choosing.TestCase.settings = hypothesis_settings(max_examples=examples(15), stateful_step_count=40, deadline=None)
+Choosing.TestCase.settings = hypothesis_settings(max_examples=examples(8), stateful_step_count=40, deadline=None)
 TestWholeHosts = Choosing.TestCase

@@ -184,9 +184,9 @@ class _LicensedOnSharedHosts(Licensed, SharedHosts):
     """The same where tasks share hosts."""
 
 
-Licensed.TestCase.settings = hypothesis_settings(max_examples=examples(15), stateful_step_count=40, deadline=None)
+Licensed.TestCase.settings = hypothesis_settings(max_examples=examples(8), stateful_step_count=40, deadline=None)
 TestLicensed = Licensed.TestCase
 _LicensedOnSharedHosts.TestCase.settings = hypothesis_settings(
-    max_examples=examples(15), stateful_step_count=40, deadline=None
+    max_examples=examples(8), stateful_step_count=40, deadline=None
 )
 TestLicensedOnSharedHosts = _LicensedOnSharedHosts.TestCase

@@ -128,11 +128,11 @@ class ChainsWithLicences(_Chained, Licensed):
 
 
 ChainsWithLicences.TestCase.settings = hypothesis_settings(
-    max_examples=examples(15), stateful_step_count=40, deadline=None
+    max_examples=examples(8), stateful_step_count=40, deadline=None
 )
 TestChainsWithLicences = ChainsWithLicences.TestCase
 ChainsOnWholeHosts.TestCase.settings = hypothesis_settings(
-    max_examples=examples(15), stateful_step_count=40, deadline=None
+    max_examples=examples(8), stateful_step_count=40, deadline=None
 )
 ChainsOfOneProgram.TestCase.settings = hypothesis_settings(
     max_examples=examples(15), stateful_step_count=40, deadline=None
@@ -140,6 +140,6 @@ ChainsOfOneProgram.TestCase.settings = hypothesis_settings(
 TestChainsOfOneProgram = ChainsOfOneProgram.TestCase
 TestChainsOnWholeHosts = ChainsOnWholeHosts.TestCase
 ChainsOnSharedHosts.TestCase.settings = hypothesis_settings(
-    max_examples=examples(15), stateful_step_count=40, deadline=None
+    max_examples=examples(8), stateful_step_count=40, deadline=None
 )
 TestChainsOnSharedHosts = ChainsOnSharedHosts.TestCase

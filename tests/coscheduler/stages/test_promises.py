@@ -119,7 +119,7 @@ def _hosts(shared: bool) -> tuple[Host, ...]:
     return tuple(Host(f"node{number:02d}", **size) for number in range(1, 5))
 
 
-@hypothesis_settings(max_examples=examples(30), deadline=None)
+@hypothesis_settings(max_examples=examples(15), deadline=None)
 @given(
     arrivals=_ARRIVALS,
     shared=st.booleans(),

@@ -152,7 +152,7 @@ partmp t {
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much],
     deadline=None,
-    max_examples=examples(30),
+    max_examples=examples(15),
 )
 @given(statements())
 def test_random_templates_mean_the_same(model: Callable[[str], Application], plain: Hardware, body: str) -> None:

@@ -75,7 +75,7 @@ _TERMS = st.lists(
 )
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(8))
 @given(_TERMS)
 def test_what_is_accepted_is_exact_at_sizes_never_seen(
     terms: Sequence[tuple[int, int, Sequence[str], str]],
@@ -93,7 +93,7 @@ def test_what_is_accepted_is_exact_at_sizes_never_seen(
         assert found.error > 0
 
 
-@settings(max_examples=examples(5))
+@settings(max_examples=examples(3))
 @given(st.lists(st.integers(0, 10**6), min_size=len(_SIZES), max_size=len(_SIZES), unique=True))
 def test_counts_without_a_law_are_not_accepted(counts: list[int]) -> None:
     found = _SOLVER.solve(counts)

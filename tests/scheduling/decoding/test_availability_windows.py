@@ -85,7 +85,7 @@ def test_the_soonest_end_of_one_more_task_is_that_of_the_best_count_behind_the_o
     assert (found.end, len(found.hosts), found.start) == min(places)
 
 
-@settings(max_examples=examples(25))
+@settings(max_examples=examples(13))
 @given(problems(tasks=3, hosts=2, classes=1, whole=True, unavailability=True))
 def test_the_best_plan_is_the_best_schedule_there_is(problem: Problem) -> None:
     usable = [(np.flatnonzero(np.isfinite(row)) + 1).tolist() for row in problem.seconds[problem.host_class[0]]]

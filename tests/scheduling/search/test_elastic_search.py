@@ -23,6 +23,7 @@ from cosched.scheduling.search.elastic_search import ElasticSearch
 from cosched.scheduling.search.genetic_search import GeneticSearch
 from cosched.scheduling.search.run import Limit
 from cosched.simulation.experiments.mixed_plan import MixedQueue, mixed_queue
+from tests.exploring import examples
 from tests.scheduling.elastic.queues import drawn_problems
 from tests.scheduling.problems import a_plan, a_problem
 
@@ -38,7 +39,7 @@ def value(problem: Problem, order: list[int], counts: list[int], weights: Weight
     return objective(measure_pieces(problem, promised, pieces), weights, lower_bound(problem))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(10))
 @given(drawn=drawn_problems().filter(lambda drawn: bool(drawn[0].elastic)))
 def test_the_best_plan_can_be_and_is_judged_by_what_is_expected(
     drawn: tuple[Problem, list[int], list[int]],
