@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -9,6 +11,15 @@ from cosched.errors import UserError
 from cosched.modelling.fitting import fit_runs, samples_digest
 from cosched.modelling.points import TimedRun
 from tests.modelling.makers import stencil, stencil_runs
+
+if TYPE_CHECKING:
+    from cosched.modelling.fitting import Fitted
+
+
+@cache
+def fitted_stencil() -> Fitted:
+    """Fit the runs that most tests take, once in a process."""
+    return fit_runs("heat", stencil_runs())
 
 
 def test_new_runs_are_within_the_stated_error() -> None:
@@ -23,7 +34,7 @@ def test_new_runs_are_within_the_stated_error() -> None:
 
 
 def test_what_was_not_seen_has_a_wider_error() -> None:
-    fitted = fit_runs("heat", stencil_runs())
+    fitted = fitted_stencil()
     assert fitted.error_beyond >= 0.25 > fitted.error
     for beyond, count in (({"nx": 4000, "ny": 64}, 1), ({"nx": 64, "ny": 64}, 8)):
         low, high = fitted.interval(beyond, count)
@@ -40,7 +51,7 @@ def test_larger_sizes_that_the_smaller_do_not_foretell_widen_the_error() -> None
 
 
 def test_limits_are_four_times_what_was_seen() -> None:
-    seen = fit_runs("heat", stencil_runs()).seen
+    seen = fitted_stencil().seen
     assert seen.limits("nx") == (16, 4096)
     assert seen.limits("steps") == (20, 20)
     assert seen.text() == "nx 64 1024, ny 64 1024, steps 20 20, Nproc 1 2 4"
@@ -49,7 +60,7 @@ def test_limits_are_four_times_what_was_seen() -> None:
 
 
 def test_it_says_what_to_run_next() -> None:
-    (largest,) = fit_runs("heat", stencil_runs()).wishes()
+    (largest,) = fitted_stencil().wishes()
     assert largest == "Sizes above nx = 1024, ny = 1024 have not been seen: run nx=2048 next"
     first, gap, *_ = fit_runs("heat", stencil_runs(repeats=1, sides=(64, 80, 1024, 1100, 1200))).wishes()
     assert "run one again" in first
@@ -67,7 +78,7 @@ def test_runs_of_one_class_make_a_model() -> None:
     with pytest.raises(UserError, match="there are no runs of heat"):
         fit_runs("heat", [])
     with pytest.raises(UserError, match="heat has no value of ny"):
-        fit_runs("heat", runs).predict({"nx": 5}, 1)
+        fitted_stencil().predict({"nx": 5}, 1)
 
 
 def test_a_digest_names_the_runs() -> None:
@@ -79,7 +90,7 @@ def test_a_digest_names_the_runs() -> None:
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_nine_new_runs_in_ten_are_within_the_stated_error(repeats: int) -> None:
     held = []
-    for seed in range(4):
+    for seed in range(2):
         fitted = fit_runs("heat", stencil_runs(0.05, seed, repeats=repeats))
         for run in stencil_runs(0.05, seed + 100, sides=(80, 180, 350, 700, 900), repeats=1):
             off = run.seconds / fitted.predict(run.parameters, run.processors) - 1

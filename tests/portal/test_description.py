@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def described(tmp_path: Path) -> Any:
-    with portal(tmp_path) as here:
+@pytest.fixture(scope="module")
+def described(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The API's own description; whoever reads it, it is the same."""
+    with portal(tmp_path_factory.mktemp("described")) as here:
         return here.person("ann").client.get("/api/v1/openapi.json").json()
 
 

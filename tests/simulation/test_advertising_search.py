@@ -30,7 +30,7 @@ def test_every_way_meets_the_same_tasks_and_network() -> None:
 
 
 def test_agents_that_believe_nothing_are_found_out() -> None:
-    situation = a_situation()
+    situation = a_situation(6)
     deaf = AdvertisingSettings(
         10.0, push=False, scope=0, lifetime=0.01
     )  # what is told is forgotten before it can be used
@@ -41,7 +41,7 @@ def test_agents_that_believe_nothing_are_found_out() -> None:
     assert advice.changes
     assert advice.present == deaf
     assert advice.best_outlook.cost < advice.present_outlook.cost
-    assert advice.tasks == 12
+    assert advice.tasks == 6
 
 
 def test_no_time_leaves_all_as_it_is() -> None:

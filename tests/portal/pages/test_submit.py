@@ -33,6 +33,14 @@ def verdict(text: str) -> str:
     return found[1]
 
 
+def test_a_form_carries_a_token_with_which_it_may_be_sent(here: Portal) -> None:
+    ann = here.person("ann")
+    found = re.search(r'name="csrf_token" value="([^"]+)"', ann.see("/submit?application=halving"))
+    assert found is not None
+    answer = ann.client.post("/submit", data={"application": "halving", "csrf_token": found[1]})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/tasks/1")
+
+
 def test_a_form_makes_a_task_of_whoever_sends_it(here: Portal) -> None:
     ann = here.person("ann")
     assert ann.submit(**{"p.work": "40", "name": "mine", "deadline": "2030-01-31T18:00"}) == "/tasks/1"

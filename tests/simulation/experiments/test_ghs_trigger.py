@@ -4,7 +4,7 @@ from cosched.simulation.experiments.ghs_trigger import EXPERIMENT
 
 
 def test_every_way_runs_all_tasks_under_both_policies() -> None:
-    found = EXPERIMENT.run(4, EXPERIMENT.settings({"tasks": "6", "hosts": "3", "generations": "0"}))
+    found = EXPERIMENT.run(4, EXPERIMENT.settings({"tasks": "4", "hosts": "2", "generations": "0"}))
     assert [(row["policy"], row["load"]) for row in found] == [
         (policy, way) for policy in ("genetic", "a-mm") for way in ("not known", "mean", "quantile 0.8", "with trigger")
     ]

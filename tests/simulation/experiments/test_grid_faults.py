@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from cosched.simulation.experiments.grid_faults import EXPERIMENT
 
-SETTINGS = {"requests": "500", "rate": "5", "first": "6", "generations": "0", "documents": "0"}
+SETTINGS = {"requests": "500", "rate": "5", "first": "4", "generations": "0", "documents": "0"}
 
 
 def test_whatever_goes_wrong_every_request_runs_to_its_end_once() -> None:

@@ -8,7 +8,7 @@ from cosched.simulation.experiments.titan_table_2 import EXPERIMENT, measured_ro
 
 @pytest.mark.parametrize("tree", ["0", "1"])
 def test_the_middleware_moves_tasks_and_meets_more_deadlines(tree: str) -> None:
-    settings = {"requests": "500", "rate": "5", "first": "40", "generations": "1", "tree": tree, "local": "1"}
+    settings = {"requests": "500", "rate": "5", "first": "30", "generations": "1", "tree": tree, "local": "1"}
     off, calculated, local, on = EXPERIMENT.run(1, EXPERIMENT.settings(settings))
     assert [row["middleware"] for row in (off, calculated, local, on)] == ["OFF", "CALCULATED", "LOCAL", "ON"]
     work = [float(row["utilisation"] or 0) * float(row["makespan"] or 0) for row in (off, calculated)]
@@ -44,14 +44,14 @@ def test_the_figures_and_of_one_load_the_runs_are_drawn() -> None:
 
 
 def test_documents_in_place_of_objects_change_nothing_but_are_counted() -> None:
-    settings = {"requests": "200", "rate": "5", "first": "15", "generations": "0"}
+    settings = {"requests": "200", "rate": "5", "first": "8", "generations": "0"}
     rows = [measured_row(200, 5, "ON", 1, EXPERIMENT.settings(settings | {"documents": given})) for given in ("0", "1")]
     assert float(rows[1].pop("bytes") or 0) > 1000.0
     assert rows[0] == rows[1]
 
 
 def test_what_would_be_in_time_stays_where_the_paper_s_rule_is_kept() -> None:
-    settings = {"requests": "200", "rate": "5", "first": "15", "generations": "0"}
+    settings = {"requests": "200", "rate": "5", "first": "8", "generations": "0"}
     moved = [
         float(measured_row(200, 5, "ON", 1, EXPERIMENT.settings(settings | {"sooner": given}))["moved"] or 0)
         for given in ("1", "0.5")
