@@ -38,6 +38,7 @@ def done(command: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess[
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=500, env=environment)
 
 
+@pytest.mark.daemon
 def test_a_host_is_measured_by_what_it_compiles_and_nothing_is_left(tmp_path: Path) -> None:
     found = done(HostProgram(CompilerChoice(compiler()), {}, "", 0).alone(loopback=True), tmp_path)
     assert found.returncode == 0, found.stderr
@@ -49,6 +50,7 @@ def test_a_host_is_measured_by_what_it_compiles_and_nothing_is_left(tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.daemon
 def test_a_host_without_a_compiler_runs_what_came_along(tmp_path: Path, shipped: dict[str, bytes]) -> None:
     program = HostProgram(CompilerChoice("no-such-compiler"), shipped, "cc 12 -O2", 0)
     found = done(program.alone(loopback=False), tmp_path)
@@ -58,12 +60,14 @@ def test_a_host_without_a_compiler_runs_what_came_along(tmp_path: Path, shipped:
     assert not [name for name in measured.samples if name.startswith("network")]
 
 
+@pytest.mark.daemon
 def test_without_compiler_and_programs_it_says_so(tmp_path: Path) -> None:
     found = done(HostProgram(CompilerChoice("no-such-compiler"), {}, "", 0).alone(loopback=False), tmp_path)
     assert found.returncode == 4
     assert "no C compiler here" in found.stderr
 
 
+@pytest.mark.daemon
 def test_two_processes_with_a_token_meet_and_time_messages(tmp_path: Path, shipped: dict[str, bytes]) -> None:
     command = HostProgram(CompilerChoice("no-such-compiler"), shipped, "cc", 0).pair(secrets.token_hex(8))
     environment = {**os.environ, "TMPDIR": str(tmp_path), "COSCHED_HOSTS": "slot1@localhost,other"}
@@ -79,6 +83,7 @@ def test_two_processes_with_a_token_meet_and_time_messages(tmp_path: Path, shipp
     }
 
 
+@pytest.mark.daemon
 def test_a_stranger_is_told_no_token_and_let_go(tmp_path: Path, shipped: dict[str, bytes]) -> None:
     """The token was sent to whoever connected, who could say it back and be measured with."""
     program, token = tmp_path / "messages", secrets.token_hex(8)

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from cosched.scheduling.formats.swf import parse_swf
 from cosched.simulation.experiments import load_experiment
 from cosched.simulation.seed_runs import tables_by_seed
 from tests.simulation.traces import swf
 
 
+@pytest.mark.daemon
 def test_processes_give_the_rows_that_one_gives_in_the_order_of_the_seeds() -> None:
     chosen = load_experiment("milan-figures-7-10")
     options = chosen.settings({"jobs": "20"})

@@ -15,6 +15,8 @@ from cosched.connector.userfiles import UserFileOrigin, UserJob
 from cosched.errors import UserError
 from cosched_condor import userfile
 
+pytestmark = pytest.mark.daemon
+
 
 def _read(folder: Path, text: str, **environment: str) -> list[UserJob]:
     return userfile.read(text, UserFileOrigin(folder, environment, "job.sub"))
