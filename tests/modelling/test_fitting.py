@@ -15,6 +15,8 @@ from tests.modelling.makers import stencil, stencil_runs
 if TYPE_CHECKING:
     from cosched.modelling.fitting import Fitted
 
+pytestmark = pytest.mark.xdist_group("fitted-stencil")  # it is fitted once
+
 
 @cache
 def fitted_stencil() -> Fitted:

@@ -22,6 +22,8 @@ from tests.modelling.makers import stencil_runs
 if TYPE_CHECKING:
     from cosched.modelling.fitting import Fitted
 
+pytestmark = pytest.mark.xdist_group("fitted-models")  # each kind is fitted once
+
 HOSTS = Hardware("any", {}, {})
 
 
