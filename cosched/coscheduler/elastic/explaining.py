@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["lent_sentences", "worker_sentences"]
 
 _NAMED = 5
+_STAYS = "; the promised hosts there stay while no others can be promised in their place"
 
 
 def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) -> list[str]:
@@ -49,7 +50,7 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
         )
     slow = core.elastic.bad_hosts.slow.proved(task.id, 0.0)
     found += [slow_text(each.hosts[0], slow[each.hosts[0]]) for each in workers if each.hosts[0] in slow]
-    found += _link_sentences(core, task.id, time)
+    found += _link_sentences(core, lead, workers, time)
     if (setback := core.elastic.setbacks.records.get(task.id)) is not None:
         left = setback.until - time
         then = f"the next is tried in {format_duration(left)}" if left > 0 else "the next is tried as soon as it can be"
@@ -60,9 +61,9 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
     return found
 
 
-def _link_sentences(core: Coscheduler, task: str, time: float) -> list[str]:
+def _link_sentences(core: Coscheduler, lead: Attempt, workers: Sequence[Attempt], time: float) -> list[str]:
     """Say how well a program uses its hosts, by what its lead measures, and which clusters are too far."""
-    links = core.elastic.bad_hosts.links
+    links, task, clusters = core.elastic.bad_hosts.links, lead.task, core.domain.clusters()
     if not (statistics := links.statistics.get(task)):
         return []
     efficiency, away = weighted_average_efficiency(statistics), fmean(each.inter_cluster for each in statistics)
@@ -70,7 +71,11 @@ def _link_sentences(core: Coscheduler, task: str, time: float) -> list[str]:
         f"its workers' weighted average efficiency is {efficiency:.0%}; {away:.0%} of their time goes to communication "
         "with other clusters"
     ]
-    found += [link_text(cluster, part) for cluster, part in sorted(links.proved(task, 0.0).items())]
+    promised = {clusters.get(each.hosts[0]) for each in workers if not each.loan}
+    found += [
+        f"{link_text(cluster, part)}{_STAYS if cluster in promised else ''}"
+        for cluster, part in sorted(links.proved(task, 0.0).items())
+    ]
     found += [
         f"it keeps away from cluster {cluster}, which it left for its slow link, for {format_duration(left)}"
         for cluster, left in sorted(links.avoided(task, time).items())

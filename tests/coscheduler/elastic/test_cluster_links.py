@@ -178,6 +178,9 @@ def test_promised_hosts_in_a_bad_cluster_are_promised_elsewhere_and_stay_where_t
     core, lead, mine = running(4, "aabb")
     measured(core, lead, {"b": 0.4}, 13, 20)
     assert not leaving(core)
+    said = explain(core, "1", 20.0)
+    assert said is not None
+    assert any(f"{WHY}; the promised hosts there stay while no others" in words for words in said.waits_for)
     core.handle(HostsObserved(21.0, clustered(*"aabbb")))
     assert not leaving(core)  # another of that cluster is no better
     core.handle(HostsObserved(22.0, clustered(*"aabbbcc")))
