@@ -250,7 +250,7 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
     views = []
     for host in sorted(core.domain.hosts.values(), key=lambda host: host.name):
         here = occupied.get(host.name, [])
-        shown = [_visible_task(principal, core, attempt.task) for attempt in here]
+        shown = [_visible_task(principal, core, name) for name in dict.fromkeys(attempt.task for attempt in here)]
         task, known = shown[-1] if shown and (len(shown) == 1 or not core.domain.shared) else ("", None)
         owners = {"" if each is None else each.owner for _, each in (shown if core.domain.shared else [(task, known)])}
         views.append(

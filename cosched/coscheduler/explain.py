@@ -16,9 +16,9 @@ from cosched.coscheduler.elastic.explaining import lent_sentences, worker_senten
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.places.contention_text import contention_sentences
 from cosched.coscheduler.places.hosts import expected_end, needs_on_host
-from cosched.coscheduler.places.kept_room import PlannedShare, kept_for
 from cosched.coscheduler.places.owner_loads import owner_sentences
 from cosched.coscheduler.places.shortage import share_text, shortage
+from cosched.coscheduler.places.spare_room import SpareRoom, kept_for, planned_shares
 from cosched.coscheduler.progress import doubtful_hosts, overrun_of
 from cosched.coscheduler.rescue import rescues
 from cosched.coscheduler.sharing.standing import share_obstacle
@@ -247,19 +247,13 @@ def _kept(
         for each in domain.held(core.attempts.values(), time)
         if each.host in sizes
     ]
-    planned = [
-        PlannedShare(each.task, host, each.start, each.end, domain.share_of(shape.spec) or sizes[host])
-        for each in assignments
-        if each.task != task.id
-        for shape in (planned_shape(core, core.tasks[each.task], each),)
-        for host in each.hosts
-        if host in sizes
-    ]
-    first = kept_for(share, mine.end - mine.start, {name: left[name] for name in sizes}, sizes, held, planned)
+    others = planned_shares([each for each in assignments if each.task != task.id], core.tasks, domain)
+    room = SpareRoom(sizes, held, others)
+    first = kept_for(share, mine.end - mine.start, {name: left[name] for name in sizes}, room)
     if first is None:
         return []
-    room = f"{share_text(share)} that {first.host} has now, but not for long enough"
-    return [f"{room}: {_task_text(core, first.task, task)} is to start there in {format_duration(first.start)}"]
+    what = f"{share_text(share)} that {first.host} has now, but not for long enough"
+    return [f"{what}: {_task_text(core, first.task, task)} is to start there in {format_duration(first.start)}"]
 
 
 def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:

@@ -30,7 +30,15 @@ from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported, ScheduleImproved, TaskSubmitted
+from cosched.coscheduler.elastic.values import Elastic, ElasticSettings
+from cosched.coscheduler.events import (
+    AttemptSubmitted,
+    HostsObserved,
+    JobReported,
+    ScheduleImproved,
+    TaskSubmitted,
+    Tick,
+)
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.handovers import Handover, HandoverState
 from cosched.coscheduler.planning.task_plan import TaskPlan
@@ -234,6 +242,26 @@ def test_places_on_shared_hosts_say_what_they_take_running_and_planned() -> None
     assert {name: place.running for name, place in places.items()} == {"1": True, "2": False, "3": False}
     taken = {name: (place.cores, place.memory, place.gpus) for name, place in places.items()}
     assert taken == {"1": (6, 6000, 1), "2": (4, 500, 0), "3": (0, 0, 0)}
+
+
+def test_an_elastic_task_on_shared_hosts_is_shown_once_with_its_promised_places_and_each_loan() -> None:
+    terms = ElasticSettings(settle=1.0)
+    core = Coscheduler(
+        CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0, share_hosts=True, elastic=terms)
+    )
+    core.handle(HostsObserved(NOW, tuple(Host(name, memory=8000, cores=8, gpus=0) for name in ("h1", "h2"))))
+    spec = replace(PREDICTED_TASK.spec, cores=3, elastic=Elastic(("/bin/worker",)))
+    times = Profile((math.inf, 6000.0, 4000.0, 3000.0), PredictionSource.MODEL, "test")
+    core.handle(TaskSubmitted(NOW, replace(PREDICTED_TASK, id="1", number=1, spec=spec, profile=times)))
+    for each in list(core.attempts.values()):
+        core.handle(AttemptSubmitted(NOW, each.uuid, "1.0"))
+        core.handle(JobReported(NOW, JobReport(each.uuid, JobState.RUNNING, started=NOW)))
+    core.handle(Tick(NOW + 3))
+    places = [(place.hosts, place.cores) for place in plan_view(ME, core, NOW + 3).placements]
+    assert sorted(places) == [(("h1",), 3), (("h1", "h2"), 3), (("h2",), 3)]
+    hosts = host_views(ME, core, NOW + 3)
+    assert [(host.task, host.tasks) for host in hosts] == [("1", ("1",)), ("1", ("1",))]
+    assert [host.free.cores for host in hosts if host.free is not None] == [2, 2]
 
 
 def test_a_plan_at_its_bound_is_optimal(core: Coscheduler) -> None:

@@ -1,6 +1,7 @@
 """Stories of elastic tasks on a real manager: each gives hosts to a task that comes, gets them back and ends.
 
-Start at `STORIES`. Each ends with an `AssertionError` where anything is wrong: a host with two tenants, two starts of
+Start at `STORIES`, and at `places_story` for hosts that tasks share. Each
+ends with an `AssertionError` where anything is wrong: a host with two tenants, two starts of
 one program at once, a task that is lost or run again. Daemons may be killed meanwhile.
 """
 
@@ -10,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from cosched.api.documents import ElasticRequest, TaskRequest
+from tests.testbed.node_size import NodeSize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,9 +20,25 @@ if TYPE_CHECKING:
     from cosched.client import Client
     from demo.site import Site
 
-__all__ = ["STORIES", "STORY_SETTINGS", "Ask", "restart_story", "workers_story"]
+__all__ = [
+    "PLACES_NODE",
+    "PLACES_SETTINGS",
+    "STORIES",
+    "STORY_SETTINGS",
+    "Ask",
+    "places_story",
+    "restart_story",
+    "workers_story",
+]
 
 STORY_SETTINGS = {"elastic": {"settle": "1s", "payback": 0.0}}
+PLACES_NODE = NodeSize(cores=8, memory=8192, gpus=0)
+PLACES_SETTINGS = {
+    **STORY_SETTINGS,
+    "planning": {"share_hosts": True},
+    "connector.local": {"cores": PLACES_NODE.cores, "memory": f"{PLACES_NODE.memory}M"},
+}
+"""Of a site of two such hosts, for `places_story`."""
 _PATIENCE = 150.0
 _HOST = r"""ad=${_CONDOR_MACHINE_AD:-/dev/null}
 machine=$(sed -n 's/^Machine = "\(.*\)"/\1/p' "$ad")
@@ -42,6 +60,18 @@ _MODEL = (
     if [ -e "$COSCHED_MAILBOX/stop" ]; then say "stop-$COSCHED_START" "$2"; exit 85; fi
     say "$COSCHED_START" "$2"; sleep 0.1
 done
+"""
+)
+# Of a shared host: what it is, its process and the cores that the manager gives it, or that it is told to have.
+_CORES = r"""cpus=$(sed -n 's/^Cpus = //p' "$ad")
+cores=${SLURM_CPUS_ON_NODE:-${cpus:-$COSCHED_CORES}}
+"""
+_PART = _CORES + 'while :; do say "worker-$2-$$:$cores" "$1"; sleep 0.1; done\n'
+_PART_RIGID = _CORES + 'say "rigid-$$:$cores" "$1"; sleep 2; say "rigid-$$:$cores" "$1"\n'
+_PART_LEAD = (
+    _CORES
+    + """(cd "$COSCHED_MAILBOX/answers" && echo '{"address": "'"$2"'"}' > a.new && mv a.new a.json)
+until [ -e "$1" ]; do say "lead-$$:$cores" "$2"; sleep 0.1; done; echo done
 """
 )
 _FINAL = ("completed", "failed", "cancelled")
@@ -128,8 +158,63 @@ def restart_story(site: Site, ask: Ask) -> None:
     _are_apart(_lines(journal))
 
 
+def places_story(site: Site, ask: Ask) -> None:
+    """A task has parts of both shared hosts, gives as many to one that comes as that needs, and gets them back."""
+    journal, gate = site.journal, site.folder / "gate"
+    lead, worker, rigid = (
+        _script(site.folder / name, _HOST + text)
+        for name, text in (("lead", _PART_LEAD), ("worker", _PART), ("rigid", _PART_RIGID))
+    )
+    _until(ask, lambda client: len(client.hosts()) == 2)
+    elastic = _submit(
+        ask,
+        TaskRequest(
+            command=("/bin/sh", lead, str(gate), str(journal)),
+            profile=(None, *(400.0 - number for number in range(7))),
+            cores=2,
+            elastic=ElasticRequest(worker=("/bin/sh", worker, str(journal), "{worker}", "{lead}")),
+        ),
+        "elastic",
+    )
+    _until(ask, lambda client: _running(client, elastic) == 7)  # four places on each host, one of them the lead's
+    assert len(ask(lambda client: client.workers(elastic)).promised) == 1
+    other = TaskRequest(command=("/bin/sh", rigid, str(journal)), profile=(None, 2.0), cores=4)
+    assert _ended(ask, _submit(ask, other, "rigid")) == "completed"
+    _until(ask, lambda client: _running(client, elastic) == 7)
+    gate.touch()
+    assert _ended(ask, elastic) == "completed"
+    jobs = _parts(journal)
+    others = {job: parts for job, parts in jobs.items() if job.startswith("rigid")}
+    assert len({part.host for part in others.values()}) == 2
+    for part in others.values():
+        at = [each for each in jobs.values() if each.host == part.host]
+        full = [
+            sum(each.cores for each in at if each.began <= now <= each.ended) for now in (each.began for each in at)
+        ]
+        assert max(full) <= PLACES_NODE.cores, "a host was overfilled"
+        beside = [each for each in at if each.began < part.began and part.ended < each.ended]
+        assert sum(each.cores for each in beside) == 4, "all or none of the places were taken back"
+
+
 STORIES: Mapping[str, Callable[[Site, Ask], None]] = {"workers": workers_story, "restart": restart_story}
-"""By the elastic kind."""
+"""By the elastic kind; hosts are whole."""
+
+
+class _Part(NamedTuple):
+    host: str
+    cores: int
+    began: float
+    ended: float
+
+
+def _parts(journal: Path) -> dict[str, _Part]:
+    """Return what each job had of its host and when it was seen there, by kind, number and process."""
+    found: dict[str, _Part] = {}
+    for what, host, at in _lines(journal):
+        job, cores = what.rsplit(":", 1)
+        key = f"{job}@{host}"
+        found[key] = _Part(host, int(cores), found[key].began if key in found else at, at)
+    return found
 
 
 def _submit(ask: Ask, request: TaskRequest, key: str) -> str:

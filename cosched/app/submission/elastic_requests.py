@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.app.submission.field_checks import checked_command
+from cosched.connector.hosts import HostShare
 from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.elastic.values import Elastic
+from cosched.coscheduler.sharing.shares import fewest_hosts
 from cosched.durations import format_duration, parse_duration
 from cosched.errors import UserError
+from cosched.sizes import parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cosched.api.documents import ElasticRequest, TaskRequest
     from cosched.app.submission.admission import DomainState
+    from cosched.connector.hosts import Host
     from cosched.coscheduler.task import Task
     from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
 
-__all__ = ["check_beside_workers", "check_predicted", "elastic_of", "elastic_of_chain", "with_grace_of"]
+__all__ = [
+    "check_beside_workers",
+    "check_predicted",
+    "check_promisable",
+    "elastic_of",
+    "elastic_of_chain",
+    "with_grace_of",
+    "with_places",
+]
 
 _LONGEST_COST = 86_400.0  # seconds of a restart
 
@@ -34,10 +47,10 @@ def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
     asked = request.elastic
     if asked is None:
         return None
-    if domain.shares_hosts:
+    if domain.shares_hosts and asked.kind == "restart":
         raise UserError(
-            "tasks share hosts here, and an elastic task needs whole ones: submit it without --elastic, with a fixed "
-            "number of hosts"
+            "tasks share hosts here, and a program that is restarted on others needs whole ones: submit it without "
+            "--elastic, with a fixed number of hosts"
         )
     if asked.kind not in ("workers", "restart"):
         raise UserError(f"the elastic kind is {asked.kind[:80]!r}: write workers or restart")
@@ -121,7 +134,38 @@ def check_beside_workers(request: TaskRequest) -> None:
             "launch, mpi and processes out"
         )
     if request.shapes or isinstance(request.cores, str):
-        raise UserError("an elastic task takes whole hosts: give one number of cores, and run times by hosts alone")
+        raise UserError(
+            "an elastic task takes the same of each host: give one number of cores, and run times by hosts alone"
+        )
+
+
+def with_places(request: TaskRequest, domain: DomainState) -> DomainState:
+    """Return the domain with as many hosts as an elastic task may have places, where these are parts of hosts.
+
+    Of those for which it gives no run times, and that it does not ask for, no more count than there are hosts.
+    """
+    if request.elastic is None or not domain.shares_hosts or request.exclusive:
+        return domain
+    asked = [int(number) for number in re.findall(r"\d{1,9}", str(request.hosts or ""))]
+    most = max([domain.hosts, *asked, len(request.profile or ())])
+    share = HostShare(parse_memory(request.memory), int(request.cores or 1), request.gpus)
+    places = sum(_places(share, host) for host in domain.sizes if host.offers(share.memory, share.cores, share.gpus))
+    return replace(domain, hosts=max(min(places, most), domain.hosts))
+
+
+def _places(share: HostShare, host: Host) -> int:
+    """Return how often a share goes into a host, of which it fits into one at least."""
+    pairs = ((share.cores, host.cores or 1), (share.memory, host.memory), (share.gpus, host.gpus))
+    return 1 if host.unparted else max(min(had // wanted for wanted, had in pairs if wanted and had is not None), 1)
+
+
+def check_promisable(task: Task, domain: DomainState) -> None:
+    """Refuse an elastic task that must be promised places on more hosts than there are."""
+    if task.spec.elastic is not None and domain.hosts and (least := fewest_hosts(task)) > domain.hosts:
+        raise UserError(
+            f"its fewest places, {least:g} with its lead's, are promised on different hosts, and the domain has "
+            f"{domain.hosts}: give run times for fewer, too"
+        )
 
 
 def check_predicted(task: Task) -> None:

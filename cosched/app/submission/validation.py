@@ -18,9 +18,11 @@ from cosched.app.submission.admission import check_deadline_can_be_met, check_li
 from cosched.app.submission.elastic_requests import (
     check_beside_workers,
     check_predicted,
+    check_promisable,
     elastic_of,
     elastic_of_chain,
     with_grace_of,
+    with_places,
 )
 from cosched.app.submission.field_checks import (
     check_fields,
@@ -163,6 +165,7 @@ class TaskValidator:
         else:
             task = self._best_shapes(asked, domain, owner, predict)
         check_predicted(task)
+        check_promisable(task, domain)
         check_deadline_can_be_met(task, domain)
         return task
 
@@ -184,6 +187,7 @@ class TaskValidator:
         if asked is not None and asked.cores_range:
             ranks = int(request.cores)  # a program that may have more cores uses them
         made = self._catalogue_task if request.application else self._command_task
+        domain = with_places(request, domain)
         task = made(request, domain, ranks) if predict is None else _with_times(made, request, domain, predict(ranks))
         task = with_grace_of(task, request, domain, owner)
         if asked is not None:

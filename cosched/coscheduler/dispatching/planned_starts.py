@@ -51,7 +51,10 @@ class PlannedStarts:
             self._queue.adopt(self._view.by_priority(time))
 
     def now(self, lent: Sequence[str], time: float) -> tuple[list[ImmediateStart], Sequence[Assignment] | None]:
-        """Return the tasks that leave now, and the plan's next ones; None where no hosts are to be lent beside it.
+        """Return the tasks that leave now, and the plan's next ones.
+
+        The latter are None where no hosts are to be lent beside the plan; where hosts are shared there are none, as who
+        lends parts of them looks at all of the plan.
 
         Args:
             lent: hosts that elastic tasks give back when the plan needs them.
@@ -69,7 +72,7 @@ class PlannedStarts:
         ready = partial(self.ready, time=time)
         if problem.packing is not None:
             plan = self._view.plan(problem, time)
-            return starts_on_shared_hosts(problem, problem.packing, plan, ready), None
+            return starts_on_shared_hosts(problem, problem.packing, plan, ready), ()
         run_times, kept = RunTimeTable.of(problem), self._state.reservations.needed(time)
         if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)

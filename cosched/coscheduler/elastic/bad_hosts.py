@@ -39,17 +39,15 @@ __all__ = ["BadHosts", "OtherHosts", "link_text", "slow_text"]
 
 
 class OtherHosts(NamedTuple):
-    """Hosts that workers could go to. Durations are seconds.
+    """Hosts that workers of a task could go to. Durations are seconds.
 
     Attributes:
         idle: for how long each idle host is not needed; those that are promised are taken out.
         needed: in how long each host is needed by others; those that are not are left out.
-        cost: of leaving a host and beginning on another one.
     """
 
     idle: dict[str, float]
     needed: Mapping[str, float]
-    cost: float
 
 
 class _BadlyPlaced(NamedTuple):
@@ -99,7 +97,10 @@ class BadHosts:
         """Take the word of a lead for its workers' speeds or overheads; of those that leave it does not count."""
         hosts = {0: lead.hosts[0]} | {each.worker: each.hosts[0] for each in staying(self._state.workers_of(lead.task))}
         if isinstance(event, SpeedsMeasured):
-            speeds = {hosts[worker]: speed for worker, speed in event.speeds if worker in hosts}
+            speeds: dict[str, float] = {}
+            for worker, speed in event.speeds:
+                if worker in hosts:  # a shared host with several of them is as quick as the quickest
+                    speeds[hosts[worker]] = max(speed, speeds.get(hosts[worker], 0.0))
             self.slow.report(lead.task, speeds, event.time)
             return
         clusters, slow = self._state.hosts.clusters(), self.slow.now(lead.task)
@@ -127,7 +128,8 @@ class BadHosts:
 
     def leave(
         self,
-        others: OtherHosts,
+        others: Callable[[str], OtherHosts],
+        cost: float,
         time: float,
         may_grow: Callable[[RunningElastic, float], bool],
         order: Callable[[Attempt, str, float], None],
@@ -135,7 +137,8 @@ class BadHosts:
         """Have workers leave.
 
         Args:
-            others: where they could go.
+            others: returns where workers of a task could go.
+            cost: seconds that leaving a host and beginning on another one take.
             time: epoch seconds.
             may_grow: whether a worker of a task can be started now.
             order: has a worker on a lent host leave, for a reason.
@@ -146,12 +149,12 @@ class BadHosts:
             running, work = running_elastic(self._state, name), self._work.records.get(name)
             if running is None or work is None or time < work.settled:
                 continue
-            for each in self._badly_placed(running, others.cost, time):
+            for each in self._badly_placed(running, cost, time):
                 if each.worker.loan:
                     order(each.worker, each.reason, time)
                     self._note(each, each.reason, time)
-                elif (instead := self._instead(name, others, time, may_grow)) is not None:
-                    others.idle.pop(instead, None)
+                elif (instead := self._instead(name, there := others(name), time, may_grow)) is not None:
+                    there.idle.pop(instead, None)
                     self._promise_instead(each.worker, instead, each.reason, time, order)
                     self._note(each, f"{each.reason}; {instead} is promised instead", time)
 
@@ -212,9 +215,10 @@ class BadHosts:
         before = self._lifecycle.times_longer(running.task, running.lead.reckoned_hosts, self._state.hosts.loads)
         promised = tuple(host if each == worker.hosts[0] else each for each in running.status.promised)
         self._state.put_attempt(replace(running.lead, lead=replace(running.status, promised=promised)))
-        for each in running.workers:
+        for each in staying(running.workers):
             if each.hosts == (host,):  # it was lent; the lead is charged for it now
                 self._state.put_attempt(replace(each, loan=False, part=0.0, predicted=None))
+                break  # a shared host may have several
         # It leaves as from a loan, which the lead is not charged for any more, nor anybody else.
         order(replace(worker, loan=True), reason, time)
         moved = running_elastic(self._state, worker.task)
@@ -229,7 +233,7 @@ class BadHosts:
         if left.cluster:
             if left.cluster not in self.links.avoided(task, time):  # once for all of its workers
                 self.links.leave(task, left.cluster, time)
-        elif host in self.slow.proved(task, 0.0):
+        elif host in self.slow.proved(task, 0.0) and host not in self.slow.avoided(task, time):
             self.slow.leave(task, host, time)
 
 

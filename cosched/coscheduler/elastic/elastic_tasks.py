@@ -8,17 +8,19 @@ program said so.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
 import numpy as np
 
+from cosched.connector.hosts import HostShare
 from cosched.coscheduler.changes import DispatchAttempt
-from cosched.coscheduler.dispatching.immediate_starts import NOW
-from cosched.coscheduler.elastic.bad_hosts import BadHosts, OtherHosts
+from cosched.coscheduler.elastic.bad_hosts import BadHosts
 from cosched.coscheduler.elastic.restarts import Restarts
 from cosched.coscheduler.elastic.setbacks import Setbacks
+from cosched.coscheduler.elastic.shared_host_loans import SharedHostLoans
+from cosched.coscheduler.elastic.whole_host_loans import WholeHostLoans
 from cosched.coscheduler.elastic.wishes import staying, unwanted
 from cosched.coscheduler.elastic.work_done import WorkDone, running_elastic
 from cosched.coscheduler.elastic.workers import failed_unasked
@@ -39,7 +41,7 @@ from cosched.scheduling.elastic.idle_loans import lend_idle_hosts
 from cosched.scheduling.elastic.tasks import ElasticProgress, ElasticTask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
@@ -57,6 +59,7 @@ __all__ = ["ElasticTasks"]
 _NEWEST = 0.3  # weight of the last drain in the learnt seconds
 _SOON = 0.9  # of the drain: a host that is already being left is taken before one that is not
 _GOING_ON = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING)
+_ROUNDED = 1e-9  # of a host: ten tenths are one
 _WORKER_LEAVES = "its host is needed"
 
 
@@ -192,7 +195,7 @@ class ElasticTasks:
 
     def _without_worker(self, running: RunningElastic, time: float) -> list[str]:
         """Return the promised hosts on which a worker is missing and can run as long as its lead."""
-        mine = {host for worker in running.workers for host in worker.hosts}
+        mine = {worker.hosts[0] for worker in running.workers if not worker.loan}
         without = [host for host in running.status.promised if host not in mine]
         if not without:
             return []
@@ -200,18 +203,27 @@ class ElasticTasks:
             without = without[: max(len(running.task.profile.seconds) - 1 - len(running.workers), 0)]
         if (enough := running.status.enough) is not None:
             without = without[: max(enough - 1 - len(staying(running.workers)), 0)]
-        usable = set(self._state.hosts.mine())
         # A held lead's hosts may have gone to others meanwhile, and reservations may have come.
-        taken = {host for each in self._state.attempts.values() for host in each.hosts}
+        usable = set(self._state.hosts.mine()) - self._taken()
         reserved, left = self._state.reservations.needed(time), expected_end(running.lead, time) - time
-        return [host for host in without if host in usable - taken and reserved.get(host, math.inf) >= left]
+        return [host for host in without if host in usable and reserved.get(host, math.inf) >= left]
+
+    def _taken(self) -> set[str]:
+        """Return the hosts on which nothing is left for workers that are missing on promised hosts."""
+        live = self._state.attempts.values()
+        if not self._state.hosts.shared:
+            return {host for each in live for host in each.hosts}
+        whole = {host for each in live if each.share is None for host in each.hosts}
+        over = [host for host, left in self._state.hosts.left(live).items() if not HostShare().within(left)]
+        return whole.union(over)
 
     def follow_plan(self, planned: Sequence[Assignment] | None, ready: Callable[[str], bool], time: float) -> None:
-        """Take lent hosts back that the plan needs, and lend those that it leaves idle.
+        """Take lent hosts back that the plan needs, and lend those that it leaves idle; where they are shared, parts.
 
         Args:
             planned: the first tasks of the plan on each host; starts in seconds from now. Those that have left count
-                no more. None under a policy whose plan does not say when hosts are needed: then none are lent.
+                no more, nor does any where hosts are shared. None under a policy whose plan does not say when hosts
+                are needed: then none are lent.
             ready: whether a task may leave.
             time: epoch seconds.
         """
@@ -219,77 +231,48 @@ class ElasticTasks:
             for worker in unwanted(running.workers, running.status.most, self.bad_hosts.links.badness(running.task.id)):
                 self._order_to_leave(worker, "its program has no use for so many hosts", time)
         if planned is None:
-            self._give_back_some(len(self._lent()), time)
+            for worker in self._lent():
+                if worker.leave_by is None:
+                    self._order_to_leave(worker, "its host is needed for a task that no plan places", time)
             return
         self._restarts.consider(time)
-        waiting = [place for place in planned if place.task in self._queue.planned]
-        needed = dict(self._state.reservations.needed(time))
-        self._give_back(waiting, ready, needed, time)
-        taken, up = self._planning_view.taken(time), self._state.hosts.up()
-        for place in waiting:
-            for host in place.hosts:
-                needed[host] = min(needed.get(host, math.inf), place.start)
-        idle = {host: needed.get(host, math.inf) for host in up if host not in taken}
-        unbegun = [each.count for each in self._state.attempts.values() if not (each.hosts or each.started)]
-        if wanted := sum(unbegun) + len(self._queue.unmodelled(time, len(up))):
-            self._give_back_some(wanted - len(idle), time)
-            idle = dict(list(idle.items())[wanted:])
+        look: WholeHostLoans | SharedHostLoans
+        if self._state.hosts.shared:
+            look = SharedHostLoans(self._state, self._queue, self._planning_view, self.drain, time)
+        else:
+            look = WholeHostLoans(self._state, self._queue, self._planning_view, planned, time)
+        for worker, reason in look.needed_back(self._lent(), ready):
+            self._order_to_leave(worker, reason, time)
         cost = self._state.corrections.dispatch_latency.seconds + self.drain
-        self.bad_hosts.leave(OtherHosts(idle, needed, cost), time, self._may_grow, self._order_to_leave)
-        self._lend(idle, time)
+        self.bad_hosts.leave(look.others, cost, time, self._may_grow, self._order_to_leave)
+        if idle := look.idle_hosts:
+            self._lend(look, idle, time)
 
-    def _give_back(
-        self,
-        waiting: Iterable[Assignment],
-        ready: Callable[[str], bool],
-        reserved: Mapping[str, float],
-        time: float,
-    ) -> None:
-        """Have workers leave the lent hosts that are needed within the seconds that leaving takes."""
-        lent = {worker.hosts[0]: worker for worker in self._lent() if worker.leave_by is None}
-        for place in waiting:
-            mine = [host for host in place.hosts if host in lent]
-            soonest = max((lent[host].predicted or 0.0 for host in mine), default=0.0)
-            if mine and place.start <= soonest + NOW and ready(place.task):
-                for host in mine:
-                    self._order_to_leave(lent.pop(host), f"task {place.task} starts on {host}", time)
-        claimed = {host: each.task.id for each in self.work.running() for host in each.status.promised}
-        for host, worker in lent.items():
-            if reserved.get(host, math.inf) <= (worker.predicted or 0.0):
-                self._order_to_leave(worker, f"{host} is reserved for others", time)
-            elif claimed.get(host, worker.task) != worker.task:  # of a lead that has come to its next stage
-                self._order_to_leave(worker, f"task {claimed[host]} starts on {host}", time)
-
-    def _give_back_some(self, count: int, time: float) -> None:
-        """Have so many workers leave lent hosts, for tasks whose hosts the manager chooses; the last ones first."""
-        leaving = sum(worker.leave_by is not None for worker in self._lent())
-        staying = [worker for worker in self._lent() if worker.leave_by is None]
-        for worker in staying[::-1][: max(count - leaving, 0)]:
-            self._order_to_leave(worker, "its host is needed for a task that no plan places", time)
-
-    def _lend(self, idle: Mapping[str, float], time: float) -> None:
-        """Lend hosts that are idle, each for so many seconds."""
-        if not idle:
+    def _lend(self, look: WholeHostLoans | SharedHostLoans, idle: Sequence[str], time: float) -> None:
+        """Lend idle hosts, or what is left of them."""
+        tasks: list[ElasticProgress] = []
+        allowed: dict[str, list[str]] = {}
+        for running in self.work.running():
+            if (progress := self._progress(running, time)) is not None:
+                tasks.append(progress)
+                allowed[running.task.id] = self._allowed(running, idle, time)
+        if not tasks:
             return
-        classes = self._planning_view.classes()
-        by_class: dict[str, list[ElasticProgress]] = {}
-        for name in self._state.elastic:
-            running = running_elastic(self._state, name)
-            if running is None or (progress := self._progress(running, time)) is None:
-                continue
-            by_class.setdefault(classes.get(running.lead.hosts[0], ""), []).append(progress)
-        for hardware, tasks in by_class.items():
-            there = {host: seconds for host, seconds in idle.items() if classes.get(host, "") == hardware}
-            payback = {each.task.id: self._terms(self._state.tasks[each.task.id]).payback for each in tasks}
-            avoided = {each.task.id: self.bad_hosts.avoided(each.task.id, time) for each in tasks}
-            ranks = {each.task.id: self.bad_hosts.ranks(each.task.id, there) for each in tasks}
-            for name, chosen in lend_idle_hosts(tasks, there, payback, avoided, ranks).items():
-                offering = set(self._state.hosts.offering(self._state.tasks[name].spec.needs))
-                for host in chosen:
-                    task = self._state.tasks[name]
-                    free = min(self._room(task), self._lifecycle.room(task.owner, time))
-                    if host in offering and free >= 1:
-                        self._start(name, host, time, loan=True)
+        payback = {name: self._terms(self._state.tasks[name]).payback for name in allowed}
+        for name, chosen in lend_idle_hosts(tasks, look.idle(allowed), payback).items():
+            for host in chosen:
+                task = self._state.tasks[name]
+                if min(self._room(task), self._lifecycle.room(task.owner, time)) >= 1:
+                    self._start(name, host, time, loan=True)
+
+    def _allowed(self, running: RunningElastic, idle: Iterable[str], time: float) -> list[str]:
+        """Return the idle hosts of its lead's class that a task may be lent, those near its own first."""
+        classes, name = self._planning_view.classes(), running.task.id
+        kind = classes.get(running.lead.hosts[0], "")
+        alike = [host for host in idle if classes.get(host, "") == kind]
+        ranks, avoided = self.bad_hosts.ranks(name, alike), self.bad_hosts.avoided(name, time)
+        offering = set(self._state.hosts.offering(running.task.spec.needs)) - avoided
+        return sorted(offering.intersection(alike), key=lambda host: (ranks[host], host))
 
     def lent_hosts(self) -> list[str]:
         """Return the hosts that are lent, in order of the tasks and their workers."""
@@ -314,8 +297,9 @@ class ElasticTasks:
         return time >= self._lifecycle.paused_until and self._lifecycle.room(running.task.owner, time) >= 1
 
     def _room(self, task: Task) -> float:
-        """Return how many more hosts a task's user may take."""
-        return self._state.host_room().left(share_user(task))
+        """Return for how many more workers of a task its user may take hosts, or parts of them."""
+        part = self._state.hosts.part(self._state.hosts.share_of(task.spec))
+        return (self._state.host_room().left(share_user(task)) + _ROUNDED) / part
 
     def _progress(self, running: RunningElastic, time: float) -> ElasticProgress | None:
         """Return how far a task that may be lent hosts has come; None for one that may not."""
@@ -330,7 +314,8 @@ class ElasticTasks:
         held, able = 1 + len(running.workers), np.flatnonzero(np.isfinite(seconds)) + 1
         wishes = (running.status.most, running.status.enough)
         wished = min([len(seconds), *[each for each in wishes if each is not None]])
-        away = len(set(running.status.promised).difference(*(each.hosts for each in running.workers)))
+        mine = {each.hosts[0] for each in running.workers if not each.loan}
+        away = len(set(running.status.promised) - mine)
         most = min(int(able[-1]) - away, held + int(min(self._room(running.task), len(seconds))), wished)
         least = int(able[0])
         if not least <= held <= most:
@@ -347,6 +332,7 @@ class ElasticTasks:
         assert lead.lead is not None
         number = lead.lead.workers + 1
         uuid = str(uuid5(self._instance, f"{lead.uuid}/{number}"))
+        share = self._state.hosts.share_of(self._state.tasks[name].spec)
         worker = Attempt(
             uuid,
             name,
@@ -354,10 +340,12 @@ class ElasticTasks:
             1,
             self.drain if loan else None,
             created=time,
-            part=1.0 if loan else 0.0,  # the lead is charged for promised hosts
+            part=self._state.hosts.part(share) if loan else 0.0,  # the lead is charged for promised hosts
             worker=number,
             loan=loan,
         )
+        if share is not None:
+            worker = replace(worker, **asdict(share))
         self._put_lead(lead, workers=number)
         self._state.put_attempt(worker)
         self._state.decide(DispatchAttempt(worker, self._state.tasks[name].as_worker(number, lead.lead.address)))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from cosched.connector.hosts import HostShare
 from cosched.coscheduler.elastic.bad_hosts import link_text, slow_text
+from cosched.coscheduler.places.shortage import share_text
+from cosched.coscheduler.places.spare_room import SpareRoom, planned_shares
 from cosched.coscheduler.task import AttemptState
 from cosched.counts import plural
 from cosched.durations import format_duration
@@ -32,10 +37,14 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
         return _restart_sentences(task, lead, lead.lead, time)
     workers = core.workers_of(task.id)
     lent = [each for each in workers if each.loan and not each.leaves]
-    found = [f"its promised hosts: {_names(lead.reckoned_hosts)}"]
+    of_each = f" ({share_text(lead.share)} of each)" if lead.share is not None else ""
+    found = [f"its promised hosts: {_names(lead.reckoned_hosts)}{of_each}"]
     if lent:
-        found.append(f"lent to it, until they are needed: {_names([each.hosts[0] for each in lent])}")
-    found += [f"it gives {each.hosts[0]} back: {each.reason}" for each in workers if each.loan and each.leaves]
+        needs = _needs(core, lent, time)
+        found.append(
+            f"lent to it, until they are needed: {_places([(each, needs.get(each.hosts[0])) for each in lent])}"
+        )
+    found += [f"it gives {_place(each)} back: {each.reason}" for each in workers if each.loan and each.leaves]
     if task.spec.elastic.needs_lead and not lead.lead.address and lead.state is AttemptState.RUNNING:
         found.append("its workers wait for the address of its lead, which it has not told")
     if lead.lead.gathers and lead.state is AttemptState.RUNNING:
@@ -110,17 +119,63 @@ def _not_begun(core: Coscheduler, worker: Attempt, waited: float) -> str:
 
 def lent_sentences(core: Coscheduler, hosts: Collection[str]) -> list[str]:
     """Say which of the hosts that a waiting task will use are lent, and to which tasks."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[tuple[Attempt, str | None]]] = {}
     for attempt in core.attempts.values():
         if attempt.loan and attempt.hosts[0] in hosts:
-            found.setdefault(attempt.task, []).append(attempt.hosts[0])
+            found.setdefault(attempt.task, []).append((attempt, None))
     stopping = [
         f"task {attempt.task}, which is asked to checkpoint and stop: {attempt.lead.why}"
         for attempt in core.attempts.values()
         if attempt.lead is not None and attempt.leave_by is not None and not set(attempt.hosts).isdisjoint(hosts)
     ]
-    lent = [f"{_names(sorted(lent))}, lent to task {task}: what is needed comes back" for task, lent in found.items()]
+    lent = [f"{_places(lent)}, lent to task {task}: what is needed comes back" for task, lent in found.items()]
     return lent + stopping
+
+
+def _needs(core: Coscheduler, lent: Sequence[Attempt], time: float) -> dict[str, str]:
+    """Say of each host of lent workers which task needs it, or more of it, first in the plan, and when."""
+    forecast = core.planning_view.forecast(time)
+    if forecast is None:
+        return {}
+    domain, first = core.domain, dict[str, tuple[float, str]]()
+    if domain.shared:
+        sizes = {host: domain.size(host) for host in domain.mine()}
+        held = [(each.host, each.until - time, each.share) for each in domain.held(_but_loans(core), time)]
+        room = SpareRoom(sizes, held, planned_shares(forecast[1].assignments, core.tasks, domain))
+        for each in core.attempts.values():
+            if each.loan:
+                room.take(each.hosts[0], domain.taken(each.hosts[0], each.share))
+        for host in {each.hosts[0] for each in lent}:
+            if (need := room.conflict(host, HostShare())) is not None:
+                first[host] = (need.start, need.task)
+    else:
+        for place in forecast[1].assignments:
+            for host in place.hosts:
+                first[host] = min(first.get(host, (math.inf, "")), (place.start, place.task))
+    return {
+        host: f"task {task} is to start there in {format_duration(max(start, 0.0))}"
+        for host, (start, task) in first.items()
+    }
+
+
+def _but_loans(core: Coscheduler) -> list[Attempt]:
+    return [each for each in core.attempts.values() if not each.loan]
+
+
+def _place(worker: Attempt) -> str:
+    """Return what a worker has of its host, in words."""
+    return worker.hosts[0] if worker.share is None else f"{share_text(worker.share)} of {worker.hosts[0]}"
+
+
+def _places(lent: Sequence[tuple[Attempt, str | None]]) -> str:
+    """Return the places of workers, each with who needs it first where that is known."""
+    counts = Counter((_place(worker), need) for worker, need in sorted(lent, key=lambda each: each[0].hosts))
+    return _names(
+        [
+            f"{f'{count} × ' if count > 1 else ''}{place}{'' if need is None else f' ({need})'}"
+            for (place, need), count in counts.items()
+        ]
+    )
 
 
 def _names(hosts: Sequence[str]) -> str:

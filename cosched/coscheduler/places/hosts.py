@@ -13,7 +13,7 @@ from cosched.connector.hosts import Host, HostShare
 from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.task import Attempt, TaskSpec
@@ -270,9 +270,14 @@ class DomainHosts:
         """Return whether several tasks may have parts of a shared host at one time."""
         return not self.hosts[name].unparted
 
-    def _taken(self, host: str, share: HostShare) -> HostShare:
-        """Return what a job that asked for a share takes of a host: all of one that is not parted."""
-        return share if host not in self.hosts or self.parted(host) else self._sizes[host]
+    def taken(self, host: str, share: HostShare | None) -> HostShare:
+        """Return what a job takes of a shared host that has asked for a share, or for all.
+
+        Of a host that is not parted it takes all; of one that is gone, where it has asked for all, nothing.
+        """
+        if share is not None and (host not in self.hosts or self.parted(host)):
+            return share
+        return self._sizes.get(host, _NOTHING)
 
     def part(self, share: HostShare | None) -> float:
         """Return which part of a host a share is: that of its dominant resource, on average over the hosts that are up.
@@ -295,7 +300,7 @@ class DomainHosts:
         for attempt in attempts:
             if attempt.takes_hosts and not (self.shared and attempt.cores):
                 end = expected_end(attempt, now, handover)
-                for host in attempt.hosts if attempt.lead is None else attempt.reckoned_hosts:
+                for host in attempt.reckoned_hosts:
                     free[host] = max(free.get(host, 0.0), end)
         return free
 
@@ -308,20 +313,19 @@ class DomainHosts:
             for name in self._claimed
             if self.hosts[name].others != _NOTHING
         ]
-        for attempt in attempts:
-            if attempt.cores and attempt.takes_hosts and (share := attempt.share):
+        for attempt, on in _places(attempts):
+            if share := attempt.share:
                 end = expected_end(attempt, now, handover)
-                found += [HeldShare(host, end, self._taken(host, share)) for host in attempt.hosts]
+                found += [HeldShare(host, end, self.taken(host, share)) for host in on]
         return found
 
     def full(self, attempts: Iterable[Attempt]) -> set[str]:
         """Return the shared hosts without a free core."""
         cores = {name: size.cores - self.hosts[name].others.cores for name, size in self._sizes.items()}
-        for attempt in attempts:
-            if attempt.takes_hosts:
-                for host in attempt.hosts:
-                    if host in cores:
-                        cores[host] -= attempt.cores if attempt.cores and self.parted(host) else cores[host]
+        for attempt, on in _places(attempts):
+            for host in on:
+                if host in cores:
+                    cores[host] -= attempt.cores if attempt.cores and self.parted(host) else cores[host]
         return {name for name, free in cores.items() if free <= 0}
 
     def left(self, attempts: Iterable[Attempt]) -> dict[str, HostShare]:
@@ -329,14 +333,26 @@ class DomainHosts:
 
         It is below 0 where they hold more than there is.
         """
-        left = dict(self._sizes)
-        for attempt in attempts:
+        left, live = dict(self._sizes), list(attempts)
+        for attempt in live:
             if attempt.takes_hosts and attempt.share is None:
-                left |= {host: _NOTHING for host in attempt.hosts if host in left}
-        for host, _, share in self.held(attempts, 0.0):
+                left |= {host: _NOTHING for host in attempt.reckoned_hosts if host in left}
+        for host, _, share in self.held(live, 0.0):
             if host in left:
                 left[host] = left[host] - share
         return left
+
+
+def _places(attempts: Iterable[Attempt]) -> Iterator[tuple[Attempt, tuple[str, ...]]]:
+    """Yield the attempts that take hosts, each with those of which it takes its share.
+
+    A lead takes a share of each promised host, whether a worker is there or not; that worker takes nothing beside.
+    """
+    live = [attempt for attempt in attempts if attempt.takes_hosts]
+    promised = {(each.task, host) for each in live if each.lead is not None for host in each.lead.promised}
+    for attempt in live:
+        if not (attempt.worker and not attempt.loan and (attempt.task, attempt.hosts[0]) in promised):
+            yield attempt, attempt.reckoned_hosts
 
 
 def _dominant(share: HostShare, size: HostShare) -> float:

@@ -147,6 +147,10 @@ class PlanningView:
         own = self._domain.occupied(self._state.attempts.values(), time, self._corrections.dispatch_latency.seconds)
         return {**self._domain.claims(time), **self._lifecycle.unstarted.set_aside(time), **own}
 
+    def shut(self, time: float) -> set[str]:
+        """Return the hosts that get nothing now: they are set aside, or reserved."""
+        return {*self._lifecycle.unstarted.set_aside(time), *self._reservations.kept(time)}
+
     def assumptions(self, time: float, *, by_kind: bool = False) -> PlanningAssumptions:
         """Return what a plan at a time must reckon with beside the tasks' profiles."""
         learnt, settings = self._corrections, self._settings

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cosched.scheduling.elastic.idle_loans import lend_idle_hosts
+from cosched.scheduling.elastic.idle_loans import WholeHosts, lend_idle_hosts
 from cosched.scheduling.elastic.tasks import ElasticProgress
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def end_with_loans(
         if time >= settled:
             idle = {host: idle for host, spans in busy.items() if host not in loans and (idle := _idle(spans, time))}
             progress = ElasticProgress(task, left, promised + len(loans))
-            for host in lend_idle_hosts([progress], idle, terms.payback).get(task.id, ()):
+            for host in lend_idle_hosts([progress], WholeHosts(idle), terms.payback).get(task.id, ()):
                 loans[host] = (time + task.grow_cost, time + idle[host] - task.drain)
                 settled = time + terms.settle
         seconds = task.on(promised + sum(begin <= time < end for begin, end in loans.values()))

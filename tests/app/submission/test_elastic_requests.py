@@ -8,6 +8,7 @@ import pytest
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.validation import TaskValidator
+from cosched.connector.hosts import Host
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.elastic.values import Elastic, ElasticSettings, LoanExceptions
@@ -67,6 +68,38 @@ def test_the_grace_is_that_of_the_request_or_else_of_its_user_or_its_application
     assert grace(replace(request, elastic=replace(elastic, grace="5s")), "ann") == 5.0
 
 
+SHARED = replace(
+    DOMAIN, hosts=2, sizes=(Host("n1", memory=8000, cores=8), Host("n2", memory=8000, cores=8)), shares_hosts=True
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "most"),
+    [
+        ({"hosts": "2-12"}, 12),
+        ({"hosts": None}, 9),  # as its run times say
+        ({"hosts": "2-30"}, 16),  # one core each
+        ({"hosts": "2-30", "cores": 3}, 4),
+        ({"hosts": "2-30", "memory": "5000M"}, 2),
+        ({"hosts": "2-30", "exclusive": True}, 2),
+        ({"hosts": "2-30", "elastic": None}, 2),
+    ],
+)
+def test_an_elastic_task_on_shared_hosts_may_have_as_many_places_as_there_are(
+    intake: TaskValidator, changes: dict[str, Any], most: int
+) -> None:
+    times = (None, *(float(1000 - count) for count in range(2, 31)))
+    request = replace(REQUEST, profile=times[: 9 if changes.get("hosts", "") is None else 30], **changes)
+    profile = intake.task(request, SHARED).profile
+    assert profile is not None
+    assert len(profile.seconds) == most
+
+
+def test_what_must_be_promised_more_places_than_there_are_hosts_is_refused(intake: TaskValidator) -> None:
+    with pytest.raises(UserError, match="its fewest places, 3 with its lead's, are promised on different hosts"):
+        intake.task(replace(REQUEST, hosts="3-4"), SHARED)
+
+
 def test_a_task_without_workers_is_not_elastic(intake: TaskValidator) -> None:
     assert intake.task(replace(REQUEST, elastic=None), DOMAIN).spec.elastic is None
 
@@ -81,9 +114,9 @@ def test_a_task_without_workers_is_not_elastic(intake: TaskValidator) -> None:
         ({"elastic": replace(WORKER, worker=("/w", "a\0"))}, DOMAIN, "zero byte"),
         ({"launch": LaunchMode.OPENMPI}, DOMAIN, "leave launch, mpi and processes out"),
         ({"processes": 8}, DOMAIN, "leave launch, mpi and processes out"),
-        ({"cores": "2-4"}, DOMAIN, "an elastic task takes whole hosts"),
+        ({"cores": "2-4"}, DOMAIN, "takes the same of each host: give one number of cores"),
         ({"native": NativeDescription("local", {}, "")}, DOMAIN, "describes one job"),
-        ({}, replace(DOMAIN, shares_hosts=True), "tasks share hosts here"),
+        ({"elastic": RESTART}, replace(DOMAIN, shares_hosts=True), "restarted on others needs whole ones"),
         ({}, replace(DOMAIN, carries_mail=False), "cannot tell cosched an address"),
         ({"elastic": replace(WORKER, kind="malleable")}, DOMAIN, "write workers or restart"),
         ({"elastic": replace(WORKER, cost=3.0)}, DOMAIN, "are of elastic tasks that are restarted"),
@@ -92,7 +125,7 @@ def test_a_task_without_workers_is_not_elastic(intake: TaskValidator) -> None:
         ({"elastic": replace(RESTART, cost=-1.0)}, DOMAIN, "give up to 24 h|duration"),
         ({"elastic": RESTART}, replace(DOMAIN, carries_mail=False), "cannot be told to checkpoint"),
         ({"elastic": RESTART, "profile": None}, DOMAIN, "no number can be promised: give --runtime"),
-        ({"elastic": RESTART, "cores": "2-4"}, DOMAIN, "an elastic task takes whole hosts"),
+        ({"elastic": RESTART, "cores": "2-4"}, DOMAIN, "takes the same of each host: give one number of cores"),
     ],
 )
 def test_what_cannot_be_elastic_is_refused_with_what_would_do(
