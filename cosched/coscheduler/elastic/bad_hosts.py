@@ -149,7 +149,12 @@ class BadHosts:
             running, work = running_elastic(self._state, name), self._work.records.get(name)
             if running is None or work is None or time < work.settled:
                 continue
+            settle = self._settings.of(running.task.spec.application, running.task.owner).settle
+            # A cluster whose link seems slow has the first claim on other hosts, once that is proved.
+            doubtful = bool(self.links.now(name).keys() - self.links.proved(name, settle).keys())
             for each in self._badly_placed(running, cost, time):
+                if doubtful and not (each.worker.loan or each.cluster):
+                    continue
                 if each.worker.loan:
                     order(each.worker, each.reason, time)
                     self._note(each, each.reason, time)

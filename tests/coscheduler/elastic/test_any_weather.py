@@ -97,6 +97,8 @@ class ElasticWeather(AnyWeather):
         task = self.core.tasks[attempt.task]
         assert task.profile is not None
         assert 1 + len(self.core.workers_of(attempt.task)) <= len(task.profile.seconds), "more hosts than it may have"
+        away = self.core.elastic.bad_hosts.avoided(attempt.task, self.time)
+        assert not attempt.loan or attempt.hosts[0] not in away, "it was lent a host that it keeps away from"
         if attempt.loan and lead.lead.most is not None:
             assert 1 + len(self.core.workers_of(attempt.task)) <= lead.lead.most, "more hosts than it has a use for"
         if lead.lead.enough is not None:

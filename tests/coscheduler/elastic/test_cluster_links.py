@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.cluster_links import ClusterLinks, cluster_ranks
 from cosched.coscheduler.elastic.values import ElasticSettings, WorkerOverhead
-from cosched.coscheduler.events import HostsObserved, HostsWished, OverheadsMeasured, Tick
+from cosched.coscheduler.events import HostsObserved, HostsWished, OverheadsMeasured, SpeedsMeasured, Tick
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
@@ -193,6 +193,20 @@ def test_promised_hosts_in_a_bad_cluster_are_promised_elsewhere_and_stay_where_t
         if worker.hosts[0] in ("node03", "node04"):
             removed(core, core.attempts[worker.uuid], 23.0)
     assert not [each for time in range(24, 60) for each in lent(core, float(time))]
+
+
+def test_where_hosts_are_few_they_are_for_the_cluster_with_the_slow_link_not_for_a_slow_worker() -> None:
+    core, lead, mine = running(4, "aabbcc")
+    assert of_hosts(lent(core, 7.0)) == ["node05", "node06"]
+    slow = next(each for each in mine if each.hosts[0] == "node02")
+    speeds = tuple((worker, 0.1 if worker == slow.worker else 1.0) for worker in (0, *(each.worker for each in mine)))
+    for time in range(13, 18):
+        core.handle(SpeedsMeasured(float(time), lead.uuid, speeds))
+    measured(core, lead, {"b": 0.4}, 17, 17)
+    core.handle(SpeedsMeasured(18.0, lead.uuid, speeds))
+    assert not leaving(core)  # the worker is known to be slow, the link not yet
+    measured(core, lead, {"b": 0.4}, 19, 22)
+    assert sorted(leaving(core)) == [("node03", WHY), ("node04", WHY)]
 
 
 def test_a_program_that_ends_soon_stays_where_it_is() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from cosched.access.principals import Principal, Role
 from cosched.api.documents import ExchangeView, HostLoadView, HostView, PeerView, PlacementView, PlanView, RunView
+from cosched.connector.hosts import Host
+from cosched.coscheduler.events import HostsObserved
 from cosched.portal.pages.domain import (
     BusySpan,
     HostClass,
@@ -76,6 +78,14 @@ def test_what_the_agent_did_and_what_would_be_better_is_shown(tmp_path: Path, mo
         stays = replace(ADVICE, best=ADVICE.present)
         monkeypatch.setattr(here.daemon.services.neighbours, "network", lambda: replace(NETWORK, advice=stays))
         assert "nothing clearly better was found" in ann.see("/domain")
+
+
+def test_a_host_shows_its_cluster_where_it_has_one(tmp_path: Path) -> None:
+    with portal(tmp_path) as here:
+        assert "cluster <bdi>" not in here.person("ann").see("/domain")
+        there = (Host("h1", cluster="<b>delft"), Host("h2"))
+        here.daemon.inbox.apply(HostsObserved(here.daemon.clock.now(), there)).result(60)
+        assert here.person("ann").see("/domain").count("cluster <bdi>&lt;b&gt;delft</bdi>") == 1
 
 
 def test_the_log_tells_nobody_of_other_users_tasks(tmp_path: Path) -> None:
