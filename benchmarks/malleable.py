@@ -1,6 +1,6 @@
 """How quickly programs grow and shrink on a real pool, and what that saves: `python -m benchmarks.malleable`.
 
-    python -m benchmarks.malleable [--connector local|condor|slurm] [--only moves scenarios] [--scenarios 0 1a 2 3 5]
+    python -m benchmarks.malleable [--connector local|condor|slurm] [--only moves scenarios] [--scenarios 0 1a 2 3 4 5]
                                    [--scale 1] [--json FILE]
 
 A Dask computation on sixteen hosts (HTCondor: as many startds), in two sections:
@@ -9,11 +9,12 @@ A Dask computation on sixteen hosts (HTCondor: as many startds), in two sections
   have been left for a task with a deadline, and for how long the last of them was idle, beside what the manager takes
   to start any job;
 - scenarios: those of Wrzesinska, Maassen and Bal, "Self-adaptive applications on the Grid", section 5, in seconds:
-  twelve hosts in three clusters of four, and four more that would be idle; with adaptation, which lends hosts and has
-  slow workers leave theirs, and without. 0: nothing is wrong; 1a: it begins on four hosts; 2: one cluster computes
-  three times slower from a third of the work on; 3: the link of one cluster is slow, each block there waits for its
-  data as long as two blocks take; 5: two clusters crash at a third of the work. In 2 and 3 the daemon is told nothing
-  but what Dask measures of its workers. The paper's changes of the run time are printed beside.
+  twelve hosts in three clusters of four, and a cluster of four more that would be idle; with adaptation, which lends
+  hosts and has slow workers and clusters with slow links left, and without. 0: nothing is wrong; 1a: it begins on four
+  hosts; 2: one cluster computes three times slower from a third of the work on; 3: the link of one cluster is slow, the
+  data of an iteration takes as long to each host there as sixteen blocks do; 4: so it is, and another cluster computes
+  five times slower; 5: two clusters crash at a third of the work. In 2 to 4 the daemon is told nothing but what Dask
+  measures of its workers. The paper's changes of the run time are printed beside.
 
 Blocks that were begun more than once are counted: none may be, where no host was lost. Exit code 1 where one was.
 """
@@ -70,8 +71,8 @@ class Scenario:
         begins: hosts that it is promised, and begins on.
         paper: change of the run time by adaptation as published; of nothing wrong that by monitoring.
         most: hosts that it may have.
-        slow: how many times longer the hosts of the last cluster compute.
-        delay: how many blocks' time each block there waits for its data.
+        slow: how many times longer the hosts of the last cluster compute; with a slow link those of the one before.
+        link: how many blocks' time the data of an iteration takes to each host of the last cluster, and from it.
         crashes: whether all clusters but the first crash.
         at: part of the work that is done when the trouble begins.
     """
@@ -80,7 +81,7 @@ class Scenario:
     paper: float
     most: int = _HOSTS
     slow: float = 1.0
-    delay: float = 0.0
+    link: float = 0.0
     crashes: bool = False
     at: float = 0.0
 
@@ -89,7 +90,8 @@ SCENARIOS = {
     "0": Scenario(_CLUSTERS * _IN_CLUSTER, 0.15, most=_CLUSTERS * _IN_CLUSTER),
     "1a": Scenario(_IN_CLUSTER, -0.50),
     "2": Scenario(_CLUSTERS * _IN_CLUSTER, -0.14, slow=3.0, at=1 / 3),
-    "3": Scenario(_CLUSTERS * _IN_CLUSTER, -0.60, delay=2.0),
+    "3": Scenario(_CLUSTERS * _IN_CLUSTER, -0.60, link=16.0),
+    "4": Scenario(_CLUSTERS * _IN_CLUSTER, -0.30, slow=5.0, link=16.0),
     "5": Scenario(_CLUSTERS * _IN_CLUSTER, -0.13, crashes=True, at=1 / 3),
 }
 
@@ -122,36 +124,49 @@ class ScenarioRun:
         scenario: its name.
         lending: whether hosts were lent to it, and left where they were slow.
         seconds: that it ran.
+        gathered: of these, until it ran on all hosts on which it begins.
         most: the most hosts that it had at once.
         slow: workers that left their hosts because they were slow.
+        far: workers that left their hosts because the link of their cluster was.
         repeated: blocks that were begun more than once.
     """
 
     scenario: str
     lending: bool
     seconds: float
+    gathered: float
     most: int
     slow: int
+    far: int
     repeated: int
 
 
-def clusters(lead: str, others: Sequence[str]) -> list[list[str]]:
-    """Divide the hosts that a program begins on into clusters of one size; the lead's is in the first."""
-    hosts = [lead, *sorted(others)]
-    return [hosts[first : first + _IN_CLUSTER] for first in range(0, len(hosts), _IN_CLUSTER)]
+def clusters(lead: str, others: Sequence[str], names: Mapping[str, str]) -> list[list[str]]:
+    """Return the hosts that a program begins on by cluster; the lead's is the first.
+
+    Args:
+        lead: host of the lead.
+        others: hosts of the workers.
+        names: cluster of each host.
+    """
+    found: dict[str, list[str]] = {}
+    for host in (lead, *sorted(others)):
+        found.setdefault(names[host], []).append(host)
+    return list(found.values())
 
 
 def trouble(scenario: Scenario, groups: Sequence[Sequence[str]], seconds: float) -> dict[str, tuple[float, float]]:
-    """Return how many times longer hosts compute, and how many seconds each block waits there.
+    """Return how many times longer hosts compute, and how many seconds data takes over the link to them.
 
     Args:
         scenario: with what is wrong.
         groups: the program's hosts by cluster.
         seconds: of a block.
     """
-    if scenario.slow == 1.0 and not scenario.delay:
-        return {}
-    return dict.fromkeys(groups[-1], (scenario.slow, scenario.delay * seconds))
+    found = dict.fromkeys(groups[-1], (1.0, scenario.link * seconds)) if scenario.link else {}
+    if scenario.slow > 1.0:
+        found |= dict.fromkeys(groups[-2 if scenario.link else -1], (scenario.slow, 0.0))
+    return found
 
 
 def moves_of(pieces: Sequence[Piece], urgent: TaskDetail, hosts: int, repeated: int) -> Moves:
@@ -200,7 +215,7 @@ def measure_scenarios(
         "elastic": {**_SETTINGS, "lending": lending},
         "load": {"trigger": "act" if lending else "off"},
     }
-    with Site(connector, scale=1.0, hosts=_HOSTS, settings=settings) as site:
+    with Site(connector, scale=1.0, hosts=_HOSTS, settings=settings, in_cluster=_IN_CLUSTER) as site:
         site.settle()
         for name in names:
             tell_run(_ScenarioOnSite(site, name, scale, lending).run())
@@ -228,6 +243,7 @@ class _ScenarioOnSite:
             task = client.submit(self._program()).id
             _until("the program begins", lambda: _width(client, task) >= scenario.begins)
             client.cancel(filler)
+            starts = [each.since for each in client.workers(task).workers]
             groups = _hosts_of(client, task)
             _until("the trouble begins", lambda: self._begun() >= scenario.at * _ITERATIONS * _BLOCKS)
             self._put_world(trouble(scenario, groups, self._seconds))
@@ -242,14 +258,17 @@ class _ScenarioOnSite:
                     raise SystemFault(f"scenario {self._name} does not end within {_PATIENCE:.0f} s")
                 most = max(most, _width(client, task))
                 time.sleep(_EVERY)
-            slow = sum("computes" in each.reason for each in client.workers(task).workers)
+            reasons = [each.reason for each in client.workers(task).workers]
+            slow, far = (sum(word in reason for reason in reasons) for word in ("computes", "other clusters"))
             for host in taken:
                 self._site.give_host(host)
             _until("all hosts are there again", lambda: client.status().hosts_up == _HOSTS)
         if found.state != "completed" or found.started is None or found.finished is None:
             raise SystemFault(f"scenario {self._name} {found.state}: {found.reason}")
         repeated = self._begun() - _ITERATIONS * _BLOCKS
-        return ScenarioRun(self._name, self._lending, found.finished - found.started, most, slow, repeated)
+        gathered = max([each for each in starts if each is not None], default=found.started) - found.started
+        seconds = found.finished - found.started
+        return ScenarioRun(self._name, self._lending, seconds, gathered, most, slow, far, repeated)
 
     def _program(self) -> TaskRequest:
         program = self._site.folder / _PROGRAM.name
@@ -292,8 +311,8 @@ def _width(client: Client, task: str) -> int:
 
 
 def _hosts_of(client: Client, task: str) -> list[list[str]]:
-    found = client.workers(task)
-    return clusters(found.host, [each.host for each in found.workers if each.state == "running"])
+    found, names = client.workers(task), {host.name: host.cluster for host in client.hosts()}
+    return clusters(found.host, [each.host for each in found.workers if each.state == "running"], names)
 
 
 def _until(what: str, holds: Callable[[], bool]) -> None:
@@ -306,7 +325,7 @@ def _until(what: str, holds: Callable[[], bool]) -> None:
 
 def table(runs: Sequence[ScenarioRun]) -> list[str]:
     """Return the lines of a table of scenarios: seconds without adaptation and with it, the change, and the paper's."""
-    columns = f"{'hosts':>8}{'left':>6}{'change':>9}{'paper':>8}{'repeated':>10}"
+    columns = f"{'hosts':>8}{'slow':>6}{'far':>5}{'change':>9}{'paper':>8}{'repeated':>10}"
     lines = [f"{'scenario':10}{'without':>10}{'with':>10}{columns}"]
     for name, scenario in SCENARIOS.items():
         found = {run.lending: run for run in runs if run.scenario == name}
@@ -317,9 +336,8 @@ def table(runs: Sequence[ScenarioRun]) -> list[str]:
         change = f"{100 * (lent.seconds / without.seconds - 1):+.0f} %"
         seconds = f"{without.seconds:8.1f} s{lent.seconds:8.1f} s"
         repeated = f"{without.repeated}, {lent.repeated}"
-        lines.append(
-            f"{name:10}{seconds}{without.most:>4}→{lent.most:<3}{lent.slow:>6}{change:>9}{paper:>8}{repeated:>10}"
-        )
+        left = f"{without.most:>4}→{lent.most:<3}{lent.slow:>6}{lent.far:>5}"
+        lines.append(f"{name:10}{seconds}{left}{change:>9}{paper:>8}{repeated:>10}")
     return lines
 
 
@@ -345,8 +363,9 @@ def main() -> None:
     def told(run: ScenarioRun) -> None:
         runs.append(run)
         how = "with" if run.lending else "without"
-        hosts = f"{run.most} hosts, {run.slow} left for slowness"
-        print(f"{run.scenario} {how} adaptation: {run.seconds:.1f} s, {hosts}, {run.repeated} repeated", flush=True)
+        hosts = f"{run.most} hosts, {run.slow} left for slowness, {run.far} for a link"
+        seconds = f"{run.seconds:.1f} s ({run.gathered:.1f} s until it had its hosts)"
+        print(f"{run.scenario} {how} adaptation: {seconds}, {hosts}, {run.repeated} repeated", flush=True)
 
     if "scenarios" in options.only:
         for lending in (False, True):

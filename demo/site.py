@@ -9,16 +9,18 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from cosched.client import Client
+from cosched.connector.settings_table import numbered_hosts
 from cosched.errors import SystemFault
 from cosched.simulation.kernels import HARDWARE, HOSTS, KERNELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from tests.testbed.condor_pool import CondorPool
@@ -29,6 +31,7 @@ __all__ = ["Process", "Site"]
 
 _KERNEL = Path(__file__).resolve().parent.parent / "examples" / "kernels" / "kernel"
 _PATIENCE = 120.0
+_Host = TypeVar("_Host")
 
 
 class Process(Protocol):
@@ -71,6 +74,7 @@ class Site:
         accounting: bool = False,
         node: NodeSize | None = None,
         pool_settings: str = "",
+        in_cluster: int = 0,
     ) -> None:
         """Describe a site.
 
@@ -85,8 +89,10 @@ class Site:
             accounting: Slurm has a slurmdbd.
             node: size of HTCondor's or Slurm's hosts; None for hosts of one core.
             pool_settings: more configuration of an HTCondor pool.
+            in_cluster: hosts of each cluster, one after another; 0 for no clusters.
         """
         self._pool_settings = pool_settings
+        self._in_cluster = in_cluster
         self.connector = connector
         self._options = ["--seed", str(seed), "--noise", str(noise)]
         self._simulated = {"seed": seed, "error": noise, "unpredicted": 30 * scale}
@@ -221,26 +227,35 @@ class Site:
             from tests.testbed.condor_pool import CondorPool
             from tests.testbed.node_size import WHOLE
 
-            pool = CondorPool(hosts=self._hosts, settings=self._pool_settings, node=self._node or WHOLE)
+            names = tuple(f"node{number:02d}" for number in range(1, self._hosts + 1))
+            sites = "".join(f'{host.upper()}.Site = "{name}"\n' for host, name in self._clusters(names).items())
+            settings = self._pool_settings + "STARTD_ATTRS = $(STARTD_ATTRS) Site\n" + sites
+            pool = CondorPool(hosts=self._hosts, settings=settings, node=self._node or WHOLE)
             self.pool = stack.enter_context(pool)
             self._settle = self.pool.settle
             self.journal = Path(self.pool.spool) / "journal"
             self.journal.touch()
             self.journal.chmod(0o666)  # the pool's user writes it
-            return {"config": str(self.pool.config), "spool": str(self.pool.spool)}
+            return {"config": str(self.pool.config), "spool": str(self.pool.spool), "cluster_attribute": "Site"}
         self.journal = self.folder / "journal"
         if self.connector == "slurm":
             from tests.testbed.node_size import WHOLE
             from tests.testbed.slurm_cluster import SlurmCluster
 
             node = self._node or WHOLE
-            cluster = SlurmCluster(hosts=self._hosts, accounting=self._accounting, node=node)
+            leaves = list(Counter(self._clusters(range(self._hosts)).values()).values())
+            cluster = SlurmCluster(hosts=self._hosts, accounting=self._accounting, node=node, leaves=leaves)
             self.pool = stack.enter_context(cluster)
-            return cluster.settings
+            return {**cluster.settings, "cluster": "switch" if leaves else ""}
         if self.connector == "simulated":
             return {"spool": str(self._spool), "hosts": self._hosts, **self._simulated}
         stack.callback(_end_local_jobs, self._spool, self._hosts)
         return {"spool": str(self._spool), "hosts": self._hosts}
+
+    def _clusters(self, hosts: Sequence[_Host]) -> dict[_Host, str]:
+        """Return the name of each host's cluster."""
+        size = self._in_cluster
+        return {host: f"cluster{place // size + 1}" for place, host in enumerate(hosts)} if size else {}
 
     def _write(self, connector: Mapping[str, Any]) -> None:
         sections: dict[str, dict[str, Any]] = {
@@ -249,6 +264,8 @@ class Site:
             f"connector.{self.connector}": dict(connector),
             "applications": {"folders": [str(self.folder / "applications.d")]},
         }
+        if clusters := self._local_clusters():
+            sections["connector.local.clusters"] = clusters
         for section, values in self._settings.items():
             sections.setdefault(section, {}).update(values)
         lines = []
@@ -257,6 +274,13 @@ class Site:
             lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""]
         self.config.write_text("\n".join(lines))
         self._write_catalogue(self.folder / "applications.d")
+
+    def _local_clusters(self) -> dict[str, list[str]]:
+        """Return the local slots of each cluster."""
+        found: dict[str, list[str]] = {}
+        for host, name in self._clusters(numbered_hosts(self._hosts)).items():
+            found.setdefault(name, []).append(host)
+        return found if self.connector == "local" else {}
 
     def _write_catalogue(self, folder: Path) -> None:
         folder.mkdir()

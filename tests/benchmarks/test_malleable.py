@@ -22,13 +22,16 @@ GROUPS = [["b", "a", "c", "d"], ["e", "f", "g", "h"], ["i", "j", "k", "l"]]
 
 
 def test_a_program_begins_on_three_clusters_and_its_lead_is_in_the_first() -> None:
-    assert clusters("b", list("lkjihgfedca")) == GROUPS
-    assert clusters("b", ["d", "a", "c"]) == GROUPS[:1]
+    names = {host: str(number) for number, group in enumerate(GROUPS) for host in group}
+    assert clusters("b", list("lkjihgfedca"), names) == GROUPS
+    assert clusters("b", ["d", "a", "c"], names) == GROUPS[:1]
 
 
-def test_trouble_is_on_the_last_cluster_alone() -> None:
+def test_trouble_is_on_the_last_cluster_and_in_one_scenario_on_that_before() -> None:
     assert trouble(SCENARIOS["2"], GROUPS, 0.5) == dict.fromkeys("ijkl", (3.0, 0.0))
-    assert trouble(SCENARIOS["3"], GROUPS, 0.5) == dict.fromkeys("ijkl", (1.0, 1.0))
+    assert trouble(SCENARIOS["3"], GROUPS, 0.5) == dict.fromkeys("ijkl", (1.0, 8.0))
+    both = dict.fromkeys("ijkl", (1.0, 8.0)) | dict.fromkeys("efgh", (5.0, 0.0))
+    assert trouble(SCENARIOS["4"], GROUPS, 0.5) == both
     assert trouble(SCENARIOS["0"], GROUPS, 0.5) == trouble(SCENARIOS["5"], GROUPS, 0.5) == {}
 
 
@@ -48,15 +51,15 @@ def test_moves_are_read_off_who_had_which_host_when() -> None:
 
 
 RUNS = [
-    ScenarioRun("1a", False, 80.0, 4, 0, 0),
-    ScenarioRun("1a", True, 40.0, 16, 2, 0),
-    ScenarioRun("5", True, 9.0, 8, 0, 3),
+    ScenarioRun("1a", False, 80.0, 1.5, 4, 0, 0, 0),
+    ScenarioRun("1a", True, 40.0, 1.5, 16, 2, 3, 0),
+    ScenarioRun("5", True, 9.0, 1.5, 8, 0, 0, 3),
 ]
 
 
 def test_the_table_has_what_ran_both_ways_beside_the_paper() -> None:
     (_, row) = table(RUNS)
-    assert row.split() == ["1a", "80.0", "s", "40.0", "s", "4→16", "2", "-50", "%", "-50", "%", "0,", "0"]
+    assert row.split() == ["1a", "80.0", "s", "40.0", "s", "4→16", "2", "3", "-50", "%", "-50", "%", "0,", "0"]
 
 
 @pytest.mark.parametrize(("repeated", "code"), [(0, 0), (1, 1)])
@@ -82,4 +85,4 @@ def test_work_that_is_repeated_though_no_host_was_lost_is_no_success(
     assert end.value.code == code
     assert "idle for +0.30 s beside the manager's hand-over" in capsys.readouterr().out
     figures = json.loads((tmp_path / "malleable.json").read_text())
-    assert (figures["connector"], figures["moves"]["idle"], len(figures["scenarios"])) == ("local", 0.4, 10)
+    assert (figures["connector"], figures["moves"]["idle"], len(figures["scenarios"])) == ("local", 0.4, 12)
