@@ -391,6 +391,8 @@ def _profile_text(profile: ProfileView) -> str:
     if profile.runs and profile.source != "history":
         off = _correction_text(profile, best)
         source = f"{profile.source}, corrected by {plural(profile.runs, 'run')} like it{off}"
+    elif not profile.runs and profile.stated:
+        source = f"{profile.source}, with the start-up of other programs"
     if profile.changed:
         source += f" since run {profile.changed}" if off else f", changed at run {profile.changed}"
     if profile.explores:

@@ -321,6 +321,11 @@ def test_an_explanation_without_known_hosts_names_none() -> None:
             id="a try",
         ),
         pytest.param(
+            ProfileView(seconds=(5.0,), source="model", hardware="fast", stated=(3.5,)),
+            "5.0 s on 1 host (model, with the start-up of other programs, fast)",
+            id="a first run",
+        ),
+        pytest.param(
             ProfileView(seconds=(5.0,), source="history", hardware="", runs=9, changed=7),
             "5.0 s on 1 host (from 9 runs like it, changed at run 7)",
             id="runs alone",
