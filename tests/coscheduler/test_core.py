@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from cosched.connector.hosts import Host
 from cosched.connector.interface import StartDiagnosis, StartVerdict
-from cosched.connector.jobs import JobReport, JobState
+from cosched.connector.jobs import JobReport, JobState, LaunchMode
 from cosched.coscheduler.changes import CancelAttempt, DiagnoseAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
@@ -90,6 +90,18 @@ def test_a_run_that_completes_is_kept_for_predictions_and_no_other() -> None:
     (through,) = dispatched(submit(core, a_task(3, None, count=2)))
     (run,) = complete(core, through, 40.0, 45.0).changes.runs
     assert (run.hosts, run.predicted, run.seconds) == (2, None, 5.0)
+
+
+def test_a_run_that_a_model_had_foretold_is_kept_with_its_launch() -> None:
+    core, task = a_core(), a_task(1, [10.0])
+    assert task.profile is not None
+    found = []
+    for number, source in enumerate((PredictionSource.MODEL, PredictionSource.USER)):
+        profile, spec = replace(task.profile, source=source), replace(task.spec, launch=LaunchMode.ONCE)
+        (attempt,) = dispatched(submit(core, replace(task, id=str(number + 1), profile=profile, spec=spec)))
+        (run,) = complete(core, attempt, 20.0 * number + 1.0, 20.0 * number + 12.0).changes.runs
+        found.append(run.launch)
+    assert found == ["once", ""]
 
 
 def test_a_run_is_kept_with_the_range_that_was_expected_of_it() -> None:
