@@ -135,7 +135,7 @@ ChainsOnWholeHosts.TestCase.settings = hypothesis_settings(
     max_examples=examples(8), stateful_step_count=40, deadline=None
 )
 ChainsOfOneProgram.TestCase.settings = hypothesis_settings(
-    max_examples=examples(15), stateful_step_count=40, deadline=None
+    max_examples=examples(8), stateful_step_count=40, deadline=None
 )
 TestChainsOfOneProgram = ChainsOfOneProgram.TestCase
 TestChainsOnWholeHosts = ChainsOnWholeHosts.TestCase
