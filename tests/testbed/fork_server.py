@@ -232,6 +232,8 @@ class _Pair(NamedTuple):
 def _prepare() -> None:
     for module in _MODULES:
         importlib.import_module(module)
+    with suppress(ImportError):  # of HTCondor's library the half that reads no configuration
+        importlib.import_module("classad2")
     # What commands read as they run (pydantic, HTTP) is most of what they would do.
     unanswered = {"COSCHED_SERVER": "unix:/nonexistent"}
     with mock.patch.dict(os.environ, unanswered), redirect_stderr(io.StringIO()) as said:
