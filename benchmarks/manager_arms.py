@@ -33,7 +33,7 @@ _HEADINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """What is measured: jobs of the workload through one manager, in one way.
+    """One measurement: jobs of the workload through one manager, in one way.
 
     Attributes:
         manager: "slurm" or "condor".
@@ -77,7 +77,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Where and when an arm was measured.
+    """Time, machine and versions of a measurement.
 
     Attributes:
         date: in universal time.
@@ -132,7 +132,7 @@ def table(results: Sequence[Result]) -> str:
 
 
 def goals(results: Sequence[Result]) -> list[str]:
-    """Return how each arm with cosched stands to the manager alone, and to what was aimed at."""
+    """Compare each arm with cosched to the manager alone; return a line each, with the goals."""
     alone = next((result.outcome for result in results if result.arm.variant == ALONE), None)
     found = []
     for result in results if alone is not None else ():

@@ -22,7 +22,7 @@ _PLENTY = 1 << 30  # MiB: as much as a task may ask for
 
 @dataclass(frozen=True, slots=True)
 class RoomStep:
-    """What is free of a host for good from `after` seconds on: cores, memory in MiB, GPUs."""
+    """Free cores, memory (MiB) and GPUs of a host, for good from `after` seconds on."""
 
     after: float
     cores: int
@@ -37,7 +37,7 @@ class RoomStep:
 
 @dataclass(frozen=True, slots=True)
 class AdvertisedRoom:
-    """Hosts of which the same is free.
+    """A number of hosts of which the same is free.
 
     Attributes:
         hosts: how many.
@@ -57,7 +57,7 @@ class AdvertisedRoom:
         return self.steps[-1].share
 
     def free_from(self, share: HostShare | None) -> float:
-        """Return after how many seconds each host has so much for good, or is free whole for None.
+        """Return when each host has a share free for good, in seconds; for None, when it is wholly free.
 
         It is infinite where the hosts have less.
         """
@@ -105,7 +105,7 @@ def debited_rooms(
 
 
 def _few(hosts: Counter[tuple[RoomStep, ...]]) -> tuple[AdvertisedRoom, ...]:
-    """Return rooms of so many hosts with these steps, neighbours in order as one where they are too many."""
+    """Return a room for each kind of steps; where these are too many, two like ones become one."""
     rooms = [AdvertisedRoom(count, steps) for steps, count in hosts.items()]
     rooms.sort(key=lambda room: [(step.after, -step.cores, -step.memory, -step.gpus) for step in room.steps])
     while len(rooms) > _MAX_ROOMS:
@@ -126,7 +126,7 @@ def _difference(had: HostShare, taken: HostShare) -> HostShare:
 
 
 def _steps(free: Sequence[tuple[float, HostShare]]) -> tuple[RoomStep, ...]:
-    """Return the steps of what is free from some times on; those without a core are left out, but for the last."""
+    """Return times and free shares as steps, without those that have no core; the last one stays."""
     last = len(free) - 1
     found = [
         RoomStep(after, share.cores, min(share.memory, _PLENTY), share.gpus)

@@ -13,7 +13,7 @@ __all__ = ["HostUse", "free_for_good"]
 
 
 class HostUse(NamedTuple):
-    """What a task takes of a host from `begin` to `end`, in seconds from now."""
+    """A share of a host that a task takes from `begin` to `end`, in seconds from now."""
 
     begin: float
     end: float
