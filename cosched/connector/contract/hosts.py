@@ -28,24 +28,11 @@ class HostsContract(ContractBase):
         assert len({host.name for host in hosts}) == len(hosts)
         assert all(host.name and "," not in host.name for host in hosts)
 
-    def test_hosts_name_their_clusters_while_they_are_up_and_lost(
-        self, bench: Bench, take_host: Callable[[str], None], give_host: Callable[[str], None]
-    ) -> None:
+    def test_hosts_name_their_clusters(self, bench: Bench) -> None:
         """Each host is in the cluster that the administrator has named, and in none where none is named."""
-
-        def named() -> dict[str, str]:
-            return {host.name: host.cluster for host in bench.connector.hosts() if host.up and host.cluster}
-
-        assert named() == dict(self.clusters)
-        (host,) = bench.up(1)
-        take_host(host)
-        try:
-            bench.await_host(host, up=False)
-            assert named() == {name: cluster for name, cluster in self.clusters.items() if name != host}
-        finally:
-            give_host(host)
-        bench.await_host(host, up=True)
-        assert named() == dict(self.clusters)
+        for _ in range(2):  # the second answer may come from what is remembered
+            found = {host.name: host.cluster for host in bench.connector.hosts() if host.up and host.cluster}
+            assert found == dict(self.clusters)
 
     def test_a_lost_host_is_down_and_evicts(
         self, bench: Bench, take_host: Callable[[str], None], give_host: Callable[[str], None]
