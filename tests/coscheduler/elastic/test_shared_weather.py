@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ class SharedElastic(SharedHosts, ElasticWeather):
         super().begin(staging)
         self.hosts_come_and_go({1})
         self.submit_elastic_with_needs(_LONG, {"cores": 1}, None, "bob", False)
+        wide = {"cores": 8, "memory": 0, "gpus": 0, "exclusive": False}
+        self.submit_with_needs([math.inf, 9.0], wide, None, "bob")  # room is saved up for it until the first has ended
         for _ in range(3):  # its lead and its promised workers first, then lent ones
             self.much_time_goes_by()
             self.the_manager_starts_all_that_it_was_given()
