@@ -10,7 +10,7 @@ from cosched.agents.protocol.advertised_rooms import advertised_rooms
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, availability_steps, shared_class
 from cosched.coscheduler.explain import planned_shape
 from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.places.room_over_time import HostUse, free_for_good
+from cosched.coscheduler.places.room_over_time import RoomUse, free_for_good
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.task import TaskState
 
@@ -147,13 +147,13 @@ class DomainView:
 
     def _shared_classes(self, time: float, booked: Sequence[Task]) -> tuple[AdvertisedHostClass, ...]:
         domain = self._core.domain
-        uses: dict[str, list[HostUse]] = {host: [] for host in domain.up()}
+        uses: dict[str, list[RoomUse]] = {host: [] for host in domain.up()}
 
         def use(hosts: Iterable[str], begin: float, end: float, share: HostShare | None) -> None:
             for host in hosts:
                 if host in uses:
                     part = domain.size(host) if share is None or not domain.parted(host) else share
-                    uses[host].append(HostUse(begin, end, part))
+                    uses[host].append(RoomUse(begin, end, part))
 
         for host, end in self._core.planning_view.taken(time).items():
             use((host,), 0.0, end - time, None)

@@ -9,10 +9,10 @@ from cosched.connector.hosts import HostShare
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["HostUse", "free_for_good"]
+__all__ = ["RoomUse", "free_for_good"]
 
 
-class HostUse(NamedTuple):
+class RoomUse(NamedTuple):
     """A share of a host that a task takes from `begin` to `end`, in seconds from now."""
 
     begin: float
@@ -20,7 +20,7 @@ class HostUse(NamedTuple):
     share: HostShare
 
 
-def free_for_good(size: HostShare, uses: Sequence[HostUse]) -> list[tuple[float, HostShare]]:
+def free_for_good(size: HostShare, uses: Sequence[RoomUse]) -> list[tuple[float, HostShare]]:
     """Return times, ascending from 0, with what stays free of a host from each on; it grows in each resource.
 
     As in plans no hole is counted that somebody is planned to fill later (`scheduling/decoding/packed_decoder.py`).

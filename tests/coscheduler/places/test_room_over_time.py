@@ -6,20 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.connector.hosts import HostShare
-from cosched.coscheduler.places.room_over_time import HostUse, free_for_good
+from cosched.coscheduler.places.room_over_time import RoomUse, free_for_good
 
 SIZE = HostShare(1000, 8, 2)
 shares = st.builds(HostShare, st.integers(0, 600), st.integers(1, 4), st.integers(0, 1))
 uses = st.lists(
     st.tuples(st.floats(-5, 50), st.floats(0.5, 30), shares).map(
-        lambda each: HostUse(each[0], each[0] + each[1], each[2])
+        lambda each: RoomUse(each[0], each[0] + each[1], each[2])
     ),
     max_size=8,
 )
 
 
 @given(uses, st.floats(0, 100))
-def test_what_is_told_is_free_from_then_on_for_good(taken: list[HostUse], time: float) -> None:
+def test_what_is_told_is_free_from_then_on_for_good(taken: list[RoomUse], time: float) -> None:
     steps = free_for_good(SIZE, taken)
     assert steps[0][0] == 0.0
     assert steps[-1][1] == SIZE
@@ -34,10 +34,10 @@ def test_what_is_told_is_free_from_then_on_for_good(taken: list[HostUse], time: 
 
 
 def test_half_of_a_host_is_free_beside_a_task_and_all_of_it_behind() -> None:
-    found = free_for_good(SIZE, [HostUse(0.0, 20.0, HostShare(400, 4, 1))])
+    found = free_for_good(SIZE, [RoomUse(0.0, 20.0, HostShare(400, 4, 1))])
     assert found == [(0.0, HostShare(600, 4, 1)), (20.0, SIZE)]
 
 
 def test_a_hole_before_a_planned_task_is_not_free_for_good() -> None:
-    found = free_for_good(SIZE, [HostUse(10.0, 30.0, SIZE)])
+    found = free_for_good(SIZE, [RoomUse(10.0, 30.0, SIZE)])
     assert found == [(0.0, HostShare()), (30.0, SIZE)]
