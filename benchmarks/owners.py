@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cosched.api.documents import ElasticRequest, TaskRequest
-from cosched.prediction.load_history import HourlyLoad, hour_of
+from cosched.prediction.loads.load_history import HourlyLoad, hour_of
 from cosched.simulation.loaded_hosts import OwnerDiary
 from cosched.store.host_loads import HostLoadTable
 from cosched.store.store import Store

@@ -8,12 +8,12 @@ import time
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from cosched.api.documents import HostLoadView
-from cosched.prediction.load_history import LoadCause, hour_of
+from cosched.prediction.loads.load_history import LoadCause, hour_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cosched.prediction.load_history import LoadHistory
+    from cosched.prediction.loads.load_history import LoadHistory
 
 __all__ = ["HostLoadService", "LoadReader"]
 

@@ -28,7 +28,7 @@ from cosched.coscheduler.recording.snapshot import AttemptsSnapshot
 from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
 from cosched.coscheduler.unstarted import UnstartedAttempts
 from cosched.counts import plural
-from cosched.prediction.loaded_profile import times_longer
+from cosched.prediction.loads.loaded_profile import times_longer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.events import ManagerEvent
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = ["AttemptLifecycle", "cancelled_with_predecessor"]
 

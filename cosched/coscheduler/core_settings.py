@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.elastic.values import ElasticSettings
-from cosched.prediction.host_load import Interruption, LoadTrigger
+from cosched.prediction.loads.host_load import Interruption, LoadTrigger
 from cosched.scheduling.objective.weights import Weights
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.places.contention import contention_on
 from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.prediction.calibration import Correction
-from cosched.prediction.loaded_profile import loaded_profile
+from cosched.prediction.loads.loaded_profile import loaded_profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.sharing.shares import Shares, UserUsage
     from cosched.coscheduler.task import Attempt, Task, TaskState
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = [
     "AdoptedJobGone",

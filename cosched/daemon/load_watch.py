@@ -10,16 +10,16 @@ import structlog
 from cosched.app.periodic_writer import PeriodicWriter
 from cosched.connector.hosts import HostShare
 from cosched.errors import SystemFault
-from cosched.prediction.load_change import NOTICE
-from cosched.prediction.load_history import LoadCause, LoadHistory
+from cosched.prediction.loads.load_change import NOTICE
+from cosched.prediction.loads.load_history import LoadCause, LoadHistory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeVar
 
     from cosched.connector.hosts import Host
-    from cosched.prediction.host_load import HostLoad
-    from cosched.prediction.load_history import HourlyLoad
+    from cosched.prediction.loads.host_load import HostLoad
+    from cosched.prediction.loads.load_history import HourlyLoad
     from cosched.store.host_loads import HostLoadTable
 
     _A = TypeVar("_A")

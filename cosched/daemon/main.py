@@ -71,7 +71,7 @@ from cosched.daemon.site_shares import configured_shares
 from cosched.daemon.web.server import web_server
 from cosched.errors import SystemFault
 from cosched.prediction.catalogue import Catalogue
-from cosched.prediction.host_load import Interruption, LoadTrigger
+from cosched.prediction.loads.host_load import Interruption, LoadTrigger
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import find_policy
 from cosched.secret_files import read_secret

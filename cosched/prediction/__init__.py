@@ -1,5 +1,5 @@
 """Predictions answer how long a task runs on n hosts.
 
 Start at `profile.py`; `model_predictor.py` evaluates models, `calibration.py` learns from runs, `catalogue.py` holds
-applications.
+applications. `loads/` reckons with hosts that are not ours alone.
 """

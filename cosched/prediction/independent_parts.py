@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.prediction.completion import interrupted, lower_gamma
+from cosched.prediction.loads.completion import interrupted, lower_gamma
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = ["last_of_parts"]
 

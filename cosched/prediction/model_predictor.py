@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from cosched import evaluation
 from cosched.errors import UserError
 from cosched.language.diagnostics import ModelError
-from cosched.prediction.host_load import Coupling
+from cosched.prediction.loads.host_load import Coupling
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cosched.counts import plural
 from cosched.errors import UserError
-from cosched.prediction.host_load import Coupling
+from cosched.prediction.loads.host_load import Coupling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence

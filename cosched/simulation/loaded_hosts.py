@@ -2,8 +2,8 @@
 
 Start at `completion_times` for one program, at `LoadedDomain` for a domain.
 
-Nothing here knows the formulas of `prediction.completion`: owners come and go by themselves, whether a program runs or
-not, and programs advance while they may.
+Nothing here knows the formulas of `prediction.loads.completion`: owners come and go by themselves, whether a
+program runs or not, and programs advance while they may.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from cosched.connector.hosts import Host
 from cosched.coscheduler.events import HostsObserved
-from cosched.prediction.host_load import HostLoad
+from cosched.prediction.loads.host_load import HostLoad
 from cosched.simulation.simulated_domain import SimulatedDomain
 
 if TYPE_CHECKING:

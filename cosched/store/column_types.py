@@ -17,7 +17,7 @@ from cosched.coscheduler.elastic.values import Elastic, LeadStatus, RestartRecor
 from cosched.coscheduler.places.alternatives import Alternative
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.stages.stage import StageInChain
-from cosched.prediction.host_load import Coupling
+from cosched.prediction.loads.host_load import Coupling
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, select
 
-from cosched.prediction.load_history import HourlyLoad
+from cosched.prediction.loads.load_history import HourlyLoad
 from cosched.store import tables
 from cosched.store.rows import records_of, row_of, upsert
 

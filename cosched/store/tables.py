@@ -27,7 +27,7 @@ from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.handovers import GuestState, HandoverState
 from cosched.coscheduler.sharing.shares import ShareKind
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.prediction.load_history import LoadCause
+from cosched.prediction.loads.load_history import LoadCause
 from cosched.store.column_types import (
     ALTERNATIVES,
     ELASTIC,

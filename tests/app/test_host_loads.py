@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING, TypeVar
 
 from cosched.app.host_loads import HostLoadService
-from cosched.prediction.load_history import HourlyLoad, LoadCause, LoadHistory
+from cosched.prediction.loads.load_history import HourlyLoad, LoadCause, LoadHistory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

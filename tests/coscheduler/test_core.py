@@ -52,7 +52,7 @@ from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.prediction.host_load import HostLoad
+from cosched.prediction.loads.host_load import HostLoad
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.schedule import check_schedule
 from tests.coscheduler.makers import (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from cosched.prediction.load_history import HourlyLoad, LoadHistory
+    from cosched.prediction.loads.load_history import HourlyLoad, LoadHistory
 
 HOUR = 3600.0
 START = 400_000 * HOUR

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.prediction.completion import LastCompletion, interrupted
-from cosched.prediction.host_load import HostLoad
 from cosched.prediction.independent_parts import last_of_parts
+from cosched.prediction.loads.completion import LastCompletion, interrupted
+from cosched.prediction.loads.host_load import HostLoad
 
 LOADS = [
     HostLoad(rate=1 / 300, mean=100, square=20_000),

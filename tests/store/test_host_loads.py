@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.prediction.load_history import HourlyLoad, LoadCause
+from cosched.prediction.loads.load_history import HourlyLoad, LoadCause
 from cosched.store import Store
 from cosched.store.host_loads import HostLoadTable
 from tests.store.new_database import new_database

@@ -20,7 +20,7 @@ from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.reschedule_trigger import load_text
 from cosched.coscheduler.task import AttemptState
 from cosched.prediction.efficiency import WorkerStatistics
-from cosched.prediction.host_load import LoadTrigger
+from cosched.prediction.loads.host_load import LoadTrigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.recording.snapshot import ElasticSnapshot
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Attempt
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = ["BadHosts", "OtherHosts", "link_text", "slow_text"]
 

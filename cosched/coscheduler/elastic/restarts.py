@@ -23,7 +23,7 @@ from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import AttemptState
 from cosched.counts import plural
 from cosched.durations import format_duration
-from cosched.prediction.host_load import LoadTrigger
+from cosched.prediction.loads.host_load import LoadTrigger
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.host_counts import quicker_counts
 from cosched.scheduling.plan import Plan

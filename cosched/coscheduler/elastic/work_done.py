@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = ["RunningElastic", "WorkDone", "running_elastic"]
 

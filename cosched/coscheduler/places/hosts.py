@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.task import Attempt, TaskSpec
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = [
     "DomainHosts",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.hosts import heaviest_load
 from cosched.durations import format_duration
-from cosched.prediction.host_load import Coupling, Interruption
-from cosched.prediction.loaded_profile import loaded_profile
+from cosched.prediction.loads.host_load import Coupling, Interruption
+from cosched.prediction.loads.loaded_profile import loaded_profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,8 @@ from cosched.coscheduler.places.contention import ExpectedContention
 from cosched.coscheduler.places.hosts import needs_of_alternative, needs_on_host, share_of
 from cosched.prediction.calibration import AS_EXPECTED, Correction
 from cosched.prediction.contention import left_beside, times_longer
-from cosched.prediction.host_load import Interruption
-from cosched.prediction.loaded_profile import loaded_profile
+from cosched.prediction.loads.host_load import Interruption
+from cosched.prediction.loads.loaded_profile import loaded_profile
 from cosched.scheduling.host_counts import best_times
 from cosched.scheduling.problem import Problem
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from cosched.connector.hosts import Host
     from cosched.coscheduler.task import Task
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
     from cosched.prediction.profile import Profile
 
     _Reckoned = tuple[

@@ -1,7 +1,8 @@
 """What is not as predicted, loads of hosts or a run, leads to a new plan and is said: GHS's Reschedule Trigger System.
 
 The A-MM paper (section 2.1) compares resources with their records and reschedules; it gives no formula. Whether a load
-has departed is found in `prediction/load_change.py`, whether a run has in `progress.py`. Start at `RescheduleTrigger`.
+has departed is found in `prediction/loads/load_change.py`, whether a run has in `progress.py`. Start at
+`RescheduleTrigger`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from cosched.coscheduler.changes import LogEntry
 from cosched.coscheduler.places.hosts import expected_end, overrun
 from cosched.coscheduler.task import AttemptState
 from cosched.durations import format_duration
-from cosched.prediction.host_load import HostLoad, LoadTrigger
+from cosched.prediction.loads.host_load import HostLoad, LoadTrigger
 from cosched.scheduling.decoding.decoder import spans
 
 if TYPE_CHECKING:

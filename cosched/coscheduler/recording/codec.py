@@ -31,7 +31,8 @@ from cosched.coscheduler.recording import snapshot
 from cosched.coscheduler.recording.earlier_forms import EARLIER_FORMS
 from cosched.coscheduler.sharing import fair_shares, shares
 from cosched.coscheduler.stages import stage
-from cosched.prediction import calibration, contention, efficiency, host_load, profile
+from cosched.prediction import calibration, contention, efficiency, profile
+from cosched.prediction.loads import host_load
 from cosched.scheduling.objective import weights
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cosched.prediction.calibration import Correction, DispatchLatency
     from cosched.prediction.contention import Contention
     from cosched.prediction.efficiency import WorkerStatistics
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = [
     "AttemptsSnapshot",

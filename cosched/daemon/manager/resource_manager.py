@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from cosched.connector.jobs import Output
     from cosched.coscheduler.task import Attempt, Task
     from cosched.daemon.clock import Clock
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = ["ManagerTimes", "ResourceManager"]
 

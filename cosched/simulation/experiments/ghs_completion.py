@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.prediction.completion import LastCompletion, interrupted_together, restarted
+from cosched.prediction.loads.completion import LastCompletion, interrupted_together, restarted
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow, line_chart
 from cosched.simulation.loaded_hosts import OwnerHabits, completion_times
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cosched.prediction.completion import Distribution
+    from cosched.prediction.loads.completion import Distribution
 
 __all__ = ["EXPERIMENT"]
 

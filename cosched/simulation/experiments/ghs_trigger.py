@@ -17,7 +17,7 @@ import numpy as np
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import TaskSubmitted
 from cosched.coscheduler.task import Task, TaskSpec
-from cosched.prediction.load_history import LoadHistory
+from cosched.prediction.loads.load_history import LoadHistory
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
 from cosched.simulation.loaded_hosts import LoadedDomain, OwnerDiary
@@ -26,7 +26,7 @@ from cosched.simulation.simulated_domain import SimulatedPlanner
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.prediction.host_load import HostLoad
+    from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = ["EXPERIMENT"]
 

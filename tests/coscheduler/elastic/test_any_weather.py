@@ -28,7 +28,7 @@ from cosched.coscheduler.events import (
     WorkReported,
 )
 from cosched.coscheduler.task import AttemptState
-from cosched.prediction.host_load import HostLoad
+from cosched.prediction.loads.host_load import HostLoad
 from tests.coscheduler.makers import elastic_task, hosts, mixed_hosts, restart_task
 from tests.coscheduler.places.test_licences import Licensed
 from tests.coscheduler.test_core import ALIVE, AnyWeather

@@ -12,7 +12,7 @@ from cosched.coscheduler.events import HostsObserved, SpeedsMeasured, Tick
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
-from cosched.prediction.host_load import LoadTrigger
+from cosched.prediction.loads.host_load import LoadTrigger
 from tests.coscheduler.elastic.test_elastic_tasks import SPEEDS, leaving, removed
 from tests.coscheduler.makers import a_core, dispatched, elastic_task, hosts, settings, start, submit, workers
 

@@ -17,7 +17,7 @@ from cosched.coscheduler.explain import explain
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.prediction.efficiency import WorkerStatistics
-from cosched.prediction.host_load import LoadTrigger
+from cosched.prediction.loads.host_load import LoadTrigger
 from tests.coscheduler.elastic.test_elastic_tasks import SPEEDS, leaving, removed
 from tests.coscheduler.makers import a_core, dispatched, elastic_task, hosts, start, submit, workers
 

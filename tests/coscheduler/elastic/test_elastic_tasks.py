@@ -26,7 +26,7 @@ from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.prediction.host_load import HostLoad, LoadTrigger
+from cosched.prediction.loads.host_load import HostLoad, LoadTrigger
 from tests.coscheduler.makers import (
     a_core,
     a_task,

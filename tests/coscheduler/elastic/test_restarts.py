@@ -15,7 +15,7 @@ from cosched.coscheduler.explain import explain
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.progress import progress
 from cosched.coscheduler.task import AttemptState, TaskState
-from cosched.prediction.host_load import HostLoad, LoadTrigger
+from cosched.prediction.loads.host_load import HostLoad, LoadTrigger
 from tests.coscheduler.makers import (
     a_core,
     a_task,

@@ -12,7 +12,7 @@ from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.durations import format_duration
-from cosched.prediction.host_load import Coupling, HostLoad, Interruption
+from cosched.prediction.loads.host_load import Coupling, HostLoad, Interruption
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import (
     a_core,

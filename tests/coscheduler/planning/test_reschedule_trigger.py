@@ -11,7 +11,7 @@ from cosched.coscheduler.changes import Replan
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved, Tick
 from cosched.coscheduler.planning.reschedule_trigger import load_text
-from cosched.prediction.host_load import HostLoad, LoadTrigger
+from cosched.prediction.loads.host_load import HostLoad, LoadTrigger
 from cosched.scheduling.decoding.decoder import spans
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, settings, start, submit
 

@@ -29,7 +29,7 @@ from cosched.coscheduler.task import Attempt
 from cosched.daemon.clock import Clock
 from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched.errors import UserError
-from cosched.prediction.host_load import HostLoad
+from cosched.prediction.loads.host_load import HostLoad
 from tests.coscheduler.makers import a_task
 from tests.tasks import change_task
 

@@ -17,8 +17,8 @@ from cosched.daemon.processes import predictors
 from cosched.daemon.processes.predictors import ModelProcesses
 from cosched.errors import SystemFault, UserError
 from cosched.prediction.history import Run
-from cosched.prediction.host_load import Coupling
 from cosched.prediction.learning import LearntRuns
+from cosched.prediction.loads.host_load import Coupling
 from cosched.prediction.model_predictor import ModelPredictor
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cosched.prediction.load_history import HOURS_KEPT, LoadHistory, hour_of
+from cosched.prediction.loads.load_history import HOURS_KEPT, LoadHistory, hour_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

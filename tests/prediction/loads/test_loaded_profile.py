@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from cosched.prediction.completion import interrupted, restarted
-from cosched.prediction.host_load import Coupling, HostLoad, Interruption
-from cosched.prediction.loaded_profile import loaded_profile, times_longer
+from cosched.prediction.loads.completion import interrupted, restarted
+from cosched.prediction.loads.host_load import Coupling, HostLoad, Interruption
+from cosched.prediction.loads.loaded_profile import loaded_profile, times_longer
 from cosched.prediction.profile import PredictionSource, Profile
 
 LOAD = HostLoad(rate=1 / 300, mean=100, square=20_000)

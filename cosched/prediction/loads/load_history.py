@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from cosched.prediction.host_load import HostLoad
-from cosched.prediction.load_change import NOTICE, LoadChange
+from cosched.prediction.loads.host_load import HostLoad
+from cosched.prediction.loads.load_change import NOTICE, LoadChange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.prediction.completion import (
+from cosched.prediction.loads.completion import (
     LastCompletion,
     interrupted,
     interrupted_together,
     lower_gamma,
     restarted,
 )
-from cosched.prediction.host_load import HostLoad
+from cosched.prediction.loads.host_load import HostLoad
 
 LOADS = st.builds(
     lambda rate, mean, variation, depth: HostLoad(rate, mean, mean**2 * (1 + variation**2), depth),

@@ -12,9 +12,9 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from cosched.prediction.completion import interrupted_together, restarted
-from cosched.prediction.host_load import Coupling, HostLoad, Interruption
 from cosched.prediction.independent_parts import last_of_parts
+from cosched.prediction.loads.completion import interrupted_together, restarted
+from cosched.prediction.loads.host_load import Coupling, HostLoad, Interruption
 
 if TYPE_CHECKING:
     from cosched.prediction.profile import Profile

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched.prediction.load_change import LoadChange
+from cosched.prediction.loads.load_change import LoadChange
 
 MINUTE = 60.0
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.prediction.host_load import HostLoad
+from cosched.prediction.loads.host_load import HostLoad
 
 
 def test_a_host_without_interruptions_is_never_busy() -> None:

@@ -1,0 +1,1 @@
+"""Hosts that are not ours alone: how busy others keep them, and when programs end there (GHS)."""
