@@ -173,7 +173,7 @@ def test_a_process_whose_name_is_no_text_is_killed_like_others(tmp_path: Path) -
 def test_memory_left_by_processes_that_end_meanwhile_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     program = (
         "import os, signal\nblock = b'x' * (100 << 20)\nchildren = [os.fork()]\n"
-        "children[0] and children.append(os.fork())\nprint('ready', flush=True)\nsignal.pause()"
+        "children[0] and children.append(os.fork())\nos.write(1, b'ready\\n')\nsignal.pause()"
     )
     own_part = runner.own_part
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, start_new_session=True) as first:
