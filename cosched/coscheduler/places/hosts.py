@@ -50,7 +50,7 @@ def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
         handover: seconds from a decision to the start of its job.
     """
     predicted = attempt.predicted or 0.0
-    if attempt.loan:  # it leaves when it is told to
+    if attempt.worker:  # it leaves when it is told to, or with its lead
         return now + predicted
     start = max(attempt.created + handover, now) if attempt.started is None else attempt.started
     start = max(start, attempt.created)  # the host's clock may be behind ours

@@ -134,6 +134,14 @@ def test_a_lost_lead_is_tried_again_only_after_its_workers_are_gone() -> None:
     assert {attempt.uuid for attempt in again}.isdisjoint({lead.uuid, worker.uuid})
 
 
+def test_promised_hosts_are_free_when_their_lead_ends_however_long_its_workers_have_run() -> None:
+    core, _, _ = running(count=2, lending=False)
+    submit(core, a_task(2, [math.inf, 5.0], submitted=50.0), 50.0)
+    spans = core.planning_view.spans(50.0)
+    assert spans is not None
+    assert [50 + begin for _, begin, _, _ in spans] == [61.0]
+
+
 def test_a_lost_worker_is_replaced_on_its_promised_host_by_another_one() -> None:
     core, _, (worker,) = running(lending=False)
     assert cancelled(report(core, worker, JobState.EVICTED, 30.0)) == [worker.uuid]
