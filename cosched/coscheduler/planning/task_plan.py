@@ -128,6 +128,13 @@ class TaskPlan:
         known = zip(self.tasks, self.counts, strict=True)
         return replace(self, counts=tuple(counts.get(task, count) for task, count in known))
 
+    def with_choice(self, task: str, chosen: TaskPlan) -> TaskPlan:
+        """Return the plan with a task's number of hosts, and cores of each, as another plan has them."""
+        row, there = self.tasks.index(task), chosen.tasks.index(task)
+        cores = [*(self.cores or (0,) * len(self.tasks))]
+        cores[row] = chosen.cores[there] if chosen.cores else 0
+        return replace(self.with_counts({task: chosen.counts[there]}), cores=tuple(cores))
+
     def reordered(self, tasks: Iterable[str]) -> TaskPlan:
         """Return the plan with some tasks in another order, in the places of them all."""
         given = list(tasks)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import LogEntry
+from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.stages.admission import admit, as_admitted, is_awaited, place_in_time
 from cosched.coscheduler.stages.guarantees import EQUAL, broken_guarantees
 from cosched.coscheduler.stages.trial_plan import TrialPlan
@@ -86,7 +87,10 @@ class Chains:
                 self._state.put(other)
 
     def protect(self, task: str, time: float) -> None:
-        """Put a task that was inserted into the plan behind all others where it makes a guaranteed stage late."""
+        """Put a task that was inserted into the plan behind all others where it makes a guaranteed stage late.
+
+        Elsewhere it keeps the hosts that it has now until the search finds better ones.
+        """
         if not self._state.guaranteed or task not in self._queue.planned:
             return
         plan = self._queue.plan
@@ -96,8 +100,11 @@ class Chains:
         before = self._view.problem(time, without=(task,))
         if problem is None or before is None:
             return
-        late = self._broken(problem, self._view.plan(problem, time), time)
+        inside = self._view.plan(problem, time)
+        late = self._broken(problem, inside, time)
         if late <= self._broken(before, self._view.plan(before, time), time):
+            if task in problem.tasks:  # else its hosts would be chosen anew as its deadline comes nearer, and be more
+                self._queue.adopt(plan.with_choice(task, TaskPlan.of(problem, inside)))
             return
         self._queue.adopt(plan.reordered((*[name for name in plan.tasks if name != task], task)))
         self._make_room(task, time)

@@ -97,6 +97,18 @@ def test_later_stages_are_planned_and_a_new_task_does_not_make_them_late() -> No
     assert planned(core, 0.0) == {"2": (4.0, 6.0), "3": (6.0, 16.0), "9": (16.0, 21.0)}
 
 
+def test_a_task_before_a_guaranteed_stage_takes_no_more_hosts_as_its_deadline_comes_nearer() -> None:
+    core = a_core(4)
+    (busy,) = dispatched(submit(core, a_task(1, [math.inf] * 3 + [10.0])))
+    start(core, busy, 0.0)
+    submit_chain(core, a_chain(2, (1.0, [("work", 3, 10.0)]), deadline=22.0))
+    # In time on one host when it comes; on four only, which the chain has no time to wait for, when it may leave.
+    submit(core, a_task(3, [10.0, math.inf, math.inf, 6.0], deadline=19.5))
+    assert planned(core, 0.0) == {"2": (10.0, 20.0), "3": (10.0, 20.0)}
+    leaving = dispatched(complete(core, busy, 0.0, 10.0))
+    assert {attempt.task: attempt.count for attempt in leaving} == {"2": 3, "3": 1}
+
+
 def test_no_plan_is_taken_over_that_breaks_a_guarantee() -> None:
     core = a_core(4)
     (first,) = dispatched(submit_chain(core, a_chain(1, FINE, deadline=17.0)))
