@@ -16,11 +16,11 @@ from cosched.simulation.kernel_batch import SIMULATED_INSTANCE
 from cosched.simulation.simulated_domain import SimulatedDomain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from cosched.scheduling.tunable.tasks import Chain
 
-__all__ = ["ServedChain", "serve_chains"]
+__all__ = ["ServedChain", "serve_chains", "submit_chain"]
 
 _CLASS = "any"
 _ENTRY = CatalogueEntry(name="job", model="job", command=("/bin/true",), stages={})
@@ -64,21 +64,10 @@ def serve_chains(arrivals: Sequence[float], chains: Sequence[Chain], hosts: int)
 
     domain = SimulatedDomain(CoreSettings(SIMULATED_INSTANCE, staging=0.0), hosts, seconds)
     numbers = itertools.count(1)
-    admitted: list[list[str]] = []
+    admitted: list[tuple[str, ...]] = []
     for arrival in arrivals:
         domain.run(arrival)
-        template = Task("", 0, arrival, TaskSpec("job", "job", ("/bin/true",)))
-        made = stage_tasks(template, _ENTRY, [(chain,) for chain in chains], (_CLASS,), 0.0)
-        if not domain.core.foresee_chain(made, arrival).in_time:
-            admitted.append([])
-            continue
-        names = list[str]()
-        for task in made:
-            number = next(numbers)
-            task = in_chain(task, names[0] if names else str(number), names[-1] if names else "")
-            domain.post(TaskSubmitted(arrival, replace(task, id=str(number), number=number)))
-            names.append(str(number))
-        admitted.append(names)
+        admitted.append(submit_chain(domain, chains, arrival, numbers))
         domain.run(arrival)
     while domain.calendar.pending:
         domain.run()
@@ -87,3 +76,27 @@ def serve_chains(arrivals: Sequence[float], chains: Sequence[Chain], hosts: int)
         ServedChain(ways[names[-1]], tuple([spans[name] for name in names if name in spans])) if names else None
         for names in admitted
     ]
+
+
+def submit_chain(
+    domain: SimulatedDomain, chains: Sequence[Chain], arrival: float, numbers: Iterator[int]
+) -> tuple[str, ...]:
+    """Submit a tunable job that can be in time, and return its tasks' names; those of a refused one are none.
+
+    Args:
+        domain: at the arrival.
+        chains: the ways through it.
+        arrival: seconds.
+        numbers: numbers for its tasks.
+    """
+    template = Task("", 0, arrival, TaskSpec("job", "job", ("/bin/true",)))
+    made = stage_tasks(template, _ENTRY, [(chain,) for chain in chains], (_CLASS,), 0.0)
+    if not domain.core.foresee_chain(made, arrival).in_time:
+        return ()
+    names = list[str]()
+    for task in made:
+        number = next(numbers)
+        task = in_chain(task, names[0] if names else str(number), names[-1] if names else "")
+        domain.post(TaskSubmitted(arrival, replace(task, id=str(number), number=number)))
+        names.append(str(number))
+    return tuple(names)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -280,11 +281,15 @@ class SimulatedDomain:
 
     def _start(self, attempt: Attempt, task: Task) -> None:
         seconds = self.run_time(attempt, task)
-        self._jobs[attempt.uuid] = _RunningJob(attempt, self.time, self.time + seconds)
-        running = JobReport(attempt.uuid, JobState.RUNNING, started=self.time)
-        self.post(AttemptSubmitted(self.time, attempt.uuid, f"sim.{task.id}"))
-        self.post(JobReported(self.time, running))
+        self._begin(attempt, f"sim.{task.id}")
         self.end_at(attempt.uuid, self.time + seconds)
+
+    def _begin(self, attempt: Attempt, key: str) -> None:
+        """Have the job of an attempt run; nothing says yet when it ends."""
+        self._jobs[attempt.uuid] = _RunningJob(attempt, self.time, math.inf)
+        running = JobReport(attempt.uuid, JobState.RUNNING, started=self.time)
+        self.post(AttemptSubmitted(self.time, attempt.uuid, key))
+        self.post(JobReported(self.time, running))
 
     def end_at(self, uuid: str, time: float) -> None:
         """Have the job of an attempt end at a time, in place of any earlier one."""

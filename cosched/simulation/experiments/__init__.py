@@ -20,6 +20,7 @@ EXPERIMENT_NAMES = (
     "amm-figures",
     "milan-figure-5",
     "milan-figures-7-10",
+    "milan-mixed",
     "wrong-predictions",
     "titan-table-2",
     "grid-policies",

@@ -23,14 +23,16 @@ from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRo
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["EXPERIMENT"]
+__all__ = ["EXPERIMENT", "SECONDS", "WIDE", "shapes"]
 
-_WIDE, _SECONDS = 8, 5.0
+WIDE, SECONDS = 8, 5.0
+"""Processors and seconds of a job's wide stage."""
+
 _SWEEPS: dict[str, tuple[str, tuple[float, ...]]] = {
     "7": ("interval", tuple(float(value) for value in range(1, 21))),
     "8": ("laxity", tuple(step / 20 for step in range(1, 20))),
     "9": ("processors", tuple(float(value) for value in range(8, 15))),
-    "10": ("alpha", tuple(step / _WIDE for step in range(1, _WIDE + 1))),
+    "10": ("alpha", tuple(step / WIDE for step in range(1, WIDE + 1))),
 }
 
 
@@ -43,7 +45,7 @@ def _rows(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
 
 
 def _systems(figure: str, parameter: str, value: float, seed: int, options: Mapping[str, float]) -> Iterable[ResultRow]:
-    first, second = _shapes(options["alpha"], options["laxity"])
+    first, second = shapes(options["alpha"], options["laxity"])
     intervals = np.random.default_rng(seed).exponential(options["interval"], int(options["jobs"]))
     arrivals = np.cumsum(intervals).tolist()
     for system, chains in {"tunable": (first, second), "shape 1": (first,), "shape 2": (second,)}.items():
@@ -59,8 +61,9 @@ def _systems(figure: str, parameter: str, value: float, seed: int, options: Mapp
         }
 
 
-def _shapes(alpha: float, laxity: float) -> tuple[Chain, Chain]:
-    wide, narrow = (_WIDE, _SECONDS), (round(_WIDE * alpha), _SECONDS / alpha)
+def shapes(alpha: float, laxity: float) -> tuple[Chain, Chain]:
+    """Return shape 1, which begins with the wide stage, and shape 2."""
+    wide, narrow = (WIDE, SECONDS), (round(WIDE * alpha), SECONDS / alpha)
     return _chain((wide, narrow), laxity), _chain((narrow, wide), laxity)
 
 
@@ -116,7 +119,7 @@ EXPERIMENT = Experiment(
         "laxity": ExperimentOption(
             0.5, "slack ÷ time from release to deadline where it does not vary (Fig. 8)", 0, 0.99
         ),
-        "processors": ExperimentOption(8, "where they do not vary (Fig. 9)", _WIDE, 1000),
+        "processors": ExperimentOption(8, "where they do not vary (Fig. 9)", WIDE, 1000),
         "core": ExperimentOption(0, "1: through the daemon's core (slow: take fewer jobs)", 0, 1),
         "alpha": ExperimentOption(
             0.5, "width of the narrow stage ÷ of the wide one where it does not vary (Fig. 10)", 0.125, 1

@@ -15,6 +15,7 @@ TINY: dict[str, dict[str, str]] = {
     "amm-figures": {"largest": "15"},
     "milan-figure-5": {},
     "milan-figures-7-10": {"jobs": "20"},
+    "milan-mixed": {"jobs": "8", "generations": "2"},
     "wrong-predictions": {"tasks": "2", "generations": "1"},
     "titan-table-2": {"requests": "200", "rate": "5", "first": "4", "generations": "0"},
     "grid-policies": {"first": "4", "error": "0.1", "generations": "0"},
