@@ -24,6 +24,7 @@ __all__ = ["app"]
 
 app = typer.Typer()
 _FORETOLD = 4  # hours
+_SATURATED = 0.95  # of an hour: what is left is of no use, and plans reckon with the greatest load that they know
 _CAUSES = {"owner": "its owner", "jobs": "foreign jobs"}
 
 
@@ -95,7 +96,7 @@ def _load_row(load: HostLoadView) -> tuple[str, ...]:
         load.host,
         _CAUSES[load.cause],
         f"{load.now:.0%}",
-        f"{load.coming[0]:.0%}",
+        f"{load.coming[0]:.0%}{' (saturated)' if load.coming[0] >= _SATURATED else ''}",
         f"{sum(following) / len(following):.0%}",
         f"{load.planned:.0%}{' (changed)' if load.departed else ''}" if load.cause == "owner" else "",
         f"{load.rate:.1f} times an hour" if load.rate else "",

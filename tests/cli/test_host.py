@@ -83,6 +83,23 @@ def test_a_reservation_with_a_wrong_time_is_refused(tmp_path: Path, capsys: pyte
         assert "not after it begins" in capsys.readouterr().err
 
 
+def test_a_host_that_its_owner_takes_nearly_all_the_time_is_called_saturated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, last = Store(new_database(tmp_path / "loads")), BEGIN + 60 * 3000
+    watch = LoadWatch(HostLoadTable(store), lambda: last, planned=True)
+    for tick in range(3001):
+        pair = Host("h01", owner_takes=float(tick % 200 > 0)), Host("h02", owner_takes=float(tick % 10 < 5))
+        watch.look(pair, BEGIN + 60 * tick)
+    with serving(tmp_path, hosts=2, loads=HostLoadService(watch, lambda: last)) as (_, address):
+        capsys.readouterr()
+        assert run(["host", "load", "--server", address]) == 0
+        rows = {row.split()[0]: row for row in capsys.readouterr().out.splitlines()}
+    assert "(saturated)" in rows["h01"]
+    assert "(saturated)" not in rows["h02"]
+    store.close()
+
+
 def test_loads_of_hosts_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = Store(new_database(tmp_path / "loads"))
     watch = LoadWatch(HostLoadTable(store), lambda: BEGIN + 6000, planned=True)
