@@ -15,7 +15,7 @@ from cosched.dask.tls_files import make_tls_files
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-__all__ = ["Cluster", "begun", "cluster", "until", "waiting"]
+__all__ = ["Cluster", "begun", "cluster", "until", "waiting", "worker"]
 
 _PATIENCE = 240.0
 
@@ -31,17 +31,27 @@ class Cluster(NamedTuple):
 @asynccontextmanager
 async def cluster(folder: Path, *names: str) -> AsyncIterator[Cluster]:
     security = Security(**make_tls_files(folder / "tls").options())
-    place = {"host": "127.0.0.1", "security": security, "dashboard_address": "127.0.0.1:0"}
     async with AsyncExitStack() as stack:
-        scheduler = await stack.enter_async_context(Scheduler(protocol="tls", dashboard=False, **place))
-        workers = {
-            name: await stack.enter_async_context(
-                Worker(scheduler.address, name=name, nthreads=1, local_directory=str(folder), **place)
-            )
-            for name in names
-        }
+        place = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+        scheduler = await stack.enter_async_context(
+            Scheduler(protocol="tls", dashboard=False, security=security, **place)
+        )
+        workers = {name: await stack.enter_async_context(worker(scheduler, folder, name)) for name in names}
         client = await stack.enter_async_context(Client(scheduler.address, security=security, asynchronous=True))
         yield Cluster(scheduler, workers, client)
+
+
+def worker(scheduler: Scheduler, folder: Path, name: str) -> Worker:
+    """Return a worker in this process that has not begun; a context manager."""
+    return Worker(
+        scheduler.address,
+        name=name,
+        nthreads=1,
+        local_directory=str(folder),
+        host="127.0.0.1",
+        security=scheduler.security,
+        dashboard_address="127.0.0.1:0",
+    )
 
 
 def waiting(number: int, folder: str) -> int:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
 import pytest
+from distributed.core import Status
 
-from cosched.dask.drain import Drains, retire
+from cosched.dask.drain import Drains
 from cosched.elastic_lead import LeadOffer, LeadOrder
-from tests.dask.clusters import begun, cluster, until, waiting
+from tests.dask.clusters import begun, cluster, until, waiting, worker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ def test_a_worker_that_leaves_ends_its_task_and_gives_the_next_ones_back(tmp_pat
             held = client.submit(waiting, 1, str(tmp_path), workers=[address], pure=False)
             kept = client.submit(waiting, 2, str(tmp_path), workers=[address], allow_other_workers=True, pure=False)
             await until(lambda: begun(tmp_path) == [1] and len(scheduler.workers[address].processing) == 2)
-            leaving = asyncio.ensure_future(retire(scheduler, address))
+            leaving = asyncio.ensure_future(Drains(scheduler, Mock()).retire(address))
             await until(lambda: begun(tmp_path) == [1, 2])  # on the other worker, which is free
             assert not leaving.done()
             (tmp_path / "1").touch()
@@ -48,7 +49,7 @@ def test_the_data_of_a_worker_that_leaves_stays(tmp_path: Path) -> None:
         async with cluster(tmp_path, "0", "1") as (scheduler, workers, client):
             data = client.submit(bytes, 1000, workers=[workers["1"].address])
             await data
-            assert await retire(scheduler, workers["1"].address) == ""
+            assert await Drains(scheduler, Mock()).retire(workers["1"].address) == ""
             assert await client.submit(len, data) == 1000
             assert scheduler.tasks[data.key].who_has == {scheduler.workers[workers["0"].address]}
 
@@ -60,7 +61,7 @@ def test_the_last_worker_cannot_leave_with_what_it_holds(tmp_path: Path) -> None
         async with cluster(tmp_path, "1") as (scheduler, workers, client):
             data = client.submit(bytes, 1000)
             await data
-            assert "no room" in await retire(scheduler, workers["1"].address)
+            assert "no room" in await Drains(scheduler, Mock()).retire(workers["1"].address)
             assert await client.submit(len, data) == 1000  # it works on
 
     asyncio.run(run())
@@ -124,5 +125,46 @@ def test_what_a_worker_cannot_give_away_is_told_and_tried_again(tmp_path: Path) 
             await client.cancel([data])  # then there is nothing to give away
             await until(lambda: lead.drained.called)
             assert workers["1"].address not in scheduler.workers
+
+    asyncio.run(run())
+
+
+def test_a_worker_that_comes_after_it_was_to_leave_begins_nothing(tmp_path: Path) -> None:
+    """Its job is ended at any moment, and with it what it would compute, which is then computed once more."""
+
+    async def run() -> None:
+        async with cluster(tmp_path, "0") as (scheduler, _, client):
+            lead = Mock()
+            drains = Drains(scheduler, lead)
+            numbers = client.map(waiting, range(4), folder=str(tmp_path), pure=False)
+            await until(lambda: begun(tmp_path) == [0])
+            drains.take(leave(1, 600.0))
+            await until(lambda: lead.drained.called)
+            async with worker(scheduler, tmp_path, "1") as late:
+                await until(lambda: late.status is Status.closed)
+            assert begun(tmp_path) == [0]
+            for number in range(4):
+                (tmp_path / str(number)).touch()
+            assert await client.gather(numbers) == [0, 1, 2, 3]
+            assert begun(tmp_path) == [0, 1, 2, 3]
+
+    asyncio.run(run())
+
+
+def test_data_goes_to_no_worker_that_is_to_leave_as_well(tmp_path: Path) -> None:
+    """It would have to move again at once, and be computed again where that comes too late."""
+
+    async def run() -> None:
+        async with cluster(tmp_path, "0", "1", "2") as (scheduler, workers, client):
+            scheduler.extensions["amm"].measure = "managed"  # the workers are one process
+            others = client.submit(bytes, 10_000_000, workers=[workers["0"].address])  # it has least room
+            data = client.submit(bytes, 1000, workers=[workers["1"].address])
+            await client.gather([others, data], direct=False)
+            workers["2"].stream_handlers["acquire-replicas"] = taken = Mock()
+            drains = Drains(scheduler, lead := Mock())
+            drains.take(LeadOffer(1, (*leave(1, 600.0).workers, *leave(2, 600.0).workers)))
+            await until(lambda: lead.drained.call_count == 2)
+            taken.assert_not_called()
+            assert scheduler.tasks[data.key].who_has == {scheduler.workers[workers["0"].address]}
 
     asyncio.run(run())
