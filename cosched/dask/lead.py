@@ -27,6 +27,7 @@ from cosched.dask.drain import Drains
 from cosched.dask.overheads import WorkerOverheads
 from cosched.dask.speeds import WorkerSpeeds
 from cosched.dask.statistics import Figures, SteadyWish
+from cosched.dask.task_ends import TaskEnds
 from cosched.dask.tls_files import join_address, make_tls_files
 from cosched.dask.worker import INTERFACE_VARIABLE, QUIET, thread_count, worker_command
 from cosched.elastic_lead import Lead
@@ -84,9 +85,10 @@ async def run(lead: Lead, folder: Path, use: _Use) -> int:
         control.attach(scheduler)
         told = join_address(scheduler.address, files)
         lead.announce(told)
-        overheads = WorkerOverheads(scheduler)
+        speeds, overheads = WorkerSpeeds(), WorkerOverheads(scheduler)
+        TaskEnds(scheduler, speeds, overheads)
         _follow(lead, Drains(scheduler, lead), overheads)
-        measured = _report_workers(scheduler, overheads, lead)
+        measured = _report_workers(scheduler, speeds, overheads, lead)
         for beside in (_own_worker(told), _report(scheduler, control, lead), measured):
             stack.push_async_callback(_cancelled, asyncio.ensure_future(beside))
         return await use(scheduler, control, files)
@@ -166,11 +168,8 @@ async def _report(scheduler: Scheduler, control: Control, lead: Lead) -> None:
         await asyncio.sleep(_REPORT_EACH)
 
 
-async def _report_workers(scheduler: Scheduler, overheads: WorkerOverheads, lead: Lead) -> None:
+async def _report_workers(scheduler: Scheduler, speeds: WorkerSpeeds, overheads: WorkerOverheads, lead: Lead) -> None:
     """Report how quick the workers are, where that can be compared, and how they spend their time in their clusters."""
-    speeds = WorkerSpeeds()
-    for plugin in (speeds, overheads):
-        scheduler.add_plugin(plugin)
     while True:
         await asyncio.sleep(_SPEEDS_EACH)
         with contextlib.suppress(OSError):  # a full disk: they are told the next time

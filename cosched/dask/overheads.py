@@ -1,23 +1,21 @@
 """How a Dask cluster's workers spend their time: computing, fetching data from near and from far, and idle.
 
-With each task that has ended, the scheduler is told when its worker computed it, and when it fetched what from whom.
-Start at `WorkerOverheads`.
+Start at `WorkerOverheads`, which learns it from the ends of tasks.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from distributed import SchedulerPlugin
+from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.elastic_lead import LeadOverhead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from distributed import Scheduler
 
+    from cosched.dask.task_ends import EndedTask
     from cosched.elastic_lead import LeadOffer
 
 __all__ = ["WorkerOverheads", "union_seconds"]
@@ -38,10 +36,8 @@ class _Ended(NamedTuple):
     fetched: tuple[tuple[int, float, float], ...]
 
 
-class WorkerOverheads(SchedulerPlugin):  # type: ignore[misc]  # distributed has no types
-    """Remembers the last tasks of each worker. Dask calls its methods in the scheduler's event loop."""
-
-    name = "cosched-worker-overheads"
+class WorkerOverheads:
+    """Remembers the last tasks of each worker, as a `task_ends.Learner`."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         """Set up.
@@ -57,27 +53,13 @@ class WorkerOverheads(SchedulerPlugin):  # type: ignore[misc]  # distributed has
         """Hear which cluster each worker is in."""
         self._clusters |= {0: offer.cluster, **{each.worker: each.cluster for each in offer.workers}}
 
-    def transition(
-        self,
-        _key: Any,
-        start: str,
-        finish: str,
-        *_others: Any,
-        worker: str = "",
-        startstops: Iterable[Mapping[str, Any]] = (),
-        **_more: Any,
-    ) -> None:
+    def note(self, worker: str, task: EndedTask) -> None:
         """Take the end of a task."""
-        if (start, finish) != ("processing", "memory") or not worker:
-            return
-        times = [(each["action"], each["start"], each["stop"], each.get("source", "")) for each in startstops]
-        computed = tuple([(begin, end) for action, begin, end, _ in times if action == "compute"])
-        fetched = [(self._number(source), begin, end) for action, begin, end, source in times if action == "transfer"]
+        fetched = [(self._number(source), begin, end) for source, begin, end in task.fetched]
         known = tuple([(number, begin, end) for number, begin, end in fetched if number is not None])
-        if computed:
-            self._ended.setdefault(worker, deque(maxlen=_REMEMBERED)).append(_Ended(computed, known))
+        self._ended.setdefault(worker, deque(maxlen=_REMEMBERED)).append(_Ended(task.computed, known))
 
-    def remove_worker(self, *, worker: str, **_more: Any) -> None:
+    def forget(self, worker: str) -> None:
         """Forget a worker that is gone."""
         self._ended.pop(worker, None)
 

@@ -1,21 +1,21 @@
 """Speeds of a Dask cluster's workers, by what their tasks took beside tasks of the same kind elsewhere.
 
-Start at `WorkerSpeeds`. Kinds are Dask's prefixes of keys, such as the names of functions.
+Start at `WorkerSpeeds`, which learns them from the ends of tasks. Kinds are Dask's prefixes of keys, such as the names
+of functions.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from distributed import SchedulerPlugin
 from distributed.utils import key_split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from distributed import Scheduler
+
+    from cosched.dask.task_ends import EndedTask
 
 __all__ = ["WorkerSpeeds"]
 
@@ -38,35 +38,22 @@ class _Ended(NamedTuple):
     seconds: float
 
 
-class WorkerSpeeds(SchedulerPlugin):  # type: ignore[misc]  # distributed has no types
-    """Remembers the last tasks of each worker. Dask calls its methods in the scheduler's event loop."""
-
-    name = "cosched-worker-speeds"
+class WorkerSpeeds:
+    """Remembers the last tasks of each worker, as a `task_ends.Learner`."""
 
     def __init__(self) -> None:
         self._ended: dict[str, deque[_Ended]] = {}  # by the worker's address
         self._usual: dict[str, deque[float]] = {}  # by kind, the one that was done last at the end
 
-    def transition(
-        self,
-        key: Any,
-        start: str,
-        finish: str,
-        *_others: Any,
-        worker: str = "",
-        startstops: Iterable[Mapping[str, Any]] = (),
-        **_more: Any,
-    ) -> None:
+    def note(self, worker: str, task: EndedTask) -> None:
         """Take the end of a task."""
-        if (start, finish) != ("processing", "memory") or not worker:
-            return
-        seconds = sum(each["stop"] - each["start"] for each in startstops if each["action"] == "compute")
+        seconds = sum(end - begin for begin, end in task.computed)
         if seconds >= _SHORTEST:
-            usual = self._usual_of(key_split(key))
+            usual = self._usual_of(key_split(task.key))
             usual.append(seconds)
             self._ended.setdefault(worker, deque(maxlen=_REMEMBERED)).append(_Ended(usual, seconds))
 
-    def remove_worker(self, *, worker: str, **_more: Any) -> None:
+    def forget(self, worker: str) -> None:
         """Forget a worker that is gone."""
         self._ended.pop(worker, None)
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosched.dask.overheads import WorkerOverheads, union_seconds
+from cosched.dask.task_ends import EndedTask, TaskEnds
 from cosched.elastic_lead import LeadOffer, LeadOrder, LeadOverhead
 from tests.dask.clusters import cluster, until
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
 ORDERS = (LeadOrder(1, "h1", "stay", cluster="here"), LeadOrder(2, "h2", "stay", cluster="far"))
@@ -41,13 +41,8 @@ def about(overhead: LeadOverhead) -> tuple[float, float, float]:
 
 def end(overheads: WorkerOverheads, worker: str, *times: tuple[str, float, float]) -> None:
     """Have a worker end a task: when it computed ("") and when it fetched data from which worker."""
-    said: Sequence[dict[str, Any]] = [
-        {"action": "transfer", "start": begin, "stop": stop, "source": source}
-        if source
-        else {"action": "compute", "start": begin, "stop": stop}
-        for source, begin, stop in times
-    ]
-    overheads.transition("solve-1", "processing", "memory", worker=worker, startstops=said, stimulus_id="s", nbytes=8)
+    computed = tuple([(begin, stop) for source, begin, stop in times if not source])
+    overheads.note(worker, EndedTask("solve-1", computed, tuple([each for each in times if each[0]])))
 
 
 def test_the_time_of_a_worker_is_work_waiting_and_transfers_from_near_and_far() -> None:
@@ -81,13 +76,12 @@ def test_in_one_cluster_or_none_nothing_is_said() -> None:
 
 
 def test_a_worker_that_is_gone_is_forgotten() -> None:
-    known = Known(0, 1, 2)
-    overheads = WorkerOverheads(known)
+    overheads = WorkerOverheads(Known(0, 1, 2))
     overheads.take(FAR)
     for begin in (0.0, 5.0, 10.0):
         end(overheads, "w2", ("w0", begin, begin + 4), ("", begin + 4, begin + 5))
     assert set(overheads.now()) == {2}
-    overheads.remove_worker(scheduler=known, worker="w2", stimulus_id="s")
+    overheads.forget("w2")
     assert overheads.now() == {}
 
 
@@ -122,7 +116,7 @@ def test_a_scheduler_tells_of_data_from_workers_of_another_cluster(tmp_path: Pat
         async with cluster(tmp_path, "0", "1") as (scheduler, _, client):
             overheads = WorkerOverheads(scheduler)
             overheads.take(LeadOffer(1, (LeadOrder(1, "h1", "stay", cluster="far"),), cluster="here"))
-            scheduler.add_plugin(overheads)
+            TaskEnds(scheduler, overheads)
             (there,) = (address for address, each in scheduler.workers.items() if str(each.name) == "1")
             (here,) = (address for address, each in scheduler.workers.items() if str(each.name) == "0")
             data = client.submit(Slow, 0.5, workers=[here])

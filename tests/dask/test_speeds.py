@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.dask.speeds import WorkerSpeeds
+from cosched.dask.task_ends import EndedTask, TaskEnds
 from tests.dask.clusters import cluster, until
 
 if TYPE_CHECKING:
@@ -31,12 +32,7 @@ class Known:
 def end(speeds: WorkerSpeeds, worker: str, seconds: Sequence[float], kind: str = "solve") -> None:
     """Have a worker end tasks that took so long, each after a transfer."""
     for number, each in enumerate(seconds):
-        times: Sequence[dict[str, Any]] = (
-            {"action": "transfer", "start": 0.0, "stop": 7.0},
-            {"action": "compute", "start": 7.0, "stop": 7.0 + each},
-        )
-        key = f"{kind}-{number:032x}"
-        speeds.transition(key, "processing", "memory", worker=worker, startstops=times, stimulus_id="s", nbytes=8)
+        speeds.note(worker, EndedTask(f"{kind}-{number:032x}", ((7.0, 7.0 + each),), (("a", 0.0, 7.0),)))
 
 
 def test_a_worker_is_as_quick_as_its_tasks_beside_others_of_their_kind() -> None:
@@ -64,7 +60,7 @@ def test_nothing_is_said_of_workers_that_did_little_or_are_not_of_cosched_or_gon
     end(speeds, "d", [0.001] * 9)
     known = Known(a="0", b="of somebody", c="3", d="4")
     assert speeds.now(known) == {3: 1.0}
-    speeds.remove_worker(scheduler=known, worker="c", stimulus_id="s")
+    speeds.forget("c")
     assert speeds.now(known) == {}
 
 
@@ -85,7 +81,7 @@ def test_a_scheduler_tells_of_the_tasks_of_its_workers(tmp_path: Path) -> None:
     async def run() -> None:
         async with cluster(tmp_path, "0", "1") as (scheduler, _, client):
             speeds = WorkerSpeeds()
-            scheduler.add_plugin(speeds)
+            TaskEnds(scheduler, speeds)
             await client.gather(client.map(_takes_a_moment, range(40), pure=False))
             await until(lambda: set(speeds.now(scheduler)) == {0, 1})
             assert all(speed > 0 for speed in speeds.now(scheduler).values())
