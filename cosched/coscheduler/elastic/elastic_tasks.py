@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.attempts import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.elastic.host_loans import HostLoans
     from cosched.coscheduler.elastic.values import ElasticSettings
     from cosched.coscheduler.elastic.work_done import RunningElastic
     from cosched.coscheduler.events import LeadEvent
@@ -236,7 +237,7 @@ class ElasticTasks:
                     self._order_to_leave(worker, "its host is needed for a task that no plan places", time)
             return
         self._restarts.consider(time)
-        look: WholeHostLoans | SharedHostLoans
+        look: HostLoans
         if self._state.hosts.shared:
             look = SharedHostLoans(self._state, self._queue, self._planning_view, self.drain, time)
         else:
@@ -248,7 +249,7 @@ class ElasticTasks:
         if idle := look.idle_hosts:
             self._lend(look, idle, time)
 
-    def _lend(self, look: WholeHostLoans | SharedHostLoans, idle: Sequence[str], time: float) -> None:
+    def _lend(self, look: HostLoans, idle: Sequence[str], time: float) -> None:
         """Lend idle hosts, or what is left of them."""
         tasks: list[ElasticProgress] = []
         allowed: dict[str, list[str]] = {}

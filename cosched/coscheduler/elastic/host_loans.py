@@ -1,0 +1,44 @@
+"""What `ElasticTasks` asks of one look at the plan about loans, whether hosts are lent whole or in parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from cosched.coscheduler.elastic.bad_hosts import OtherHosts
+    from cosched.coscheduler.task import Attempt
+    from cosched.scheduling.elastic.idle_loans import IdleHosts
+
+__all__ = ["HostLoans"]
+
+
+class HostLoans(Protocol):
+    """Lent and idle hosts at one look at the plan; `whole_host_loans.py` and `shared_host_loans.py` know them."""
+
+    def needed_back(self, lent: Sequence[Attempt], ready: Callable[[str], bool]) -> Sequence[tuple[Attempt, str]]:
+        """Return the workers that leave what they were lent now, and why.
+
+        Args:
+            lent: the workers on lent hosts, in order; none that is being ended.
+            ready: whether a waiting task may leave.
+        """
+        ...
+
+    @property
+    def idle_hosts(self) -> Sequence[str]:
+        """The hosts of which some, or some part, could be lent."""
+        ...
+
+    def others(self, task: str, /) -> OtherHosts:
+        """Return the hosts that workers of a task could go to."""
+        ...
+
+    def idle(self, allowed: Mapping[str, Sequence[str]]) -> IdleHosts:
+        """Return what can be lent.
+
+        Args:
+            allowed: the hosts that may be lent to each task, by its name, the preferred ones first.
+        """
+        ...
