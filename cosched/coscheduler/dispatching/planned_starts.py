@@ -5,8 +5,9 @@ Start at `PlannedStarts.now`. Limits of owners, licences and neighbours' words c
 
 from __future__ import annotations
 
+import operator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.coscheduler.dispatching.immediate_starts import (
     ImmediateStart,
@@ -23,16 +24,37 @@ from cosched.scheduling.host_counts import best_seconds
 from cosched.scheduling.policies import ImmediatePolicy, UserCountPolicy, find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
+    from cosched.coscheduler.task import Attempt
+    from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
 
-__all__ = ["PlannedStarts"]
+__all__ = ["PlanInForce", "PlannedStarts"]
+
+
+class PlanInForce(NamedTuple):
+    """What waits for hosts that tasks share, and its plan, beside some attempts: where many wait, it takes a while.
+
+    Attributes:
+        problem: what waits, in seconds from now.
+        plan: of it.
+        attempts: the live ones.
+    """
+
+    problem: Problem
+    plan: Plan
+    attempts: tuple[Attempt, ...]
+
+    def holds(self, attempts: Iterable[Attempt]) -> bool:
+        """Return whether these are the same attempts, none of them changed."""
+        now = tuple(attempts)
+        return len(now) == len(self.attempts) and all(map(operator.is_, now, self.attempts))
 
 
 class PlannedStarts:
@@ -50,11 +72,13 @@ class PlannedStarts:
         if self._state.prioritised and not isinstance(self._policy, ImmediatePolicy):
             self._queue.adopt(self._view.by_priority(time))
 
-    def now(self, lent: Sequence[str], time: float) -> tuple[list[ImmediateStart], Sequence[Assignment] | None]:
+    def now(
+        self, lent: Sequence[str], time: float
+    ) -> tuple[list[ImmediateStart], Sequence[Assignment] | PlanInForce | None]:
         """Return the tasks that leave now, and the plan's next ones.
 
-        The latter are None where no hosts are to be lent beside the plan; where hosts are shared there are none, as who
-        lends parts of them looks at all of the plan.
+        The latter are None where no hosts are to be lent beside the plan. Where hosts are shared it is the plan before
+        any task leaves: who lends parts of them looks at all of it.
 
         Args:
             lent: hosts that elastic tasks give back when the plan needs them.
@@ -72,7 +96,8 @@ class PlannedStarts:
         ready = partial(self.ready, time=time)
         if problem.packing is not None:
             plan = self._view.plan(problem, time)
-            return starts_on_shared_hosts(problem, problem.packing, plan, ready), ()
+            in_force = PlanInForce(problem, plan, tuple(self._state.attempts.values()))
+            return starts_on_shared_hosts(problem, problem.packing, plan, ready), in_force
         run_times, kept = RunTimeTable.of(problem), self._state.reservations.needed(time)
         if isinstance(self._policy, UserCountPolicy):
             may_leave = partial(self._queue.may_leave, time=time)

@@ -16,6 +16,7 @@ import numpy as np
 
 from cosched.connector.hosts import HostShare
 from cosched.coscheduler.changes import DispatchAttempt
+from cosched.coscheduler.dispatching.planned_starts import PlanInForce
 from cosched.coscheduler.elastic.bad_hosts import BadHosts
 from cosched.coscheduler.elastic.restarts import Restarts
 from cosched.coscheduler.elastic.setbacks import Setbacks
@@ -218,13 +219,15 @@ class ElasticTasks:
         over = [host for host, left in self._state.hosts.left(live).items() if not HostShare().within(left)]
         return whole.union(over)
 
-    def follow_plan(self, planned: Sequence[Assignment] | None, ready: Callable[[str], bool], time: float) -> None:
+    def follow_plan(
+        self, planned: Sequence[Assignment] | PlanInForce | None, ready: Callable[[str], bool], time: float
+    ) -> None:
         """Take lent hosts back that the plan needs, and lend those that it leaves idle; where they are shared, parts.
 
         Args:
             planned: the first tasks of the plan on each host; starts in seconds from now. Those that have left count
-                no more, nor does any where hosts are shared. None under a policy whose plan does not say when hosts
-                are needed: then none are lent.
+                no more. Where hosts are shared, the plan; it counts while nothing has left. None under a policy whose
+                plan does not say when hosts are needed: then none are lent.
             ready: whether a task may leave.
             time: epoch seconds.
         """
@@ -238,8 +241,9 @@ class ElasticTasks:
             return
         self._restarts.consider(time)
         look: HostLoans
-        if self._state.hosts.shared:
-            look = SharedHostLoans(self._state, self._queue, self._planning_view, self.drain, time)
+        if isinstance(planned, PlanInForce) or self._state.hosts.shared:
+            known = planned if isinstance(planned, PlanInForce) else None
+            look = SharedHostLoans(self._state, self._queue, self._planning_view, known, self.drain, time)
         else:
             look = WholeHostLoans(self._state, self._queue, self._planning_view, planned, time)
         for worker, reason in look.needed_back(self._lent(), ready):

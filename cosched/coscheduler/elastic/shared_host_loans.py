@@ -17,6 +17,7 @@ from cosched.connector.hosts import HostShare
 from cosched.coscheduler.dispatching.immediate_starts import NOW
 from cosched.coscheduler.elastic.bad_hosts import OtherHosts
 from cosched.coscheduler.places.spare_room import PlannedShare, SpareRoom, planned_shares
+from cosched.coscheduler.reservations import without_distant_reservations
 from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, dependency_order
 from cosched.scheduling.plan import Plan
@@ -24,6 +25,7 @@ from cosched.scheduling.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from cosched.coscheduler.dispatching.planned_starts import PlanInForce
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
@@ -40,13 +42,22 @@ _AHEAD = 60.0  # seconds for which it must be known who starts where; loans are 
 class SharedHostLoans:
     """Places on shared hosts at one look at the plan."""
 
-    def __init__(self, state: CoreState, queue: TaskQueue, view: PlanningView, drain: float, time: float) -> None:
+    def __init__(
+        self,
+        state: CoreState,
+        queue: TaskQueue,
+        view: PlanningView,
+        known: PlanInForce | None,
+        drain: float,
+        time: float,
+    ) -> None:
         """Look at the plan.
 
         Args:
             state: hosts, attempts and reservations.
             queue: what waits.
             view: the plan.
+            known: the plan as it was before any task left, to be taken where none has; None where it is not known.
             drain: seconds that leaving takes: what is needed sooner is not lent, so that nobody starts later for it.
             time: now, epoch seconds.
         """
@@ -54,6 +65,7 @@ class SharedHostLoans:
         self._state = state
         self._queue = queue
         self._view = view
+        self._known = known
         self._time = time
         self._reserved = state.reservations.needed(time)
         self._sizes = {host: state.hosts.size(host) for host in state.hosts.mine()}
@@ -62,11 +74,18 @@ class SharedHostLoans:
     @cached_property
     def _planned(self) -> list[PlannedShare]:
         """Shares that waiting tasks are planned to take, but for the last in the plan that start later than matters."""
-        if (planned := self._view.planned(self._time)) is None:
+        if (planned := self._in_force()) is None:
             return []
         longest = max([each.predicted or 0.0 for each in self._state.attempts.values() if each.loan], default=0.0)
         places = first_places(*planned, max(_AHEAD, self._drain, longest))
         return list(planned_shares(places, self._state.tasks, self._state.hosts))
+
+    def _in_force(self) -> tuple[Problem, Plan] | None:
+        """Return what waits and its plan; None where nothing does."""
+        known = self._known
+        if known is None or not known.holds(self._state.attempts.values()):
+            return self._view.planned(self._time)
+        return without_distant_reservations(known.problem, known.plan), known.plan
 
     def needed_back(self, lent: Sequence[Attempt], ready: Callable[[str], bool]) -> list[tuple[Attempt, str]]:
         """Return the workers that leave lent places now, and why.

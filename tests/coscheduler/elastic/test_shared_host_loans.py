@@ -17,6 +17,7 @@ from cosched.coscheduler.elastic.shared_host_loans import first_places
 from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.events import HostsObserved, HostsReserved, SharesChanged, Tick
 from cosched.coscheduler.explain import explain
+from cosched.coscheduler.planning.planning_view import PlanningView
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.scheduling.decoding.decoder import decode
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.task import Attempt, Task
+    from cosched.scheduling.problem import Problem
 
 SPEEDS = (math.inf, *(12000.0 / count for count in range(2, 13)))
 
@@ -330,3 +332,20 @@ def test_nothing_is_expected_of_loans_where_no_place_is_left(cores: int) -> None
     core.handle(HostsObserved(0.0, nodes(2)))
     found = promised_ends(core, elastic(1, cores, (math.inf, 60.0, 40.0)), 0.0)
     assert [(each.hosts, each.promised, each.expected) for each in found] == [(2, 60.0, 60.0)]
+
+
+def test_the_plan_is_laid_out_once_at_an_event_at_which_nobody_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a thousand tasks wait, that takes a third of the event's time."""
+    core, _ = running(elastic(1, 2))
+    lent(core)
+    submit(core, a_part(2, 8), 20.0)  # as large as a host: it waits
+    times: list[float] = []
+    lay_out = PlanningView.problem
+
+    def counted(view: PlanningView, time: float, **how: Any) -> Problem | None:
+        times.append(time)
+        return lay_out(view, time, **how)
+
+    monkeypatch.setattr(PlanningView, "problem", counted)
+    assert not dispatched(submit(core, a_part(3, 8), 21.0))
+    assert times == [21.0]
