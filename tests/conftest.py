@@ -87,6 +87,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
+    """Have the workers forked from a process that has imported all tests."""
+    from tests.testbed.forked_workers import forked_python  # a worker needs none of it
+
+    python = str(forked_python(config.args))
+    for spec in specs:
+        spec.python = python
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Hand tests out from both ends of their order, where they are handed out by groups."""
     return from_both_ends(config, log) if config.getvalue("dist") == "loadgroup" else None

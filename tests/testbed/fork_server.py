@@ -4,7 +4,8 @@ Reading the modules is most of what a short command does, and most of a daemon's
 them need not pay for it each time. What they do at their start is tested with real processes elsewhere.
 
 Start at `fork_server`, then `Forked`. Who asks sends its input and outputs, then by `marshal` what to be, arguments,
-folder and environment. The answer is the number of the new process and, when that has ended, its exit code.
+folder and environment. The answer is the number of the new process and, when that has ended, its exit code. `serve` and
+`started` are of `forked_workers.py`, too.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from cosched.scheduling import kernel_cache
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["HELPERS", "Forked", "fork_server"]
+__all__ = ["HELPERS", "Forked", "fork_server", "serve", "started"]
 
 HELPERS = (
     "cosched.daemon.processes.planner",
@@ -98,14 +99,25 @@ def fork_server() -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
-            command = [sys.executable, "-m", "tests.testbed.fork_server", str(path)]
-            owner = os.getpid() if run is None else os.getppid()
-            server = subprocess.Popen([*command, str(owner)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-            assert server.stdout is not None
-            with server.stdout:
-                assert server.stdout.readline() == b"ready\n"
-            server.returncode = 0  # it outlives whoever waits: nothing is to be said of it at the end
+            started("tests.testbed.fork_server", path, os.getpid() if run is None else os.getppid())
     return path
+
+
+def started(module: str, path: Path, owner: int, *words: str) -> None:
+    """Start a module that calls `serve`, and wait until it is ready.
+
+    Args:
+        module: its name.
+        path: the socket to be.
+        owner: number of the process with which it ends.
+        words: more that it is told.
+    """
+    command = [sys.executable, "-m", module, str(path), str(owner), *words]
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    with server.stdout:
+        assert server.stdout.readline() == b"ready\n"
+    server.returncode = 0  # it outlives whoever waits: nothing is to be said of it at the end
 
 
 class Forked:
@@ -171,9 +183,15 @@ def _number(said: bytes) -> int:
     return int.from_bytes(said, "little", signed=True)
 
 
-def _serve(path: str, owner: int) -> None:
+def serve(path: str, owner: int, kinds: Mapping[str, Callable[[list[str]], int]]) -> None:
+    """Fork whoever is asked for until the owner ends, and remove the socket's folder.
+
+    Args:
+        path: the socket.
+        owner: number of a process.
+        kinds: what a forked process does with its arguments, by what it is to be; it returns the exit code.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever is interrupted ends, and we with him
-    _prepare()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
         listening.listen(64)
@@ -197,7 +215,7 @@ def _serve(path: str, owner: int) -> None:
             if pid == 0:
                 for each in (listening, *(pair.caller for pair in pairs.values())):
                     each.close()  # else their other ends do not hear that they were closed
-                _be(caller)
+                _be(caller, kinds)
             pair = _Pair(caller, pid, os.pidfd_open(pid))
             pairs[caller.fileno()] = pairs[pair.forked] = pair
             waiting.register(pair.forked, select.POLLIN)
@@ -266,7 +284,7 @@ def _begin_as_daemons_do() -> None:
         store.close()
 
 
-def _be(caller: socket.socket) -> None:
+def _be(caller: socket.socket, kinds: Mapping[str, Callable[[list[str]], int]]) -> None:
     code = 70
     signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.freeze()  # what was read before the fork lives to the end: to look through it would copy it
@@ -282,7 +300,7 @@ def _be(caller: socket.socket) -> None:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
-        code = _KINDS[what](arguments)
+        code = kinds[what](arguments)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -324,4 +342,5 @@ _KINDS: Mapping[str, Callable[[list[str]], int]] = {
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], int(sys.argv[2]))
+    _prepare()
+    serve(sys.argv[1], int(sys.argv[2]), _KINDS)

@@ -1,6 +1,6 @@
 """Programs at once: what stands for them gives all that it was given to a process that is forked (`fork_server`).
 
-`quick_command` is the command `cosched`, `quick_popen` forks the daemon's helpers.
+`quick_command` is the command `cosched`, `quick_popen` forks the daemon's helpers; `stand_in` makes such programs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["quick_command", "quick_popen", "quick_python"]
+__all__ = ["quick_command", "quick_popen", "quick_python", "stand_in"]
 
 # It gives its arguments, folder, environment, input and outputs away, and ends with the exit code that comes back.
 # Hundreds of them start: what `socket` and `json` read would be more than half of what each takes.
@@ -35,7 +35,7 @@ sys.exit(abs(int.from_bytes(said[4:], "little", signed=True)) if len(said) == 8 
 
 def quick_command(folder: Path) -> Path:
     """Make a program in a folder that does what `cosched` does, and return it."""
-    return _program(folder, "cosched")
+    return stand_in(folder, "cosched", fork_server())
 
 
 def quick_popen(python: str) -> type[subprocess.Popen[Any]]:
@@ -59,13 +59,14 @@ def quick_python() -> Path:
 
     What is forked ends with the program that stands for it, as if they were one process.
     """
-    return _program(fork_server().parent, "python")
+    return stand_in(fork_server().parent, "python", fork_server())
 
 
-def _program(folder: Path, what: str) -> Path:
+def stand_in(folder: Path, what: str, server: Path) -> Path:
+    """Return a program in a folder that has itself forked by a server: its kind `what`."""
     program = folder / what
     if not program.exists():
-        text = _CALLER.format(python=sys.executable, path=str(fork_server()), what=what)
+        text = _CALLER.format(python=sys.executable, path=str(server), what=what)
         written = folder / f"{what}.{os.getpid()}"
         written.write_text(text)
         written.chmod(0o755)
