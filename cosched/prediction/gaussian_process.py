@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Covariance", "Fit", "Kernel", "Places", "Work", "bent", "fitted", "likely", "most_likely"]
+__all__ = ["LEAST_PART", "Covariance", "Fit", "Kernel", "Places", "Work", "bent", "fitted", "foretold", "most_likely"]
 
 _CURVED = (0.1, 0.4, 1.5)
 _LEAST_CURVE = 0.1
@@ -30,7 +30,8 @@ _NOISE = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)
 _USUAL_NOISE, _NOISE_VARIES = 0.05, 1.0  # a weak prior: deviation of the logarithm, and of the logarithm of that
 _BENDS = (0.0, 0.3, 0.6, 1.5, 2.5)  # of a number, where others bend by 1
 _RARE_BEND = 0.5  # a weak prior: logarithm of how much rarer one is
-_LEAST_PART = 0.02  # of the likeliest kernel's likelihood; less is left out
+LEAST_PART = 0.02  # of the likeliest kernel's likelihood; less is left out
+_UNLIKELIEST = -700.0  # logarithm of a part: a little above what is 0 as a number
 _TRIED_WITH_DRIFT = 10  # kernels and start-ups, those likeliest without
 
 
@@ -49,6 +50,10 @@ class Kernel(NamedTuple):
     drift: float = 0.0
     noise: float = 0.0
 
+    def coefficients(self, lengths: Iterable[float]) -> list[float]:
+        """Return by what to multiply the parts of a covariance: straight, drift, and bends of these lengths."""
+        return [1.0, self.drift**2, *(self.curved**2 * (length == self.length) for length in lengths)]
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -56,8 +61,8 @@ class Places:
 
     Attributes:
         points: a row of logarithms for each run; the last column is the weight of a start-up, which has no curve.
-        kinds: a row for each run; runs of one kind share a deviation.
-        order: the number of each run.
+        kinds: a row for each run, or one for all; runs of one kind share a deviation.
+        order: the number of each run, or one for all.
     """
 
     points: NDArray[np.float64]
@@ -78,7 +83,9 @@ class Places:
 
     def apart(self, others: Places, bends: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the squares of how far runs are apart by their numbers, each multiplied by how much it bends."""
-        return np.asarray((((self.points[:, np.newaxis, :-1] - others.points[:, :-1]) * bends) ** 2).sum(axis=2))
+        here, there = self.points[:, :-1] * bends, others.points[:, :-1] * bends
+        squares = np.einsum("pn,pn->p", here, here)[:, np.newaxis] + np.einsum("on,on->o", there, there)
+        return np.asarray(np.maximum(squares - 2 * (here @ there.T), 0.0))
 
     def recent(self, others: Places) -> NDArray[np.float64]:
         """Return how much of a drift runs have in common, 0 to 1."""
@@ -119,10 +126,6 @@ class Work:
         """Return covariances of the logarithms as those of the scaled ones."""
         return covariance * np.outer(self.shares, self.shares)
 
-    def then(self, log: float, share: float) -> Work:
-        """Return it with one more run."""
-        return replace(self, logs=np.append(self.logs, log), shares=np.append(self.shares, share))
-
 
 @dataclass(frozen=True, slots=True)
 class Covariance:
@@ -144,15 +147,22 @@ class Covariance:
 
     def between(self, places: Places, others: Places, kernel: Kernel) -> NDArray[np.float64]:
         """Return the covariance of logarithms of run times, without their noise."""
-        linear = (places.points * self.slopes**2) @ others.points.T
-        same = (places.kinds[:, np.newaxis] == others.kinds) @ self.kinds
-        smooth = kernel.curved**2 * np.exp(-places.apart(others, self.bends) / (2 * kernel.length**2))
-        return np.asarray(self.level**2 + linear + same + smooth + kernel.drift**2 * places.recent(others))
+        lengths = np.array([kernel.length] if kernel.curved else [])
+        return np.asarray(np.tensordot(kernel.coefficients(lengths), self.basis(places, others, lengths), 1))
 
-    def own(self, places: Places, kernel: Kernel) -> NDArray[np.float64]:
-        """Return the variance of each run, without its noise."""
-        known = self.level**2 + self.kinds.sum() + kernel.curved**2 + kernel.drift**2
-        return np.asarray(places.points**2 @ self.slopes**2 + known)
+    def basis(self, places: Places, others: Places, lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what covariances of all kernels are sums of: see `Kernel.coefficients`."""
+        found = np.empty((2 + len(lengths), len(places.points), len(others.points)))
+        same = (places.kinds[:, np.newaxis] == others.kinds) @ self.kinds
+        found[0] = (places.points * self.slopes**2) @ others.points.T + (self.level**2 + same)
+        found[1] = places.recent(others)
+        if len(lengths):
+            found[2:] = np.exp(places.apart(others, self.bends) / (-2 * lengths[:, np.newaxis, np.newaxis] ** 2))
+        return found
+
+    def own(self, places: Places) -> NDArray[np.float64]:
+        """Return the variance of each run, without its noise and what the kernel adds to it."""
+        return np.asarray(places.points**2 @ self.slopes**2 + (self.level**2 + self.kinds.sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,39 +182,6 @@ class Fit:
     inverse: NDArray[np.float64]
     weights: NDArray[np.float64]
 
-    def with_run(self, row: NDArray[np.float64], log: float, share: float) -> tuple[float, Fit]:
-        """Return the logarithm of how likely it is after one more run, and the fit.
-
-        Args:
-            row: covariances of the run with those before it, its own variance the last.
-            log: logarithm of its work.
-            share: of work in its time.
-        """
-        work = self.work.then(log, share)
-        row, log = row * work.shares * share, log * share
-        half = self.inverse @ row[:-1]
-        deviation = math.sqrt(row[-1] + self.kernel.noise**2 - half @ half)
-        off = (log - float(row[:-1] @ self.weights)) / deviation
-        below = -(half @ self.inverse) / deviation
-        inverse = np.zeros((len(row), len(row)))
-        inverse[:-1, :-1], inverse[-1, :-1], inverse[-1, -1] = self.inverse, below, 1 / deviation
-        weights = np.append(self.weights + off * below, off / deviation)
-        likelihood = math.log(self.part) - 0.5 * off**2 - math.log(deviation)
-        return likelihood, Fit(self.kernel, 1.0, work, inverse, weights)
-
-    def predict(
-        self, between: NDArray[np.float64], own: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return mean and variance of logarithms of work elsewhere, without noise.
-
-        Args:
-            between: covariances with the runs, a row for each place.
-            own: the variance of each place.
-        """
-        cross = between * self.work.shares
-        half = self.inverse @ cross.T
-        return cross @ self.weights, np.maximum(own - (half**2).sum(axis=0), 0.0)
-
     def foretold(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return how far each run is from what those before it say, with the deviation that was expected.
 
@@ -219,7 +196,9 @@ class Fit:
 
 
 def fitted(covariance: Covariance, places: Places, works: Sequence[Work]) -> list[Fit]:
-    """Return the kernels and start-ups that explain the runs.
+    """Return the kernels and start-ups that explain the runs, and with each start-up the best kernel, however unlikely.
+
+    Those that only few of the runs spoke for are needed to tell what could be foretold then: see `foretold`.
 
     Args:
         covariance: what is likely before them.
@@ -237,7 +216,8 @@ def fitted(covariance: Covariance, places: Places, works: Sequence[Work]) -> lis
         smooth = each.smooth + drift**2 * recent
         tried.append(_Tried.of(each.kernel._replace(drift=drift), each.work, smooth, each.rare + _RARE_DRIFT))
     most = max(each.likelihood for each in tried)
-    return [fit for each in tried for fit in each.fits(most)]
+    best = [max((each for each in tried if each.work is work), key=lambda each: each.likelihood) for work in works]
+    return [fit for each in tried for fit in each.fits(most, best_with_startup=any(each is one for one in best))]
 
 
 class _Tried(NamedTuple):
@@ -257,11 +237,28 @@ class _Tried(NamedTuple):
     def likelihood(self) -> float:
         return float(self.likelihoods.max())
 
-    def fits(self, most: float) -> Iterator[Fit]:
+    def fits(self, most: float, *, best_with_startup: bool) -> Iterator[Fit]:
         for noise, likelihood in zip(_NOISE, self.likelihoods.tolist(), strict=True):
-            part = math.exp(likelihood - most)
-            if part > _LEAST_PART:
+            part = math.exp(max(likelihood - most, _UNLIKELIEST))
+            if part > LEAST_PART or (best_with_startup and likelihood == self.likelihood):
                 yield _fit(self.kernel._replace(noise=noise), part, self.smooth, self.work)
+
+
+def foretold(fits: Sequence[Fit]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far each run is from what those before it say, with the deviation that was expected.
+
+    Both are of the logarithm of its time. A fit counts as much as the runs before spoke for it: what the later ones say
+    of it is taken from its part again. Else a start-up that all runs together show would seem to have been known from
+    the first one on.
+    """
+    each = [fit.foretold() for fit in fits]
+    off, deviations = np.array([one[0] for one in each]), np.array([one[1] for one in each])
+    said = -0.5 * (off / deviations) ** 2 - np.log(deviations)
+    logs = np.log([[fit.part] for fit in fits]) - np.cumsum(said[:, ::-1], axis=1)[:, ::-1]
+    parts = np.exp(logs - logs.max(axis=0))
+    parts /= parts.sum(axis=0)
+    mean = (parts * off).sum(axis=0)
+    return mean, np.sqrt((parts * (deviations**2 + (off - mean) ** 2)).sum(axis=0))
 
 
 def bent(covariance: Covariance, places: Places, work: Work, kernel: Kernel) -> Covariance:
@@ -289,18 +286,6 @@ def bent(covariance: Covariance, places: Places, work: Work, kernel: Kernel) -> 
             if (found := likelihood(tried)) > most:
                 best, most = tried, found
     return replace(covariance, bends=best)
-
-
-def likely(fits: Iterable[tuple[float, Fit]]) -> list[Fit]:
-    """Return the likely ones of some fits.
-
-    Args:
-        fits: each with the logarithm of how likely it is.
-    """
-    known = list(fits)
-    most = max(likelihood for likelihood, _ in known)
-    parts = ((math.exp(likelihood - most), fit) for likelihood, fit in known)
-    return [replace(fit, part=part) for part, fit in parts if part > _LEAST_PART]
 
 
 def most_likely(covariance: Covariance, places: Places, logs: NDArray[np.float64]) -> float:

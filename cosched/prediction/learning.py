@@ -65,9 +65,6 @@ class LearntRuns:
         for run in runs:
             if not history.fits(run) or (run.stated is None) != (pool is None):
                 return None
-            off, deviation = history.off(run)
-            if abs(off) > _SURPRISING * deviation:
-                return None
             if pool is None:
                 history = copy(history)
                 history.add(run)
@@ -75,4 +72,7 @@ class LearntRuns:
                 pool = copy(pool)
                 pool.add(run)
                 history = pool.alone
+            off, deviation = history.foretold[-1] or (0.0, 0.0)
+            if abs(off) > _SURPRISING * deviation:
+                return None
         return LearntRuns(history, pool, self.count + len(runs), self.anew)

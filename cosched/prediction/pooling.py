@@ -40,7 +40,9 @@ _FREEDOM = 4
 
 _GRID = np.linspace(-8.0, 8.0, 3201)
 _NORMAL = np.array([0.5 * (1 + math.erf(x / math.sqrt(2))) for x in _GRID])
-_HALVINGS = 26  # of 16 deviations: less than a millionth is left
+_NEAR = 1e-7  # of a deviation; where Newton's method moves a quantile by less, it is a hundred times as exact
+_MOST_STEPS = 60
+_SPARSE = 1e-300  # a density that is no 0
 _SHARES = (0.05, 0.5, 0.95)
 _TAIL = 1.6448536269514722  # standard deviations from the median to the 95 % quantile
 _START = (0.45, 0.45, 0.1)  # weights before the first run: what is stated, that as runs correct it, runs alone
@@ -120,7 +122,7 @@ class Pool:
         self.alone = History(replace(run, stated=None) for run in runs)
         self._levels: dict[str, Level] = {}
         self.weights: Sequence[float] = _START
-        foretold = zip(self._corrected.runs, self._corrected.foretold(), self.alone.foretold(), strict=True)
+        foretold = zip(self._corrected.runs, self._corrected.foretold, self.alone.foretold, strict=True)
         for number, (run, corrected, alone) in enumerate(foretold):
             self._judge(run, corrected, alone if number >= _LEAST_SCORED else None)
 
@@ -131,9 +133,9 @@ class Pool:
             ValueError: it is not like the others.
         """
         self._corrected, self.alone = copy(self._corrected), copy(self.alone)
-        self._judge(run, self._corrected.off(run), self.alone.off(run))
         self._corrected.add(run)
         self.alone.add(replace(run, stated=None))
+        self._judge(run, self._corrected.foretold[-1], self.alone.foretold[-1])
 
     def _judge(self, run: Run, corrected: tuple[float, float] | None, alone: tuple[float, float] | None) -> None:
         """Weigh the sources by a run: how far it was from what two of them said, with the deviations they expected."""
@@ -220,7 +222,7 @@ def _log_density(residual: float, deviation: float) -> float:
 def pool_quantiles(
     weights: NDArray[np.float64], means: NDArray[np.float64], deviations: NDArray[np.float64], shares: Sequence[float]
 ) -> list[NDArray[np.float64]]:
-    """Return quantiles of the pool.
+    """Return quantiles of the pool, by Newton's method, halving where that leads out of where they can be.
 
     Args:
         weights: a row for each source, a column for each place; the sum of a column is 1.
@@ -229,11 +231,20 @@ def pool_quantiles(
         shares: which quantiles, each above 0 and below 1.
     """
     wanted = np.array(shares)[:, np.newaxis]
-    low = np.broadcast_to((means - 8 * deviations).min(axis=0), (len(shares), means.shape[1]))
-    high = np.broadcast_to((means + 8 * deviations).max(axis=0), (len(shares), means.shape[1]))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        place = (middle[:, np.newaxis] - means) / deviations
-        below = (weights * np.interp(place, _GRID, _NORMAL)).sum(axis=1) < wanted
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return list((low + high) / 2)
+    ends = means + np.interp(shares, _NORMAL, _GRID)[:, np.newaxis, np.newaxis] * deviations
+    low, high = ends.min(axis=1), ends.max(axis=1)  # a quantile of the pool lies between those of its sources
+    near, dense = _NEAR * float(deviations.min()), weights / (deviations * math.sqrt(2 * math.pi))
+    found = np.einsum("sp,qsp->qp", weights, ends)
+    for _ in range(_MOST_STEPS):
+        place = (found[:, np.newaxis] - means) / deviations
+        missing = wanted - np.einsum("sp,qsp->qp", weights, np.interp(place, _GRID, _NORMAL))
+        density = np.einsum("sp,qsp->qp", dense, np.exp(-0.5 * place * place))
+        above = missing > 0
+        low, high = np.where(above, found, low), np.where(above, high, found)
+        nearer = found + missing / np.maximum(density, _SPARSE)
+        nearer = np.where((nearer >= low) & (nearer <= high), nearer, (low + high) / 2)
+        moved = float(np.abs(nearer - found).max())
+        found = nearer
+        if moved <= near:
+            break
+    return list(found)

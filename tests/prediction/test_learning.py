@@ -55,7 +55,7 @@ def test_what_another_process_learnt_takes_runs_in_as_if_learnt_here(foretold: f
     ours, theirs = here.with_runs(runs[30:]), there.with_runs(runs[30:])
     assert ours is not None
     assert ours.history is not None
-    assert theirs.history.off(runs[0]) == ours.history.off(runs[0])
+    assert theirs.history.foretold == ours.history.foretold
     assert (theirs.count, theirs.history.runs) == (ours.count, ours.history.runs)
     if foretold is not None:
         assert ours.stated is not None

@@ -106,7 +106,7 @@ def _stated_runs(model: str, seed: int, count: int) -> list[Run]:
 
 
 def test_a_right_model_is_believed_and_one_of_a_wrong_shape_is_not() -> None:
-    assert all(Pool(_stated_runs("right", seed, 9)).weights[0] > 0.4 for seed in range(5))
+    assert all(Pool(_stated_runs("right", seed, 9)).weights[0] > 0.5 for seed in range(5))
     assert all(Pool(_stated_runs("wrong shape", seed, 6)).weights[0] < 0.3 for seed in range(5))
     assert all(Pool(_stated_runs("always the same", seed, 10)).weights[0] < 0.3 for seed in range(5))
 
@@ -134,4 +134,4 @@ def test_a_run_that_is_added_counts_as_one_that_was_learnt() -> None:
         expected, found = (pool.quantiles((size,), stated, [1, 2], "") for pool in (anew, added))
         for wanted, value in zip(expected, found, strict=True):
             assert value.tolist() == pytest.approx(wanted.tolist(), rel=0.08)
-    assert added.weights == pytest.approx(anew.weights, abs=0.25)  # whose earlier runs are judged by all that are known
+    assert added.weights == pytest.approx(anew.weights, abs=0.05)
