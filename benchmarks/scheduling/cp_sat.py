@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from benchmarks.scheduling.cp_sat_models import Model
     from cosched.scheduling.problem import Problem
 
-__all__ = ["Answer", "cp_sat"]
+__all__ = ["Answer", "Watch", "cp_sat", "solved"]
 
 _WORKERS = 2  # the cores of the machine that the figures are for
 
@@ -41,12 +41,13 @@ class Answer(NamedTuple):
     plans: tuple[tuple[float, int], ...]
 
 
-class _Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # its types are not read
+class Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # its types are not read
     """Notes when each better plan is found."""
 
     def __init__(self) -> None:
         super().__init__()
         self._began = time.process_time()
+        self._ended: float | None = None
         self.plans: list[tuple[float, int]] = []
 
     def on_solution_callback(self) -> None:
@@ -55,8 +56,12 @@ class _Watch(cp_model.CpSolverSolutionCallback):  # type: ignore[misc]  # its ty
 
     @property
     def seconds(self) -> float:
-        """Of two cores, since the beginning."""
-        return (time.process_time() - self._began) / _WORKERS
+        """Of two cores, from the beginning until now or the end."""
+        return ((self._ended or time.process_time()) - self._began) / _WORKERS
+
+    def ended(self) -> None:
+        """Take no more time."""
+        self._ended = time.process_time()
 
 
 def cp_sat(problem: Problem, seconds: float, *, on_time: bool = False) -> Answer | None:
@@ -70,22 +75,29 @@ def cp_sat(problem: Problem, seconds: float, *, on_time: bool = False) -> Answer
         on_time: maximise the number of deadlines met, instead of minimising the makespan.
     """
     built = on_time_model(problem) if on_time else makespan_model(problem)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = _WORKERS
-    # Compared on the queues 1, 14, 19 and 20, a few times each: with these two no proof came later.
-    solver.parameters.use_overload_checker_in_cumulative = True
-    solver.parameters.use_timetable_edge_finding_in_cumulative = True
-    watch, done = _Watch(), threading.Event()
-    threading.Thread(target=_stop_after, args=(solver, watch, seconds, done), daemon=True).start()
-    status = solver.solve(built.model, watch)
+    solver, status, watch = solved(built.model, seconds)
     took = round(watch.seconds, 1)
-    done.set()
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
     schedule, plans = decode(problem, _plan(problem, built, solver)), tuple(watch.plans)
     if on_time:
         return Answer(measure(problem, schedule).on_time, math.floor(solver.best_objective_bound + 1e-6), took, plans)
     return Answer(round(schedule.makespan), math.ceil(solver.best_objective_bound - 1e-6), took, plans)
+
+
+def solved(model: cp_model.CpModel, seconds: float) -> tuple[cp_model.CpSolver, cp_model.CpSolverStatus, Watch]:
+    """Return the solver as it has proved its solution or was stopped after so many seconds of two cores."""
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = _WORKERS
+    # Compared on the queues 1, 14, 19 and 20, a few times each: with these two no proof came later.
+    solver.parameters.use_overload_checker_in_cumulative = True
+    solver.parameters.use_timetable_edge_finding_in_cumulative = True
+    watch, done = Watch(), threading.Event()
+    threading.Thread(target=_stop_after, args=(solver, watch, seconds, done), daemon=True).start()
+    status = solver.solve(model, watch)
+    watch.ended()
+    done.set()
+    return solver, status, watch
 
 
 def _plan(problem: Problem, built: Model, solver: cp_model.CpSolver) -> Plan:
@@ -100,7 +112,7 @@ def _plan(problem: Problem, built: Model, solver: cp_model.CpSolver) -> Plan:
     return Plan(np.argsort(starts, kind="stable").astype(np.int64), counts.astype(np.int64))
 
 
-def _stop_after(solver: cp_model.CpSolver, watch: _Watch, seconds: float, done: threading.Event) -> None:
+def _stop_after(solver: cp_model.CpSolver, watch: Watch, seconds: float, done: threading.Event) -> None:
     while not done.wait(0.1):
         if watch.seconds >= seconds:
             solver.stop_search()

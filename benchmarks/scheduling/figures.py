@@ -1,4 +1,4 @@
-"""The figures of a run: printed as they come, and kept in a file row by row, so that nothing of a long run is lost."""
+"""The figures of a run: printed as they come, and kept in a folder part by part, so that a long run can be resumed."""
 
 from __future__ import annotations
 
@@ -11,28 +11,42 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["Figures"]
+__all__ = ["Figures", "kept_sections"]
 
 _PACKAGES = ("numpy", "numba", "deap", "pymoo", "ortools", "highspy")
 
 
 class Figures:
-    """What was measured, by section and row, with the circumstances of each section.
+    """What was measured, by section and row, with the circumstances of each section; a part has some sections.
 
     Attributes:
         clock: of the search's budgets, seconds.
     """
 
-    def __init__(self, file: Path | None = None, *, processor_time: bool = False) -> None:
-        """Go on with a file of before, if there is one: sections that are measured again replace those there."""
+    def __init__(self, folder: Path | None = None, *, processor_time: bool = False) -> None:
+        """Keep each part in a file of the folder, if one is given; one that is measured again replaces its own."""
         self.clock = time.thread_time if processor_time else time.perf_counter
-        self._file = file
+        self._folder = folder
         self._sections: dict[str, Any] = {}
-        if file is not None and file.exists():
-            self._sections = json.loads(file.read_text())
         self._rows: dict[str, Any] = {}
+
+    def keeps(self, part: str) -> bool:
+        """Return whether a part has been measured to its end, now or by an earlier run."""
+        return self._folder is not None and _file(self._folder, part).exists()
+
+    def measure(self, part: str, measure: Callable[[Figures], None]) -> None:
+        """Measure a part, and keep it as it ends, unless a peer or a file is missing for all of it."""
+        self._sections = {}
+        measure(self)
+        if self._folder is not None and self._sections:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            file = _file(self._folder, part)
+            scratch = file.with_suffix(".new")
+            scratch.write_text(json.dumps(self._sections, indent=1, ensure_ascii=False) + "\n")
+            scratch.replace(file)
 
     @property
     def processor_time(self) -> bool:
@@ -57,14 +71,20 @@ class Figures:
         self._rows = {}
         self._sections[name] = {"circumstances": self.circumstances(), "heading": heading, "rows": self._rows}
 
-    def row(self, name: str, line: str, **values: float | None) -> None:
+    def row(self, name: str, line: str, **values: float | list[float] | None) -> None:
         """Print a row and keep it with its values."""
         print(line, flush=True)
         self._rows[name] = {"line": line, **values}
-        if self._file is not None:
-            scratch = self._file.with_suffix(".new")
-            scratch.write_text(json.dumps(self._sections, indent=1, ensure_ascii=False) + "\n")
-            scratch.replace(self._file)
+
+
+def kept_sections(folder: Path) -> dict[str, Any]:
+    """Return the sections of all parts that a folder keeps, by name."""
+    parts = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
+    return {name: section for part in parts for name, section in part.items()}
+
+
+def _file(folder: Path, part: str) -> Path:
+    return folder / f"{part}.json"
 
 
 def _version(package: str) -> str:

@@ -6,7 +6,6 @@ partner begins with the plan that the search has when its head start is over.
 
 from __future__ import annotations
 
-import threading
 import time
 from importlib.util import find_spec
 from math import inf
@@ -16,6 +15,7 @@ import numpy as np
 
 from benchmarks.kernels import queue
 from benchmarks.scheduling import references
+from benchmarks.scheduling.proving import findings
 from benchmarks.scheduling.queues import MAKESPAN
 from cosched.scheduling.bounds import lower_bound, proved_optimal
 from cosched.scheduling.decoding.decoder import spans
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Trace", "shown_gaps"]
 
-_SIZES = ((30, 16), (200, 16))
 _SEEDS = {"tuned on": references.TUNED_ON, "held out": references.HELD_OUT}
 _SHOWN, _PROVED = 10.0, 20.0  # seconds after which the gap is read, and within which proofs count
 _HEAD_START = 0.1  # seconds of search before the partner begins, as `cosched plan` has it
@@ -62,22 +61,21 @@ class Trace(NamedTuple):
         return max(self.makespans[0][0], self.bounds[0][0])
 
 
-def shown_gaps(figures: Figures) -> None:
-    """Print the mean and the worst gap, and how many plans were proved to be optimal."""
-    for tasks, hosts in _SIZES:
-        for name, seeds in _SEEDS.items():
-            about = f"{tasks} tasks on {hosts} hosts, seeds {seeds[0]} to {seeds[-1]}, {name}"
-            figures.section(
-                f"gap {tasks} {name}",
-                f"{about:60} gap after {_SHOWN:.0f} s: mean   worst   optimal in {_PROVED:.0f} s",
-            )
-            found = [_traces(queue(tasks, hosts, seed)) for seed in seeds]
-            for row in found[0]:
-                traces = [each[row] for each in found]
-                gaps = [trace.gap(_SHOWN) for trace in traces]
-                proved = sum(trace.proved() <= _PROVED for trace in traces)
-                line = f"{row:60} {np.mean(gaps):21.2%} {max(gaps):7.2%} {proved:9} of {len(seeds)}"
-                figures.row(row, line, mean=float(np.mean(gaps)), worst=max(gaps), proved=proved, queues=len(seeds))
+def shown_gaps(figures: Figures, tasks: int) -> None:
+    """Print the mean and the worst gap, and how many plans were proved to be optimal, of queues on 16 hosts."""
+    for name, seeds in _SEEDS.items():
+        about = f"{tasks} tasks on {references.HOSTS} hosts, seeds {seeds[0]} to {seeds[-1]}, {name}"
+        figures.section(
+            f"gap {tasks} {name}",
+            f"{about:60} gap after {_SHOWN:.0f} s: mean   worst   optimal in {_PROVED:.0f} s",
+        )
+        found = [_traces(queue(tasks, references.HOSTS, seed)) for seed in seeds]
+        for row in found[0]:
+            traces = [each[row] for each in found]
+            gaps = [trace.gap(_SHOWN) for trace in traces]
+            proved = sum(trace.proved() <= _PROVED for trace in traces)
+            line = f"{row:60} {np.mean(gaps):21.2%} {max(gaps):7.2%} {proved:9} of {len(seeds)}"
+            figures.row(row, line, mean=float(np.mean(gaps)), worst=max(gaps), share=proved / len(seeds), gaps=gaps)
 
 
 def _traces(problem: Problem) -> dict[str, Trace]:
@@ -105,25 +103,11 @@ def searched(problem: Problem, seconds: float) -> tuple[Trace, Plan]:
 
 def accompanied(problem: Problem, own: Trace, early: Plan) -> Trace:
     """Return what the search has found and what its partner finds beside it, from the search's early plan."""
-    from cosched.scheduling.exact.proof import Proof  # loads OR-Tools
-
     trace = Trace([*own.makespans], [*own.bounds])
     if proved_optimal(1 + trace.gap(_SHOWN), 1.0):
         return trace
-    began = time.process_time()
-    proof = Proof(problem, early, trace.bounds[0][1])
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(0.1):
-            if time.process_time() - began > _PROVED:
-                proof.stop()
-
-    threading.Thread(target=watch, daemon=True).start()
-    for finding in proof.findings(inf):
-        took = _HEAD_START + time.process_time() - began
-        trace.bounds.append((took, finding.bound))
+    for took, finding in findings(problem, early, trace.bounds[0][1], _PROVED):
+        trace.bounds.append((_HEAD_START + took, finding.bound))
         if finding.plan is not None:
-            trace.makespans.append((took, max(spans(problem, finding.plan)[1])))
-    over.set()
+            trace.makespans.append((_HEAD_START + took, max(spans(problem, finding.plan)[1])))
     return trace

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.kernels import mixed
 from benchmarks.scheduling import references
-from benchmarks.scheduling.queues import BUDGETS, MAKESPAN, planned
+from benchmarks.scheduling.queues import BUDGETS, MAKESPAN, MIXES, SEEDS, planned
 from benchmarks.scheduling.stock_deap import stock_deap
+from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.policies import POLICIES, PolicyName
 
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
     from benchmarks.scheduling.figures import Figures
     from cosched.scheduling.problem import Problem
 
-__all__ = ["against_references", "deadlines"]
+__all__ = ["against_references", "classes", "deadlines"]
 
 _SOLVER_BUDGETS = (1, 10)  # seconds
+_LONG = 60.0  # seconds of two cores, where a solver has several classes
 _QUEUES = tuple(name for name, policy in POLICIES.items() if not (policy.searched or policy.one_host))
 _DEADLINE_SEEDS = {"tuned on": references.DEADLINES_TUNED_ON, "held out": references.HELD_OUT}
 _SIZE = f"{references.TASKS} tasks on {references.HOSTS} hosts"
@@ -55,12 +58,15 @@ def _against_references(figures: Figures, name: str, seeds: range) -> None:
         over_bound = float(np.mean([makespans[seed] / each.bound for seed, each in known.items()]))
         optimal = sum(each.proved and makespans[seed] == each.best for seed, each in known.items())
         mean, worst = float(np.mean(ratios)), max(ratios)
+        over_optimum = [makespans[seed] / each.best for seed, each in known.items() if each.proved]
         figures.row(
             name,
             f"{name:70} {mean:17.4f} {worst:7.4f} {over_bound:8.4f} {optimal:8}",
             mean=mean,
             worst=worst,
             over_bound=over_bound,
+            over_optimum=float(np.mean(over_optimum)) if over_optimum else None,
+            worst_over_optimum=max(over_optimum, default=None),
             optimal=optimal,
             proved=proved,
             queues=len(known),
@@ -140,6 +146,41 @@ def _deadlines(figures: Figures, name: str, within: range) -> None:
         row(f"CP-SAT {seconds} s of two cores", solved(seconds))
     row("best known", lambda stretch: [known[stretch][seed].best for seed in seeds])
     row("no plan can have more (CP-SAT)", lambda stretch: [known[stretch][seed].bound for seed in seeds])
+
+
+def classes(figures: Figures) -> None:
+    """Print how plans on several classes stand to CP-SAT's after 60 s, and both to the better bound of the two."""
+    if not _installed("ortools"):
+        return
+    from benchmarks.scheduling.cp_sat_classes import cp_sat_classes
+
+    figures.section(
+        "several classes, CP-SAT",
+        f"{_SIZE} of several classes, seeds {SEEDS[0]} to {SEEDS[-1]}".ljust(52)
+        + "genetic ÷ CP-SAT: 100 ms, 10 s   ÷ bound: 100 ms, CP-SAT  its bound ÷ ours",
+    )
+    for slowdowns in MIXES:
+        problems = [mixed(references.TASKS, references.HOSTS, seed, slowdowns) for seed in SEEDS]
+        found = [cp_sat_classes(problem, _LONG) for problem in problems]
+        early, late = (
+            np.array([planned(figures, each, PolicyName.GENETIC, budget, MAKESPAN)[0].makespan for each in problems])
+            for budget in (0.1, 10.0)
+        )
+        solver, proved = np.array(found).T
+        ours = np.array([tight_bound(problem) for problem in problems])
+        bound = np.maximum(proved, ours)
+        values = [early / solver, late / solver, early / bound, solver / bound, proved / ours]
+        means = [float(np.mean(each)) for each in values]
+        name = f"{len(slowdowns)} classes"
+        figures.row(
+            name,
+            f"{name:52}{means[0]:24.4f}{means[1]:8.4f}{means[2]:18.4f}{means[3]:8.4f}{means[4]:18.4f}",
+            early_over_solver=means[0],
+            late_over_solver=means[1],
+            over_bound=means[2],
+            solver_over_bound=means[3],
+            proved_over_ours=means[4],
+        )
 
 
 def _installed(package: str) -> bool:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from benchmarks.scheduling.figures import Figures
     from cosched.scheduling.problem import Problem
 
-__all__ = ["BUDGETS", "MAKESPAN", "SEEDS", "long_queues", "planned", "quality", "several_classes"]
+__all__ = ["BUDGETS", "MAKESPAN", "MIXES", "SEEDS", "long_queues", "planned", "quality", "several_classes"]
 
 SEEDS = range(1, 6)
 BUDGETS = (0.01, 0.1, 1.0)
 MAKESPAN = ObjectiveName.MAKESPAN.weights
 _SIZES = ((30, 16), (200, 16))
-_MIXES = ((1.0, 1.6), (1.0, 1.6, 2.2, 3.0))  # how many times as long each class takes
+MIXES = ((1.0, 1.6), (1.0, 1.6, 2.2, 3.0))  # how many times as long each class takes
 _SEARCHES = (PolicyName.GENETIC, PolicyName.TITAN_CLASSIC)
 
 
@@ -121,7 +121,7 @@ def several_classes(figures: Figures) -> None:
         "hosts of several classes".ljust(34) + "best heuristic  genetic 100 ms  ÷ bound without prices  generations/s",
     )
     for tasks, hosts in (*_SIZES, (1000, 64)):
-        for slowdowns in _MIXES:
+        for slowdowns in MIXES:
             problems = [mixed(tasks, hosts, seed, slowdowns) for seed in SEEDS]
             heuristic = _ratio([planned(figures, each, PolicyName.HEURISTIC, 1.0, MAKESPAN) for each in problems])
             searched = [planned(figures, each, PolicyName.GENETIC, 0.1, MAKESPAN) for each in problems]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -9,28 +10,35 @@ import pytest
 
 from benchmarks.scheduling import independent, references
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, TUNED_ON
-from benchmarks.scheduling.figures import Figures
+from benchmarks.scheduling.figures import Figures, kept_sections
+from benchmarks.scheduling.goals import goal_table
 from benchmarks.scheduling.readme_rows import KEPT, readme_rows
 from cosched.scheduling.bounds import fewest_missed, lower_bound
 from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.objective.weights import ObjectiveName
 from cosched.scheduling.policies import PolicyName, plan
 from cosched.scheduling.search.run import Limit
+from tests.scheduling.problems import a_problem
 
 _ROOT = Path(__file__).parents[2]
 
 
 def test_readme_says_what_was_measured() -> None:
     readme = (_ROOT / "README.md").read_text()
-    rows = readme_rows(json.loads(KEPT.read_text()))
+    rows = readme_rows(kept_sections(KEPT))
     assert [row for row in rows if row not in readme] == []
 
 
 def test_the_page_on_scheduling_shows_the_run() -> None:
     page = (_ROOT / "docs" / "scheduling.md").read_text().splitlines()
-    sections = json.loads(KEPT.read_text()).values()
+    sections = kept_sections(KEPT).values()
     shown = [line for each in sections for line in (each["heading"], *(row["line"] for row in each["rows"].values()))]
     assert [line for line in shown if line.rstrip() not in page] == []
+
+
+def test_the_page_on_scheduling_shows_the_goals() -> None:
+    page = (_ROOT / "docs" / "scheduling.md").read_text().splitlines()
+    assert [line for line in goal_table(kept_sections(KEPT)) if line not in page] == []
 
 
 @pytest.mark.parametrize("seed", references.known("makespan"))
@@ -57,6 +65,18 @@ def test_what_the_solver_had_found_by_then_is_its_last_plan_of_before() -> None:
     assert not known.proved
 
 
+def test_the_exact_partner_proves_what_the_peer_has_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("ortools", reason="the extra exact is not installed")
+    monkeypatch.setattr(references, "makespan_queue", lambda _: a_problem([[6.0], [6.0], [5.0]]))
+    file = tmp_path / "references.json"
+    peers = {"best": 12, "bound": 9, "seconds": 9.9, "plans": [[0.5, 12]]}
+    file.write_text(json.dumps({"how": "by hand", "makespan": {"7": peers}}))
+    ticks = itertools.count()
+    references.compute(["makespan"], [7], (10.0, 60.0), lambda: float(next(ticks)), file)
+    assert references.known("makespan", file) == {7: references.Reference(11, 11, 9.9, ((0.5, 12),))}
+    assert json.loads(file.read_text())["how"] == "by hand"
+
+
 def test_all_twelve_matrices_are_asked_for(tmp_path: Path) -> None:
     assert len(BEST_KNOWN) == 12
     assert BEST_KNOWN.keys() > TUNED_ON
@@ -68,17 +88,25 @@ def test_all_twelve_matrices_are_asked_for(tmp_path: Path) -> None:
     assert independent.matrices(tmp_path).keys() == BEST_KNOWN.keys()
 
 
-def test_a_section_that_is_measured_again_replaces_its_own_rows_alone(tmp_path: Path) -> None:
-    file = tmp_path / "figures.json"
-    first = Figures(file)
-    for section in ("a", "b"):
-        first.section(section, f"heading {section}")
-        first.row("one", "one 1.0", value=1.0)
-        first.row("two", "two 1.0", value=1.0)
-    again = Figures(file, processor_time=True)
-    again.section("a", "heading a")
-    again.row("one", "one 2.0", value=2.0)
-    kept = json.loads(file.read_text())
+def test_a_part_that_is_measured_again_replaces_its_own_rows_alone(tmp_path: Path) -> None:
+    def one(figures: Figures) -> None:
+        figures.section("a", "heading a")
+        figures.row("one", "one 1.0", value=1.0)
+        figures.row("two", "two 1.0", value=1.0)
+
+    def again(figures: Figures) -> None:
+        figures.section("a", "heading a")
+        figures.row("one", "one 2.0", value=2.0)
+
+    def other(figures: Figures) -> None:
+        figures.section("b", "heading b")
+        figures.row("two", "two 1.0", value=1.0)
+
+    first = Figures(tmp_path)
+    first.measure("first", one)
+    first.measure("second", other)
+    Figures(tmp_path, processor_time=True).measure("first", again)
+    kept = kept_sections(tmp_path)
     assert kept["a"]["rows"] == {"one": {"line": "one 2.0", "value": 2.0}}
-    assert kept["b"]["rows"].keys() == {"one", "two"}
+    assert kept["b"]["rows"].keys() == {"two"}
     assert [kept[each]["circumstances"]["budgets"] for each in "ab"] == ["processor time", "wall-clock time"]
