@@ -6,7 +6,7 @@ import pytest
 from cosched.scheduling.decoding.holes import Holes
 from cosched.scheduling.tunable.tasks import Chain, Stage, TunableTask, admit
 from cosched.simulation.chain_domain import serve_chains
-from cosched.simulation.experiments import milan_figure_5
+from cosched.simulation.experiments.milan import figure_5
 
 # As in Figs 7 to 10 of the paper: a wide stage and a narrow one of equal area, in either order.
 SHAPES = (
@@ -16,10 +16,10 @@ SHAPES = (
 
 
 def test_the_core_gives_the_papers_four_jobs_what_the_paper_gives_them() -> None:
-    rows = milan_figure_5.EXPERIMENT.run(1, {"core": 1.0})
+    rows = figure_5.EXPERIMENT.run(1, {"core": 1.0})
     found = {row["job"]: (row["configuration"], row["finish"]) for row in rows}
     assert found == {"J1": ("s2", 20.0), "J2": ("s1", 35.0), "J3": ("s2", 40.0), "J4": ("s2", 45.0)}
-    assert {row["job"]: row["configuration"] for row in milan_figure_5.EXPERIMENT.paper} == {
+    assert {row["job"]: row["configuration"] for row in figure_5.EXPERIMENT.paper} == {
         job: configuration for job, (configuration, _) in found.items()
     }
 

@@ -1,6 +1,7 @@
-"""The papers' experiments and our own, a module each.
+"""The papers' experiments and our own, a module each; of papers with several, in a folder of their own.
 
 To add one, write a module with a constant `EXPERIMENT` and enter its name in `EXPERIMENT_NAMES` ("-" for "_").
+`milan-mixed` is `milan/mixed.py`, `grid-scale` is `grid_scale.py`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from cosched.simulation.experiment import Experiment
 
 __all__ = ["EXPERIMENT_NAMES", "load_experiment"]
+
+_PAPERS = ("milan", "harvest")
 
 EXPERIMENT_NAMES = (
     "titan-table-1",
@@ -47,6 +50,8 @@ def load_experiment(name: str) -> Experiment:
     """
     if name not in EXPERIMENT_NAMES:
         raise UserError(f"no experiment is called {name!r}: there are {', '.join(EXPERIMENT_NAMES)}")
-    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    paper, _, rest = name.partition("-")
+    path = f"{paper}.{rest}" if paper in _PAPERS else name
+    module = importlib.import_module(f"{__name__}.{path.replace('-', '_')}")
     found: Experiment = module.EXPERIMENT
     return found

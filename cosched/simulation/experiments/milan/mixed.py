@@ -1,6 +1,6 @@
 """Tunable jobs of the MILAN paper among moldable and elastic ones, through the daemon's core.
 
-The tunable jobs are those of the paper's section 5.3 (`milan_figures_7_10`). Moldable and elastic ones do the same work
+The tunable jobs are those of the paper's section 5.3 (`figures_7_10`). Moldable and elastic ones do the same work
 in one piece, by Amdahl's law on one processor up to those of a wide stage, with the same deadline. Elastic ones are
 lent idle hosts while they run. Only tunable jobs are refused where they would be late.
 """
@@ -22,7 +22,7 @@ from cosched.prediction.profile import PredictionSource, Profile
 from cosched.simulation.chain_domain import submit_chain
 from cosched.simulation.elastic_domain import ElasticDomain
 from cosched.simulation.experiment import Experiment, ExperimentOption, ResultRow
-from cosched.simulation.experiments.milan_figures_7_10 import SECONDS, WIDE, shapes
+from cosched.simulation.experiments.milan.figures_7_10 import SECONDS, WIDE, shapes
 from cosched.simulation.kernel_batch import SIMULATED_INSTANCE
 from cosched.simulation.simulated_domain import SimulatedPlanner
 

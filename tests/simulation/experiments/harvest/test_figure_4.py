@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.simulation.experiments.harvest_figure_4 import EXPERIMENT, PerformanceMatrix
+from cosched.simulation.experiments.harvest.figure_4 import EXPERIMENT, PerformanceMatrix
 
 
 def test_history_learns_what_the_matrix_does_not() -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from cosched.simulation.experiments.harvest_figures_7_9 import EXPERIMENT
+from cosched.simulation.experiments.harvest.figures_7_9 import EXPERIMENT
 
 pytestmark = pytest.mark.xdist_group("experiment-harvest-figures-7-9")  # its tests share one run
 

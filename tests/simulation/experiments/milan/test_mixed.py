@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched.simulation.experiments.milan_mixed import EXPERIMENT
+from cosched.simulation.experiments.milan.mixed import EXPERIMENT
 
 
 def test_what_is_guaranteed_is_kept_beside_moldable_and_elastic_jobs() -> None:

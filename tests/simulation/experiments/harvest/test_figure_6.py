@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cosched.simulation.experiments.harvest_figure_6 import EXPERIMENT
+from cosched.simulation.experiments.harvest.figure_6 import EXPERIMENT
 
 LOADS = (0.5, 0.7, 0.9)
 pytestmark = pytest.mark.xdist_group("experiment-harvest-figure-6")  # its tests share one run

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched.simulation.experiments.milan_figure_5 import EXPERIMENT
+from cosched.simulation.experiments.milan.figure_5 import EXPERIMENT
 
 
 def test_every_job_gets_the_configuration_that_the_paper_gives_it() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from cosched.simulation.experiments.milan_figures_7_10 import EXPERIMENT
+from cosched.simulation.experiments.milan.figures_7_10 import EXPERIMENT
 
 
 def test_the_shapes_of_the_papers_curves() -> None:

@@ -1,0 +1,1 @@
+"""Experiments after Lee and Weissman's paper on resource harvesting, a module each."""
