@@ -38,8 +38,10 @@ PARTS: dict[str, Callable[[Figures], None]] = {
     "peers": peers.against_references,
     "deadlines": peers.deadlines,
     "classes-peer": peers.classes,
-    "gap-30": partial(gap.shown_gaps, tasks=30),
-    "gap-200": partial(gap.shown_gaps, tasks=200),
+    "gap-30": partial(gap.shown_gaps, tasks=30, name="tuned on"),
+    "gap-30-held-out": partial(gap.shown_gaps, tasks=30, name="held out"),
+    "gap-200": partial(gap.shown_gaps, tasks=200, name="tuned on"),
+    "gap-200-held-out": partial(gap.shown_gaps, tasks=200, name="held out"),
     "highs": independent.mixed_integer_program,
     "largest": largest_queue,
     "generations": speed.generations,
@@ -66,7 +68,8 @@ def main() -> None:
         type=int,
         nargs="*",
         metavar="SEED",
-        help="find out more of these queues (or of all of which the optimum is not known), and end",
+        help="find out more of these queues (or of all of which the optimum is not known), judge by it the plans that "
+        "the part peers in FOLDER was measured with, and end",
     )
     parser.add_argument("--kinds", nargs="+", choices=references.KINDS, default=references.KINDS, help="of references")
     parser.add_argument("--seconds", type=float, default=10.0, help="of two cores, for CP-SAT on each of them")
@@ -89,6 +92,7 @@ def main() -> None:
     if options.references is not None:
         budgets = options.seconds, options.proof
         references.compute(options.kinds, options.references, budgets, figures.clock)
+        figures.change("peers", partial(peers.judged_anew, known=references.known("makespan")))
         return
     for part, measure in parts.items():
         if part in (options.only or parts) and not (options.resume and figures.keeps(part)):

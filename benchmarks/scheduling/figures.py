@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 __all__ = ["Figures", "kept_sections"]
@@ -43,10 +43,13 @@ class Figures:
         measure(self)
         if self._folder is not None and self._sections:
             self._folder.mkdir(parents=True, exist_ok=True)
+            _write(_file(self._folder, part), self._sections)
+
+    def change(self, part: str, changed: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Change what is kept of a part, if it is: it was measured before something else became known."""
+        if self._folder is not None and self.keeps(part):
             file = _file(self._folder, part)
-            scratch = file.with_suffix(".new")
-            scratch.write_text(json.dumps(self._sections, indent=1, ensure_ascii=False) + "\n")
-            scratch.replace(file)
+            _write(file, changed(json.loads(file.read_text())))
 
     @property
     def processor_time(self) -> bool:
@@ -81,6 +84,12 @@ def kept_sections(folder: Path) -> dict[str, Any]:
     """Return the sections of all parts that a folder keeps, by name."""
     parts = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
     return {name: section for part in parts for name, section in part.items()}
+
+
+def _write(file: Path, sections: Mapping[str, Any]) -> None:
+    scratch = file.with_suffix(".new")
+    scratch.write_text(json.dumps(sections, indent=1, ensure_ascii=False) + "\n")
+    scratch.replace(file)
 
 
 def _file(folder: Path, part: str) -> Path:

@@ -61,21 +61,27 @@ class Trace(NamedTuple):
         return max(self.makespans[0][0], self.bounds[0][0])
 
 
-def shown_gaps(figures: Figures, tasks: int) -> None:
-    """Print the mean and the worst gap, and how many plans were proved to be optimal, of queues on 16 hosts."""
-    for name, seeds in _SEEDS.items():
-        about = f"{tasks} tasks on {references.HOSTS} hosts, seeds {seeds[0]} to {seeds[-1]}, {name}"
-        figures.section(
-            f"gap {tasks} {name}",
-            f"{about:60} gap after {_SHOWN:.0f} s: mean   worst   optimal in {_PROVED:.0f} s",
-        )
-        found = [_traces(queue(tasks, references.HOSTS, seed)) for seed in seeds]
-        for row in found[0]:
-            traces = [each[row] for each in found]
-            gaps = [trace.gap(_SHOWN) for trace in traces]
-            proved = sum(trace.proved() <= _PROVED for trace in traces)
-            line = f"{row:60} {np.mean(gaps):21.2%} {max(gaps):7.2%} {proved:9} of {len(seeds)}"
-            figures.row(row, line, mean=float(np.mean(gaps)), worst=max(gaps), share=proved / len(seeds), gaps=gaps)
+def shown_gaps(figures: Figures, tasks: int, name: str) -> None:
+    """Print the mean and the worst gap, and how many plans were proved to be optimal, of queues on 16 hosts.
+
+    Args:
+        figures: what to add to.
+        tasks: of each queue.
+        name: of the seeds, "tuned on" or "held out".
+    """
+    seeds = _SEEDS[name]
+    about = f"{tasks} tasks on {references.HOSTS} hosts, seeds {seeds[0]} to {seeds[-1]}, {name}"
+    figures.section(
+        f"gap {tasks} {name}",
+        f"{about:60} gap after {_SHOWN:.0f} s: mean   worst   optimal in {_PROVED:.0f} s",
+    )
+    found = [_traces(queue(tasks, references.HOSTS, seed)) for seed in seeds]
+    for row in found[0]:
+        traces = [each[row] for each in found]
+        gaps = [trace.gap(_SHOWN) for trace in traces]
+        proved = sum(trace.proved() <= _PROVED for trace in traces)
+        line = f"{row:60} {np.mean(gaps):21.2%} {max(gaps):7.2%} {proved:9} of {len(seeds)}"
+        figures.row(row, line, mean=float(np.mean(gaps)), worst=max(gaps), share=proved / len(seeds), gaps=gaps)
 
 
 def _traces(problem: Problem) -> dict[str, Trace]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,23 +22,26 @@ from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.policies import POLICIES, PolicyName
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from benchmarks.scheduling.figures import Figures
     from cosched.scheduling.problem import Problem
 
-__all__ = ["against_references", "classes", "deadlines"]
+__all__ = ["against_references", "classes", "deadlines", "judged_anew"]
 
 _SOLVER_BUDGETS = (1, 10)  # seconds
 _LONG = 60.0  # seconds of two cores, where a solver has several classes
 _QUEUES = tuple(name for name, policy in POLICIES.items() if not (policy.searched or policy.one_host))
+_SEEDS = {"tuned on": references.TUNED_ON, "held out": references.HELD_OUT}
 _DEADLINE_SEEDS = {"tuned on": references.DEADLINES_TUNED_ON, "held out": references.HELD_OUT}
 _SIZE = f"{references.TASKS} tasks on {references.HOSTS} hosts"
 
 
 def against_references(figures: Figures) -> None:
     """Print makespan ÷ best known for every policy and peer, on queues of before and on ones held out."""
-    for name, seeds in (("tuned on", references.TUNED_ON), ("held out", references.HELD_OUT)):
+    for name, seeds in _SEEDS.items():
         _against_references(figures, name, seeds)
 
 
@@ -48,37 +51,20 @@ def _against_references(figures: Figures, name: str, seeds: range) -> None:
         print(f"(nothing is known of the seeds {seeds[0]} to {seeds[-1]}: --references)")
         return
     problems = {seed: references.makespan_queue(seed) for seed in known}
-    proved = sum(each.proved for each in known.values())
-    about = f"{_SIZE}, {len(known)} queues of seeds {seeds[0]} to {seeds[-1]}, {proved} optima proved"
-    figures.section(f"makespan, {name}", about.ljust(70) + "÷ best known: mean, worst  ÷ bound  optimal")
+    figures.section(f"makespan, {name}", _heading(known))
 
-    def row(name: str, makespan: Callable[[int, Problem], float]) -> list[float]:
-        makespans = {seed: makespan(seed, problem) for seed, problem in problems.items()}
-        ratios = [makespans[seed] / each.best for seed, each in known.items()]
-        over_bound = float(np.mean([makespans[seed] / each.bound for seed, each in known.items()]))
-        optimal = sum(each.proved and makespans[seed] == each.best for seed, each in known.items())
-        mean, worst = float(np.mean(ratios)), max(ratios)
-        over_optimum = [makespans[seed] / each.best for seed, each in known.items() if each.proved]
-        figures.row(
-            name,
-            f"{name:70} {mean:17.4f} {worst:7.4f} {over_bound:8.4f} {optimal:8}",
-            mean=mean,
-            worst=worst,
-            over_bound=over_bound,
-            over_optimum=float(np.mean(over_optimum)) if over_optimum else None,
-            worst_over_optimum=max(over_optimum, default=None),
-            optimal=optimal,
-            proved=proved,
-            queues=len(known),
-        )
-        return ratios
+    def row(name: str, makespan: Callable[[int, Problem], float]) -> NDArray[np.float64]:
+        makespans = [makespan(seed, problem) for seed, problem in problems.items()]
+        line, values = _judged(name, makespans, known)
+        figures.row(name, line, **values)
+        return np.array(makespans)
 
     def searched(policy: PolicyName, budget: float) -> Callable[[int, Problem], float]:
         return lambda _, problem: planned(figures, problem, policy, budget, MAKESPAN)[0].makespan
 
     heuristics = np.min([row(str(policy), searched(policy, 1.0)) for policy in _QUEUES], axis=0)
-    ratios = [row(f"genetic {budget * 1000:.0f} ms", searched(PolicyName.GENETIC, budget)) for budget in BUDGETS]
-    beside = ratios[0] / heuristics
+    found = [row(f"genetic {budget * 1000:.0f} ms", searched(PolicyName.GENETIC, budget)) for budget in BUDGETS]
+    beside = found[0] / heuristics
     line = "genetic 10 ms ÷ the best of those above it"
     figures.row(line, f"{line:70} {np.mean(beside):17.4f} {max(beside):7.4f}", mean=float(np.mean(beside)))
 
@@ -89,6 +75,56 @@ def _against_references(figures: Figures, name: str, seeds: range) -> None:
         row(f"CP-SAT {seconds} s of two cores", solved(seconds))
     for title, makespan in _peers(figures):
         row(title, makespan)
+
+
+def judged_anew(sections: dict[str, Any], known: Mapping[int, references.Reference]) -> dict[str, Any]:
+    """Return kept sections with the makespans that they hold judged by references that have become better since.
+
+    Args:
+        sections: of the part that `against_references` measures.
+        known: of the queues of all of them.
+    """
+    changed = {}
+    for name, section in sections.items():
+        seeds = next(each for kept, each in _SEEDS.items() if name == f"makespan, {kept}")
+        of_section = {seed: each for seed, each in known.items() if seed in seeds}
+        rows = {}
+        for row, kept in section["rows"].items():
+            rows[row] = kept
+            if "makespans" in kept:
+                line, values = _judged(row, kept["makespans"], of_section)
+                rows[row] = {"line": line, **values}
+        changed[name] = {**section, "heading": _heading(of_section), "rows": rows}
+    return changed
+
+
+def _heading(known: Mapping[int, references.Reference]) -> str:
+    proved = sum(each.proved for each in known.values())
+    about = f"{_SIZE}, {len(known)} queues of seeds {min(known)} to {max(known)}, {proved} optima proved"
+    return about.ljust(70) + "÷ best known: mean, worst  ÷ bound  optimal"
+
+
+def _judged(
+    name: str, makespans: Sequence[float], known: Mapping[int, references.Reference]
+) -> tuple[str, dict[str, float | list[float] | None]]:
+    """Return the line and the values of a row, of a makespan for each queue."""
+    pairs = list(zip(makespans, known.values(), strict=True))
+    ratios = [makespan / each.best for makespan, each in pairs]
+    over_optimum = [makespan / each.best for makespan, each in pairs if each.proved]
+    over_bound = float(np.mean([makespan / each.bound for makespan, each in pairs]))
+    optimal = sum(each.proved and makespan == each.best for makespan, each in pairs)
+    line = f"{name:70} {np.mean(ratios):17.4f} {max(ratios):7.4f} {over_bound:8.4f} {optimal:8}"
+    return line, {
+        "mean": float(np.mean(ratios)),
+        "worst": max(ratios),
+        "over_bound": over_bound,
+        "over_optimum": float(np.mean(over_optimum)) if over_optimum else None,
+        "worst_over_optimum": max(over_optimum, default=None),
+        "optimal": optimal,
+        "proved": len(over_optimum),
+        "queues": len(known),
+        "makespans": list(makespans),
+    }
 
 
 def _peers(figures: Figures) -> Iterator[tuple[str, Callable[[int, Problem], float]]]:

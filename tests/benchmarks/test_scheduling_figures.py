@@ -12,6 +12,7 @@ from benchmarks.scheduling import independent, references
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, TUNED_ON
 from benchmarks.scheduling.figures import Figures, kept_sections
 from benchmarks.scheduling.goals import goal_table
+from benchmarks.scheduling.peers import judged_anew
 from benchmarks.scheduling.readme_rows import KEPT, readme_rows
 from cosched.scheduling.bounds import fewest_missed, lower_bound
 from cosched.scheduling.objective.objective import measure
@@ -75,6 +76,29 @@ def test_the_exact_partner_proves_what_the_peer_has_left(monkeypatch: pytest.Mon
     references.compute(["makespan"], [7], (10.0, 60.0), lambda: float(next(ticks)), file)
     assert references.known("makespan", file) == {7: references.Reference(11, 11, 9.9, ((0.5, 12),))}
     assert json.loads(file.read_text())["how"] == "by hand"
+
+
+def test_plans_that_were_kept_are_judged_by_what_was_proved_since(tmp_path: Path) -> None:
+    row = {"line": "genetic 10 ms 1.1", "mean": 1.1, "makespans": [55.0, 58.0]}
+    heading = "30 tasks on 16 hosts, 2 queues of seeds 201 to 202, 0 optima proved"
+    sections = {"makespan, held out": {"heading": heading, "rows": {"genetic 10 ms": row, "other": {"line": "x"}}}}
+    figures = Figures(tmp_path)
+    (tmp_path / "peers.json").write_text(json.dumps(sections))
+    known = {
+        201: references.Reference(55, 50, 10.0, ()),
+        202: references.Reference(56, 56, 10.0, ()),
+        1: references.Reference(1, 1, 10.0, ()),
+    }
+    figures.change("peers", lambda kept: judged_anew(kept, known))
+    changed = kept_sections(tmp_path)["makespan, held out"]
+    assert changed["heading"].startswith("30 tasks on 16 hosts, 2 queues of seeds 201 to 202, 1 optima proved")
+    found = changed["rows"]["genetic 10 ms"]
+    assert found["mean"] == pytest.approx((1 + 58 / 56) / 2)
+    assert found["over_bound"] == pytest.approx((55 / 50 + 58 / 56) / 2)
+    assert found["over_optimum"] == found["worst_over_optimum"] == pytest.approx(58 / 56)
+    assert (found["optimal"], found["proved"], found["makespans"]) == (0, 1, [55.0, 58.0])
+    assert found["line"].split()[-2:] == ["1.0679", "0"]
+    assert changed["rows"]["other"] == {"line": "x"}
 
 
 def test_all_twelve_matrices_are_asked_for(tmp_path: Path) -> None:
