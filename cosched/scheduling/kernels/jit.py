@@ -28,13 +28,13 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def borrowing(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the function compiled without counts of references to its arrays.
+    """Return the function compiled into its callers, without counts of references to its arrays.
 
-    It is for small functions that compiled code calls often: else each call counts each array up and down, two atomic
-    operations that take longer than many a function's work. Such a function makes and returns no arrays, and divides by
-    no zero: it would not be told.
+    It is for small functions that compiled code calls often: else each call hands over a dozen words for each array,
+    and counts it up and down, two atomic operations. That takes longer than many a function's work. Such a function
+    makes and returns no arrays, and divides by no zero: it would not be told.
     """
-    return _compiled(function, _nrt=False, error_model="numpy")
+    return _compiled(function, _nrt=False, error_model="numpy", forceinline=True)
 
 
 def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
