@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.testbed.fork_server import serve, started
+from tests.testbed.fork_server import read_templates, serve, started, warm_up_kernels
 from tests.testbed.quick_command import stand_in
 
 if TYPE_CHECKING:
@@ -51,6 +51,10 @@ def _import_tests(places: Sequence[str]) -> None:
     """Import them as pytest does. What cannot be imported every worker says itself."""
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         pytest.main([*places, "--collect-only", "-p", "no:cacheprovider"], [_ModulesAlone()])
+    if "cosched.portal.pages.rendering" in sys.modules:
+        read_templates()
+    if "cosched.scheduling.search.genetic_search" in sys.modules:
+        warm_up_kernels()
     gc.freeze()
     gc.disable()  # until all tests are collected: tests/conftest.py
 
