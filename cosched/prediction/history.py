@@ -14,8 +14,8 @@ import numpy as np
 from cosched.prediction.gaussian_process import Covariance, Places, fitted, foretold
 from cosched.prediction.mixture import Mixture
 from cosched.prediction.number_scale import NumberScale
+from cosched.prediction.past_runs import FEWEST_RUNS, PastRuns
 from cosched.prediction.profile import PredictionSource, Profile
-from cosched.prediction.samples import FEWEST_RUNS, Samples
 from cosched.prediction.student import t_quantile
 
 if TYPE_CHECKING:
@@ -129,18 +129,18 @@ class History:
         scaling = np.log([run.stated or 1.0 for run in self.runs]) + self._prior.hosts * points[:, -2]
         logs = np.log([run.seconds for run in self.runs])
         self._level = 0.0 if self._stated else float(np.median(logs - scaling))
-        samples = Samples(Places(points, kinds, np.arange(len(points), dtype=float)), logs, scaling + self._level)
-        self.since_change = samples.since_change(covariance)
+        past = PastRuns(Places(points, kinds, np.arange(len(points), dtype=float)), logs, scaling + self._level)
+        self.since_change = past.since_change(covariance)
         kinds[len(self.runs) - self.since_change :, 2] = 1
-        fits = fitted(covariance, samples.places, samples.works())
-        kept = samples.kept(fits)
+        fits = fitted(covariance, past.places, past.works())
+        kept = past.kept(fits)
         if not kept.all():
-            samples = samples.of(kept)
-            fits = fitted(covariance, samples.places, samples.works())
-        if (bending := samples.bent(covariance, fits)) is not covariance:
+            past = past.of(kept)
+            fits = fitted(covariance, past.places, past.works())
+        if (bending := past.bent(covariance, fits)) is not covariance:
             covariance = bending
-            fits = fitted(covariance, samples.places, samples.works())
-        self._mixture = Mixture.of(covariance, samples.places, fits)
+            fits = fitted(covariance, past.places, past.works())
+        self._mixture = Mixture.of(covariance, past.places, fits)
         off, deviations = foretold(fits)
         deviations *= self._wider(inside[kept])
         found = iter(zip(off.tolist(), deviations.tolist(), strict=True))

@@ -1,6 +1,6 @@
-"""Samples are the runs of one history: what may have changed among them, which are stray ones, how numbers bend them.
+"""Past runs of one history: what may have changed among them, which are stray ones, how numbers bend them.
 
-Start at `Samples`.
+Start at `PastRuns`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cosched.prediction.gaussian_process import Covariance, Fit, Places
 
-__all__ = ["FEWEST_RUNS", "Samples"]
+__all__ = ["FEWEST_RUNS", "PastRuns"]
 
 FEWEST_RUNS = 3
 _SURE = 5.0  # logarithm of how much likelier a change must make the runs
@@ -38,7 +38,7 @@ _FEWEST_PLACES = 2  # different ones, from which a start-up can be told from a p
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class PastRuns:
     """Runs to learn from.
 
     Attributes:
@@ -51,9 +51,9 @@ class Samples:
     logs: NDArray[np.float64]
     scaling: NDArray[np.float64]
 
-    def of(self, which: NDArray[np.bool_]) -> Samples:
+    def of(self, which: NDArray[np.bool_]) -> PastRuns:
         """Return some of the runs."""
-        return Samples(self.places.of(which), self.logs[which], self.scaling[which])
+        return PastRuns(self.places.of(which), self.logs[which], self.scaling[which])
 
     def works(self) -> list[Work]:
         """Return the runs without each of the start-ups that they may have."""
