@@ -87,6 +87,7 @@ def test_a_goal_is_met_as_it_is_shown() -> None:
 def test_a_goal_may_be_the_peers_figure_or_a_range_about_a_published_one() -> None:
     cells = Goal("x", "a", "ours", "mean", ".2f", peer=("peer", "Peer"), as_peer=True).cells(SECTIONS)
     assert cells == ("x", "1.00", "≥ 1.20", "missed", "1.20 (Peer)")
+    assert Goal("x", "b", "ours", "mean", as_peer=True).cells(SECTIONS)[2] == "≥ the peer's"
     cells = Goal("x", "a", "ours", "mean", ".0%", 0.9, 1.1, published=(1.05, "they")).cells(SECTIONS)
     assert cells == ("x", "100%", "90% to 110%", "met", "105% (they)")
 
