@@ -17,12 +17,19 @@ class PackingTables(NamedTuple):
     """A problem on shared hosts as the compiled code reads it. Rooms are those of `rooms.rooms_of`.
 
     Attributes:
-        units: (W, U) when each unit of the resources that are rows is free for good, infinite for units that a room
-            does not have; resource r has the columns from[r] … from[r+1]-1.
+        units: (W, U+1) when each unit of the resources that are rows is free for good, infinite for units that a room
+            does not have; resource r has the columns begin[r] … begin[r+1]-1, and the last is nobody's.
         begin: (R_rows + 1,) see `units`.
+        column: (L,) levels: for each amount of a row that tasks ask for the column of units that says when so much is
+            free; those of resource r are first_level[r] … first_level[r+1]-1, and level 0 is for who asks for nothing.
+        first_level: (R_rows + 1,) see `column`.
+        levels: (S, R_rows) which level each shape asks for; one column of zeros where there are no rows.
+        times: (L, W') when each level is free in each room. W' is W rounded up to whole vectors: what is there is
+            never free.
+        idle: (R, W') how much of each resource is free for good at the origin; rows first, then stairs.
         steps: (W, R_stairs, 2, L) first times and amounts of the other resources.
         step_count: (W, R_stairs) how many there are.
-        share: (W, R) what a unit is of the whole room, 0 where it has none; rows first, then stairs.
+        share: (R, W') what a unit is of the whole room, 0 where it has none; rows first, then stairs.
         rank: (R,) in which place of the packing's resources each of these stands, for sums in the same order.
         until: (W,) when a room is gone.
         room_class: (W,) class of the room's host.
@@ -43,6 +50,11 @@ class PackingTables(NamedTuple):
 
     units: NDArray[np.float64]
     begin: NDArray[np.int64]
+    column: NDArray[np.int64]
+    first_level: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    times: NDArray[np.float64]
+    idle: NDArray[np.float64]
     steps: NDArray[np.float64]
     step_count: NDArray[np.int64]
     share: NDArray[np.float64]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate_population", "plan_figures", "tabulate"]
 
+_LANES = 8  # numbers in a vector of the largest processors
 _MOST_UNITS = 256  # of a resource on a host, up to which a row is quicker than a stair
 
 
@@ -37,16 +38,28 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> PackingTables:
     rank = np.concatenate((rows, stairs))
     begin = np.cumsum([0, *most[rows].tolist()], dtype=np.int64)
     steps, step_count = _stairs(rooms, stairs.tolist(), 2 * len(problem.tasks) + len(packing.held) + 2)
-    capacity = packing.capacity[[room.host for room in rooms]][:, rank].astype(np.float64)
+    units = _rows(rooms, rows.tolist(), begin)
+    column, first_level, levels = _levels(packing.demand[:, rows], begin)
+    times = units[:, column].T
+    times[0] = 0.0
+    padding = -len(rooms) % _LANES
+    capacity = packing.capacity[[room.host for room in rooms]][:, rank].T.astype(np.float64)
+    share = np.divide(1.0, capacity, out=np.zeros(capacity.shape), where=capacity > 0)
+    idle = np.array([room.at(0.0) for room in rooms], dtype=np.float64)[:, rank].T
     before = problem.depends_on or ((),) * len(problem.tasks)
     area, offered = packed_offer(problem, problem.packing)
     slowdowns = counted_slowdowns(problem, weights)
     return PackingTables(
-        units=_rows(rooms, rows.tolist(), begin),
+        units=units,
         begin=begin,
+        column=column,
+        first_level=first_level,
+        levels=levels,
+        times=_padded(times, padding, np.inf),
+        idle=_padded(idle, padding, -1.0),
         steps=steps,
         step_count=step_count,
-        share=np.divide(1.0, capacity, out=np.zeros(capacity.shape), where=capacity > 0),
+        share=_padded(share, padding, 0.0),
         rank=np.argsort(rank),
         until=np.array([room.until for room in rooms]),
         room_class=problem.host_class[[room.host for room in rooms]],
@@ -69,7 +82,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> PackingTables:
 
 
 def _rows(rooms: list[Room], resources: list[int], begin: NDArray[np.int64]) -> NDArray[np.float64]:
-    units = np.full((len(rooms), int(begin[-1])), np.inf)
+    units = np.full((len(rooms), int(begin[-1]) + 1), np.inf)
     for number, room in enumerate(rooms):
         for place, resource in enumerate(resources):
             had = 0
@@ -77,6 +90,24 @@ def _rows(rooms: list[Room], resources: list[int], begin: NDArray[np.int64]) -> 
                 units[number, begin[place] + had : begin[place] + amount] = time
                 had = amount
     return units
+
+
+def _levels(
+    demand: NDArray[np.int64], begin: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return columns and first levels of rows, and the level of each demand; see `PackingTables`."""
+    column, first, levels = [0], [1], np.zeros((len(demand), max(len(begin) - 1, 1)), dtype=np.int64)
+    for row, amounts in enumerate(demand.T):
+        found = np.unique(amounts[amounts > 0])
+        last = begin[row] + found - 1
+        column += np.where(last < begin[row + 1], last, begin[-1]).tolist()
+        levels[amounts > 0, row] = first[-1] + np.searchsorted(found, amounts[amounts > 0])
+        first.append(first[-1] + len(found))
+    return np.array(column, dtype=np.int64), np.array(first, dtype=np.int64), levels
+
+
+def _padded(table: NDArray[np.float64], padding: int, value: float) -> NDArray[np.float64]:
+    return np.ascontiguousarray(np.pad(table, ((0, 0), (0, padding)), constant_values=value))
 
 
 def _stairs(rooms: list[Room], resources: list[int], room_for: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
