@@ -63,7 +63,7 @@ from cosched.store.shares import ShareTable
 from tests.store.new_database import new_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from cosched.app.host_loads import HostLoadService
@@ -177,8 +177,10 @@ def catalogue(folder: Path) -> Catalogue:
 class LibraryChains:
     """Finds the ways through tunable applications of the package's library, or of a file."""
 
-    def chains(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> tuple[Chain, ...]:
-        return library_chains(model, [resources.models()], hardware, values, hosts)
+    def chains(
+        self, model: str, values: Mapping[str, float], hardware: str, hosts: int, stages: Collection[str] = ()
+    ) -> tuple[Chain, ...]:
+        return library_chains(model, [resources.models()], hardware, values, hosts, stages)
 
 
 CONFIGURED = (

@@ -188,7 +188,7 @@ class StageOrder:
     turn: int
     hosts: int
     quality: float
-    parameters: dict[str, float | str]
+    parameters: dict[str, int | float | str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

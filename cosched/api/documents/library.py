@@ -30,10 +30,10 @@ class ParameterView:
 
     name: str
     type: str = "number"
-    default: float | str | None = None
+    default: int | float | str | None = None
     min: float | None = None
     max: float | None = None
-    choices: tuple[float | str, ...] = ()
+    choices: tuple[int | float | str, ...] = ()
     help: str = ""
 
 

@@ -537,7 +537,7 @@ class TaskDetail(TaskView):
     """
 
     command: tuple[str, ...]
-    parameters: dict[str, float | str]
+    parameters: dict[str, int | float | str]
     environment: dict[str, str]
     directory: str
     prepare: tuple[str, ...]

@@ -15,7 +15,7 @@ from cosched.errors import SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from cosched.api.documents import TaskRequest
     from cosched.coscheduler.task import Task
@@ -31,7 +31,9 @@ _MOST_PLACES = 5000  # stages of all ways together: each task keeps what it is i
 class ChainPredictor(Protocol):
     """Answers which ways lead through a tunable application of the library."""
 
-    def chains(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> tuple[Chain, ...]:
+    def chains(
+        self, model: str, values: Mapping[str, float], hardware: str, hosts: int, stages: Collection[str] = ()
+    ) -> tuple[Chain, ...]:
         """Return them in the order written.
 
         Args:
@@ -39,6 +41,7 @@ class ChainPredictor(Protocol):
             values: of parameters and control parameters.
             hardware: whose costs models of stages have.
             hosts: the most that a stage may have.
+            stages: names by which the catalogue knows its stages.
 
         Raises:
             UserError: the model is at fault, or its values make no sense.
@@ -102,7 +105,7 @@ def predicted_ways(
         raise SystemFault("the resource manager has not said yet which hosts there are: try again in a moment")
     found: list[dict[tuple[object, ...], Chain]] = []
     for name in classes:
-        chains = predictor.chains(entry.model, given, name, min(hosts, entry.hosts.max))
+        chains = predictor.chains(entry.model, given, name, min(hosts, entry.hosts.max), entry.stages)
         found.append({_shape(chain): chain for chain in chains})
     common = [shape for shape in found[0] if all(shape in each for each in found)]
     widest = {shape: max(stage.hosts for stage in found[0][shape].stages) for shape in common}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cosched.cli.model.arguments import catalogued, model_folders
+from cosched.cli.model.arguments import catalogued, model_folders, stage_faults
 from cosched.cli.model.carry_command import carry
 from cosched.cli.model.derive_command import derive
 from cosched.cli.model.explain_command import explain
@@ -20,6 +20,7 @@ from cosched.cli.model.predict_command import predict
 from cosched.cli.model.tunable_command import MOST_STAGE_HOSTS, tunable
 from cosched.cli.model.validate_command import validate
 from cosched.cli.output import JsonOption, console, emit_json, finite, write_text
+from cosched.errors import UserError
 from cosched.evaluation import Application, load, load_hardware, parameters
 from cosched.language import Linker, check_files, format_source, read
 from cosched.language.library import locate
@@ -59,6 +60,7 @@ def check(
     """
     library = model_folders(config)
     machine = locate(hardware, ".hmcl", "hardware", library) if hardware else None
+    of_catalogue = not files
     if not files:
         files, domain = catalogued(config)
         machine = machine or domain
@@ -66,6 +68,8 @@ def check(
     faults = check_files(files, library, machine)
     if not faults:
         faults = [fault for file in files if file.suffix == ".psl" for fault in _request_faults(file, library, machine)]
+    if of_catalogue and not faults and (unknown := stage_faults(config)):
+        raise UserError("; ".join(unknown))
     if as_json:
         emit_json([{"file": d.file, "line": d.line, "column": d.column, "message": d.message} for d in faults])
     else:

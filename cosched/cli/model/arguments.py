@@ -84,3 +84,23 @@ def catalogued(config: Path | None) -> tuple[list[Path], Path]:
     if not models:
         raise UserError("no application of the catalogue has a model: name the files to check")
     return list(dict.fromkeys(models)), locate(configuration.domain.hardware, ".hmcl", "hardware", folders)
+
+
+def stage_faults(config: Path | None) -> list[str]:
+    """Return what tunable applications of a daemon's catalogue say of stages that their models do not have.
+
+    Args:
+        config: see `model_folders`.
+    """
+    from cosched.daemon.config.loading import load_configuration
+    from cosched.evaluation.application import load
+    from cosched.prediction.catalogue import Catalogue
+    from cosched.scheduling.tunable.modelled import tunable_faults
+
+    configuration = load_configuration(config)
+    faults = []
+    for entry in Catalogue(configuration.applications.folders).applications():
+        if entry.tunable:
+            found = tunable_faults(load(entry.model, configuration.models.folders), entry.stages)
+            faults += [f"{entry.name}: {fault}" for fault in found]
+    return faults

@@ -28,7 +28,7 @@ from cosched.scheduling.tunable.modelled import library_chains
 from cosched.scheduling.tunable.tasks import Chain, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 __all__ = ["ModelProcesses", "main"]
 
@@ -89,9 +89,11 @@ class ModelProcesses(ModelPredictor):
         """Return what a model predicts that includes files beside it and no others; see `Predictor`."""
         return self._asked(self._files, "file", str(path), (values, hardware, hosts, ranks))
 
-    def chains(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> tuple[Chain, ...]:
+    def chains(
+        self, model: str, values: Mapping[str, float], hardware: str, hosts: int, stages: Collection[str] = ()
+    ) -> tuple[Chain, ...]:
         """Return the ways through a tunable application of the library; see `library_chains`."""
-        found = self._answered(self._named, "chains", model, (values, hardware, hosts))
+        found = self._answered(self._named, "chains", model, (values, hardware, hosts), stages=list(stages))
         return tuple([Chain(tuple([_stage(*each) for each in stages])) for stages in found["chains"]])
 
     def learnt(self, runs: Sequence[Run]) -> LearntRuns:
@@ -121,7 +123,7 @@ class ModelProcesses(ModelPredictor):
         return replace(profile, coupling=Coupling(found["coupling"]))
 
     def _answered(
-        self, process: WorkerProcess, verb: str, model: str, where: tuple[Mapping[str, float], str, int], **more: int
+        self, process: WorkerProcess, verb: str, model: str, where: tuple[Mapping[str, float], str, int], **more: Any
     ) -> Any:
         """Return the document of a process's answer."""
         values, hardware, hosts = where
@@ -164,9 +166,11 @@ class _Models:
     def file(self, model: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> dict[str, Any]:
         return _document(self._predictor.file_profile, Path(model), values, hardware, hosts, ranks)
 
-    def chains(self, model: str, values: Mapping[str, float], hardware: str, hosts: int) -> dict[str, Any]:
+    def chains(
+        self, model: str, values: Mapping[str, float], hardware: str, hosts: int, stages: Sequence[str]
+    ) -> dict[str, Any]:
         try:
-            found = library_chains(model, self._folders, hardware, values, hosts)
+            found = library_chains(model, self._folders, hardware, values, hosts, stages)
         except UserError as error:
             return {"fault": str(error)}
         return {"chains": [[astuple(stage) for stage in chain.stages] for chain in found]}

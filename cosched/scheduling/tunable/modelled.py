@@ -17,13 +17,13 @@ from cosched.evaluation.application import checked_parameters, load, parameters
 from cosched.evaluation.hardware import load_hardware
 from cosched.evaluation.stage_times import stage_profile
 from cosched.language.diagnostics import ModelError, suggestion
-from cosched.language.syntax import ModelRequest, Name, walk
+from cosched.language.syntax import ModelRequest, Name, TaskStage, walk
 from cosched.language.tunable_paths import PathLoop, tunable_paths, tunable_procedure
 from cosched.scheduling.tunable.tasks import Chain, Stage
 from cosched.tunable_bounds import MOST_CHAINS, MOST_STAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from cosched.evaluation.application import Application
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cosched.language.syntax import Procedure
     from cosched.language.tunable_paths import PathElement, PathStage, TunablePath
 
-__all__ = ["ModelledChain", "ModelledTask", "library_chains", "modelled_chains", "request_faults"]
+__all__ = ["ModelledChain", "ModelledTask", "library_chains", "modelled_chains", "request_faults", "tunable_faults"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def modelled_chains(
     item = application.root.object
     procedure = tunable_procedure(item)
     if procedure is None:
-        raise UserError(f"{application.name} is not tunable: it has no `proc tunable`")
+        raise UserError(_not_tunable(application))
     control = item.control()
     fixed = {name: number for name, number in given.items() if name in control}
     values = _parameters(application, procedure, {name: given[name] for name in given if name not in control})
@@ -104,7 +104,12 @@ def modelled_chains(
 
 
 def library_chains(
-    model: str, folders: Sequence[Path], hardware: str, given: Mapping[str, float], hosts: int
+    model: str,
+    folders: Sequence[Path],
+    hardware: str,
+    given: Mapping[str, float],
+    hosts: int,
+    stages: Collection[str] = (),
 ) -> tuple[Chain, ...]:
     """Return the ways through a tunable application of the library, in the order written; see `modelled_chains`.
 
@@ -114,12 +119,33 @@ def library_chains(
         hardware: name of the hardware whose costs the models of its stages have; not looked for where it has none.
         given: values of parameters and control parameters.
         hosts: the most that a stage may have, where a model says how many it can use.
+        stages: names by which the catalogue knows its stages.
     """
     application = load(model, folders)
+    if faults := tunable_faults(application, stages):
+        raise UserError("; ".join(faults))
     procedure = tunable_procedure(application.root.object)
     asks = procedure is not None and any(isinstance(node, ModelRequest) for node, _ in walk(procedure))
     machine = load_hardware(hardware, folders) if asks else None
     return tuple([each.chain for each in modelled_chains(application, machine, given, hosts).chains])
+
+
+def tunable_faults(application: Application, named: Collection[str]) -> list[str]:
+    """Return a line for each name that is no stage of an application in any of its ways, or one: it is not tunable."""
+    procedure = tunable_procedure(application.root.object)
+    if procedure is None:
+        return [_not_tunable(application)]
+    known = [node.name for node, _ in walk(procedure) if isinstance(node, TaskStage)]
+    return [
+        f"the catalogue has [stages.{name}], and {application.name} has no task {name}"
+        + (suggestion(name, known) or f": it has {', '.join(dict.fromkeys(known))}")
+        for name in named
+        if name not in known
+    ]
+
+
+def _not_tunable(application: Application) -> str:
+    return f"{application.name} is not tunable: it has no `proc tunable`"
 
 
 def request_faults(application: Application, hardware: Hardware, hosts: int) -> list[Diagnostic]:

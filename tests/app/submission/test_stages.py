@@ -132,6 +132,12 @@ def test_a_stage_without_a_command_is_named(tmp_path: Path) -> None:
         validator(tmp_path, entry).tasks(request(), DOMAIN)
 
 
+def test_a_stage_that_the_model_lacks_is_named(tmp_path: Path) -> None:
+    """What the entry said of it was ignored, and the stage that was meant ran the application's own command."""
+    with pytest.raises(UserError, match=r"has \[stages.makr\], and detect has no task makr: did you mean mark\?"):
+        validator(tmp_path, ENTRY.replace("[stages.mark]", "[stages.makr]")).tasks(request(), DOMAIN)
+
+
 def test_a_placeholder_without_a_value_is_named(tmp_path: Path) -> None:
     entry = ENTRY.replace("{{distance}}", "{{range}}")
     with pytest.raises(UserError, match=r"the stage mark of detect uses \{range\}, which is neither"):

@@ -86,6 +86,24 @@ def test_without_files_the_models_of_the_catalogue_are_checked_on_the_domains_ha
     assert "AFDG" in text
 
 
+def test_stages_of_the_catalogue_that_a_model_lacks_are_named(config: Path) -> None:
+    """A typing error in [stages.NAME] was accepted, and the stage ran the application's own command."""
+    folder = config.parent
+    (folder / "models" / "two.psl").write_text(
+        "application two {\n    var control: g;\n    proc tunable main {\n"
+        "        task sample [] [g] [({1}, {1, 2 s}, 1)];\n        task mark [] [] [({}, {1, 1 s}, 1)];\n    }\n}\n"
+    )
+    entry = (
+        'name = "two"\nmodel = "two"\n[stages.sample]\ncommand = ["/bin/true"]\n[stages.{}]\ncommand = ["/bin/true"]\n'
+    )
+    (folder / "applications" / "two.toml").write_text(entry.format("mark"))
+    assert run("check", "--config", str(config)) == (0, "3 files checked: no faults\n")
+    (folder / "applications" / "two.toml").write_text(entry.format("makr"))
+    wrong = r"two: the catalogue has \[stages.makr\], and two has no task makr: did you mean mark\?"
+    with pytest.raises(UserError, match=wrong):
+        run("check", "--config", str(config))
+
+
 def test_what_cannot_be_found_is_named(config: Path) -> None:
     (config.parent / "models" / "whole.psl").rename(config.parent / "models" / "other.psl")
     with pytest.raises(UserError, match=r"whole: no application 'whole' in the library: known are .*other, part"):
