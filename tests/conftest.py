@@ -33,6 +33,7 @@ from hypothesis import HealthCheck, settings
 from cosched import paths
 from tests.distribution import from_both_ends, group_of, sort_for_workers
 from tests.exploring import EXPLORES, examples
+from tests.language.parsed_once import parse_once
 from tests.store.compiled_once import compile_once
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ structlog.configure(
 )
 gc.disable()
 compile_once()
+parse_once()
 paths.SYSTEM_CONFIGURATION = Path("/nonexistent/cosched.toml")
 
 
