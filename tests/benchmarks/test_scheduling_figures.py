@@ -11,7 +11,7 @@ import pytest
 from benchmarks.scheduling import independent, references
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, TUNED_ON
 from benchmarks.scheduling.figures import Figures, kept_sections
-from benchmarks.scheduling.goals import goal_table
+from benchmarks.scheduling.goals import GOALS, goal_table
 from benchmarks.scheduling.peers import judged_anew
 from benchmarks.scheduling.readme_rows import KEPT, readme_rows
 from cosched.scheduling.bounds import fewest_missed, lower_bound
@@ -40,6 +40,14 @@ def test_the_page_on_scheduling_shows_the_run() -> None:
 def test_the_page_on_scheduling_shows_the_goals() -> None:
     page = (_ROOT / "docs" / "scheduling.md").read_text().splitlines()
     assert [line for line in goal_table(kept_sections(KEPT)) if line not in page] == []
+
+
+def test_each_goal_finds_its_figure_in_the_sections_that_are_kept() -> None:
+    sections = kept_sections(KEPT)
+    measured = [goal for goal in GOALS if goal.section in sections]
+    assert len({goal.section for goal in measured}) > 1
+    assert [goal.about for goal in measured if goal.cells(sections)[1] == "not measured"] == []
+    assert [goal.about for goal in measured if goal.peer and not goal.cells(sections)[4]] == []
 
 
 @pytest.mark.parametrize("seed", references.known("makespan"))
