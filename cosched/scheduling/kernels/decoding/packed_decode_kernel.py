@@ -35,7 +35,7 @@ __all__ = ["population_spans"]
 
 
 class _Notes(NamedTuple):
-    """Room for what is noted of a task's places.
+    """Arrays hold what is found out of the task that is placed.
 
     Attributes:
         when: (W',) when each room is free, or no later than that.

@@ -38,7 +38,9 @@ _LATEST = np.int64(np.iinfo(np.int64).max)  # the bits of no number are more
 
 
 class LeftRooms(NamedTuple):
-    """What is left of rooms. W' is the number of rooms, rounded up to whole vectors: what is there is never free.
+    """Arrays say what is left of each room.
+
+    W' is the number of rooms, rounded up to whole vectors: what is beyond the last room is never free.
 
     Attributes:
         units: (W, U+1) see `PackingTables.units`.
@@ -84,10 +86,10 @@ def reset(problem: PackingTables, left: LeftRooms) -> None:
 
 @borrowing
 def when_free(times: NDArray[np.float64], levels: NDArray[np.int64], ready: float, when: NDArray[np.float64]) -> float:
-    """Fill in when each room is free of what rows say, not before a task is ready; return the soonest.
+    """Fill in from when on each room has what a task takes of rows; return the soonest.
 
-    The least is found as in `least`, while it is written: to read so soon what was just written takes three times as
-    long.
+    No room has it before the task is ready. The least is found as in `least`, while it is written: to read so soon what
+    was just written takes three times as long.
     """
     free, soonest = times[levels[0]], _LATEST
     for room in range(when.shape[0]):
@@ -188,7 +190,7 @@ def rest(problem: PackingTables, left: LeftRooms, room: int, demand: NDArray[np.
 def take(
     problem: PackingTables, left: LeftRooms, room: int, demand: NDArray[np.int64], start: float, end: float
 ) -> None:
-    """Take of a room what is free at the start: of units those that became so last."""
+    """Take a task's part of a room, of units those that became free last before its start."""
     rows = problem.begin.shape[0] - 1
     for place in range(demand.shape[0]):
         amount = demand[place]
