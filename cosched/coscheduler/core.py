@@ -65,7 +65,7 @@ from cosched.coscheduler.planning.task_queue import TaskQueue
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.sharing.deadline_claims import DeadlineClaims
 from cosched.coscheduler.sharing.fair_shares import SharesSnapshot
-from cosched.coscheduler.stages.admission import admit, first_late, placed_ways
+from cosched.coscheduler.stages.admission import admit, first_late, foresee, placed_ways
 from cosched.coscheduler.stages.chain_leads import ChainLeads
 from cosched.coscheduler.stages.chains import Chains
 from cosched.coscheduler.stages.kept_hosts import may_begin
@@ -334,6 +334,10 @@ class Coscheduler:
     def foresee_chain(self, chain: Sequence[Task], time: float) -> Admission:
         """Return how a new chain would be admitted; nothing is changed."""
         return admit(self.planning_view, self._state, chain, time)
+
+    def foresee_ways(self, chain: Sequence[Task], time: float) -> tuple[Admission, list[PlacedWay]]:
+        """Return how a new chain would be admitted, and all its ways beside that, the one of the admission first."""
+        return foresee(self.planning_view, self._state, chain, time)
 
     def first_late_chain(self, chains: Sequence[Sequence[Task]], time: float) -> int | None:
         """Return the place of the first of several new chains that is late behind the others; None where none is."""

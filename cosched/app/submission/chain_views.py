@@ -20,10 +20,10 @@ __all__ = ["chain_view", "way_views"]
 _MOST_SHOWN = 50  # ways of a view
 
 
-def way_views(core: Coscheduler, chain: Sequence[Task], time: float) -> tuple[WayView, ...]:
-    """Return the open ways of a chain, given by its tasks that have not left, the best first."""
+def way_views(chain: Sequence[Task], ways: Sequence[PlacedWay]) -> tuple[WayView, ...]:
+    """Return the first of the placed ways of a chain, given by its tasks that have not left."""
     views = []
-    for placed in core.ways(chain, time)[:_MOST_SHOWN]:
+    for placed in ways[:_MOST_SHOWN]:
         works = _works(chain, placed.way)
         starts = zip(placed.starts, placed.ends, strict=True)
         stages = [
@@ -46,7 +46,10 @@ def chain_view(core: Coscheduler | None, task: Task, time: float) -> ChainView |
     if stage is None:
         return None
     waiting = [] if core is None else core.waiting_stages(stage.chain)
-    shown = {view.way: view for view in (way_views(core, waiting, time) if core is not None and waiting else ())}
+    shown = {
+        view.way: view
+        for view in (way_views(waiting, core.ways(waiting, time)) if core is not None and waiting else ())
+    }
     current = waiting[0].stage if waiting else stage
     assert current is not None
     ways: list[WayView] = []

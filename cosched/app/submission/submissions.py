@@ -277,9 +277,10 @@ class SubmissionService:
         return answer
 
     def _chain_forecast(self, chain: Sequence[Task]) -> Forecast:
-        admission, ways = self._core.ask(
-            lambda core, time: (core.foresee_chain(chain, time), way_views(core, chain, time))
+        (admission, taken), alone = self._core.ask(
+            lambda core, time: (core.foresee_ways(chain, time), core.ways(chain, time))
         )
+        ways = way_views(chain, taken)
         placed, stage = admission.placed, chain[0].stage
         assert stage is not None
         late = placed is None or stage.deadline is None
@@ -292,7 +293,7 @@ class SubmissionService:
             planned_hosts=(),
             deadline=stage.deadline,
             meets_deadline=None if late else admission.in_time,
-            earliest_deadline=min([way.end for way in ways if way.end is not None], default=None),
+            earliest_deadline=min([way.end for way in alone], default=None),
             ways=tuple([replace(way, chosen=placed is not None and way.way == placed.way) for way in ways]),
         )
 

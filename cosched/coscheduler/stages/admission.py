@@ -27,6 +27,7 @@ __all__ = [
     "admit",
     "as_admitted",
     "first_late",
+    "foresee",
     "is_awaited",
     "place_in_time",
     "placed_ways",
@@ -94,7 +95,7 @@ def admit(view: PlanningView, state: CoreState, chain: Sequence[Task], time: flo
     for other in reversed(state.chains()):
         if other != stage.chain and (moved := _with_moved(view, state, chain, other, time)) is not None:
             return moved
-    late = min(trial.place(chain, stage.open), key=lambda placed: (placed.late, *placed.rank), default=None)
+    late = next(iter(trial.place(chain, stage.open)), None)
     if late is None:
         return Admission(None)
     behind = trial.having(chain, late)
@@ -150,6 +151,8 @@ def _before_undated(view: PlanningView, state: CoreState, chain: Sequence[Task],
 def placed_ways(view: PlanningView, state: CoreState, chain: Sequence[Task], time: float) -> list[PlacedWay]:
     """Return where the ways of a chain that are still open would run, each by itself, the best first.
 
+    Like a chain that is admitted, they go before tasks without a deadline only where none of them is in time behind.
+
     Args:
         view: of the plan in force.
         state: the live tasks and hosts.
@@ -162,9 +165,27 @@ def placed_ways(view: PlanningView, state: CoreState, chain: Sequence[Task], tim
         return []
     found = {placed.way: placed for placed in trial.place(chain, stage.open)}
     late = [way for way, placed in found.items() if placed.late > 0]
-    if late and (ahead := _before_undated(view, state, chain, time)) is not None:
+    if len(late) == len(found) and (ahead := _before_undated(view, state, chain, time)) is not None:
         found |= {each.way: each for each in ahead.place(chain, late) if each.late < found[each.way].late}
     return best_first(list(found.values()), time)
+
+
+def foresee(
+    view: PlanningView, state: CoreState, chain: Sequence[Task], time: float
+) -> tuple[Admission, list[PlacedWay]]:
+    """Return how a new chain would be admitted, and all its ways as that plan has them; that of the admission first.
+
+    Arguments as those of `admit`.
+    """
+    admission = admit(view, state, chain, time)
+    if admission.placed is None:
+        return admission, []
+    if admission.in_time:
+        ways = placed_ways(view, state, chain, time)
+    else:  # it would go behind all that is planned
+        trial, stage = TrialPlan.now(view, state, time, chain, {task.id for task in chain}), chain[0].stage
+        ways = [] if trial is None or stage is None else trial.place(chain, stage.open)
+    return admission, [admission.placed, *[each for each in ways if each.way != admission.placed.way]]
 
 
 def first_late(view: PlanningView, state: CoreState, chains: Sequence[Sequence[Task]], time: float) -> int | None:

@@ -83,7 +83,7 @@ class PlacedWay:
 
 
 def best_first(found: Sequence[PlacedWay], time: float) -> list[PlacedWay]:
-    """Return ways in order: those that are in time first, then by quality.
+    """Return ways in order: those that are in time first, by quality, then the others, the least late first.
 
     Of equals the one goes first that needs the fewest host-seconds (`AdmissionRule.THRIFTY`), then the one that ends
     first, then the one that needs less for its first stages. Host-seconds and ends that are nearly the least are as
@@ -107,8 +107,10 @@ def best_first(found: Sequence[PlacedWay], time: float) -> list[PlacedWay]:
             least_time[peers] = min(each.end - time, least_time.get(peers, math.inf))
 
     def key(each: PlacedWay) -> tuple[float, ...]:
+        if each.late > 0:
+            return (True, each.late, *each.rank)
         lasts = max(each.end - time, least_time[each.late > 0, each.quality] * (1 + _ALIKE))
-        return (each.late > 0, -each.quality, work(each), lasts, *each.prefixes, each.end)
+        return (False, -each.quality, work(each), lasts, *each.prefixes, each.end)
 
     return sorted(found, key=key)
 

@@ -59,3 +59,14 @@ def _work(name: str, hosts: int, seconds: float) -> StageWork:
     times = (math.inf,) * (hosts - 1) + (seconds,)
     profile = Profile(times, PredictionSource.MODEL, "test")
     return StageWork(name, f"app.{name}", hosts, profile, f"app.{name}/test", ("/bin/true", name, str(hosts)))
+
+
+def with_turns(chain: Sequence[Task], within: Sequence[float]) -> list[Task]:
+    """Return a chain as turns of a loop, of which each stage is to end so many seconds after its turn's beginning."""
+    tasks: list[Task] = []
+    for index, task in enumerate(chain):
+        assert task.stage is not None
+        place, since = index % len(within), index - index % len(within)
+        ways = tuple([replace(way, since=since, within=within[place]) for way in task.stage.ways])
+        tasks.append(replace(task, stage=replace(task.stage, ways=ways)))
+    return tasks

@@ -27,7 +27,7 @@ from tests.coscheduler.makers import (
     start,
     submit,
 )
-from tests.coscheduler.stages.makers import a_chain, submit_chain
+from tests.coscheduler.stages.makers import a_chain, submit_chain, with_turns
 
 if TYPE_CHECKING:
     from cosched.coscheduler.stages.stage import StageInChain
@@ -416,3 +416,19 @@ def test_milliseconds_that_runs_have_taught_choose_no_way(learnt: float) -> None
     submit_chain(core, a_chain(3, first, second, deadline=9.5), 0.0)
     later = stage_of(core, "3")
     assert (later.way, later.guaranteed) == (1, True), "it fits beside the first alone"
+
+
+@pytest.mark.parametrize(("ahead", "foreseen"), [(1, [(0.8, 4.0), (1.0, 12.0)]), (2, [(0.8, 15.0), (1.0, 20.0)])])
+def test_ways_are_foreseen_by_the_plan_that_the_chain_is_taken_into(
+    ahead: int, foreseen: list[tuple[float, float]]
+) -> None:
+    """Behind one chain without a deadline the quick way is in time; behind two neither, and the less late is taken."""
+    core = a_core(2)
+    for number in range(ahead):
+        waiting = a_chain(1 + 3 * number, (1.0, [("sample", 1, 5.0), ("refine", 2, 3.0), ("sum", 1, 1.0)]))
+        (begun,) = dispatched(submit_chain(core, waiting))
+        start(core, begun, 0.0)
+    fine, coarse = (1.0, [("a", 1, 3.0), ("b", 1, 1.0)] * 2), (0.8, [("a", 1, 1.0), ("b", 1, 1.0)] * 2)
+    admission, ways = core.foresee_ways(with_turns(a_chain(11, fine, coarse), (5.0, 7.0)), 0.0)
+    assert admission.placed == ways[0]
+    assert [(way.quality, way.end) for way in ways] == foreseen
