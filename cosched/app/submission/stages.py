@@ -158,7 +158,8 @@ def stage_tasks(
             "less"
         )
     count = max(len(way[0].stages) for way in good)
-    latest = [_latest_ends(way[0], task.submitted, task.spec.deadline) for way in good]
+    released = max(task.submitted, task.spec.begin or 0.0)
+    latest = [_latest_ends(way[0], released, task.spec.deadline) for way in good]
     tasks = []
     for index in range(count):
         works = list[StageWork]()
@@ -172,7 +173,7 @@ def stage_tasks(
             if work not in works:
                 works.append(work)
             stage = way[0].stages[index]
-            due = task.submitted + stage.deadline if stage.since is None else math.inf
+            due = released + stage.deadline if stage.since is None else math.inf
             within = math.inf if stage.since is None else stage.deadline
             places.append(StageInWay(works.index(work), due, ends[index], quality, stage.since, within))
         stage_of_task = StageInChain(
@@ -200,13 +201,13 @@ def _stage_request(task: Task, index: int, count: int) -> Task:
     return replace(task, spec=replace(spec, deadline=None))
 
 
-def _latest_ends(chain: Chain, submitted: float, deadline: float | None) -> list[float]:
+def _latest_ends(chain: Chain, released: float, deadline: float | None) -> list[float]:
     """Return when each stage should end for all that follow to be in time, epoch seconds."""
     ends = list[float]()
     latest = math.inf if deadline is None else deadline
     for stage in reversed(chain.stages):
         if stage.since is None:
-            latest = min(latest, submitted + stage.deadline)
+            latest = min(latest, released + stage.deadline)
         ends.append(latest)
         latest -= stage.seconds
     return ends[::-1]

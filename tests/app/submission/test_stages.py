@@ -67,6 +67,13 @@ def test_outside_loops_the_deadlines_of_the_model_count_from_the_submission(tmp_
     assert [task.spec.deadline for task in tasks] == [NOW + 30, NOW + 60, NOW + 90]
 
 
+def test_they_count_from_the_begin_that_the_user_asked_for(tmp_path: Path) -> None:
+    flat = MODEL.replace("task_loop (images) {", "").replace("        }\n    }\n}\n", "    }\n}\n")
+    tasks = validator(tmp_path, model=flat).tasks(request(begin=NOW + 3600, deadline=None), DOMAIN)
+    assert [stage_of(task).chosen.due - NOW for task in tasks] == [3630, 3660, 3700]
+    assert [task.spec.deadline for task in tasks] == [NOW + 3630, NOW + 3660, NOW + 3700]
+
+
 def test_in_a_loop_they_count_from_each_turn(tmp_path: Path) -> None:
     tasks = validator(tmp_path).tasks(request(parameters={"images": 2}, deadline=None), DOMAIN)
     assert [stage_of(task).chosen.since for task in tasks] == [0, 0, 0, 3, 3, 3]
