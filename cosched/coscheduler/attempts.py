@@ -621,8 +621,14 @@ def _with_report(attempt: Attempt, report: JobReport) -> Attempt:
 
 
 def cancelled_with_predecessor(task: Task, ended: Task) -> Task:
-    """Return a waiting task as cancelled, because a predecessor did not complete."""
+    """Return a waiting task as cancelled, because a predecessor did not complete; a stage with its chain's reason."""
     how = "failed" if ended.status.state is TaskState.FAILED else "was cancelled"
     finished = None if ended.status.finished is None else max(ended.status.finished, task.submitted)
     reason = f"task {ended.id}, which it was to come after, {how}"
+    if task.stage is not None and ended.stage is not None and task.stage.chain == ended.stage.chain:
+        if ended.status.state is TaskState.FAILED:
+            why = f": {ended.status.reason}" if ended.status.reason else ""
+            reason = f"its stage {ended.spec.name} (task {ended.id}) failed{why}"
+        else:
+            reason = ended.status.reason or reason
     return task.with_status(state=TaskState.CANCELLED, reason=reason, finished=finished)

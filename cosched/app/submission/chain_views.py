@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.documents import ChainView, StageView, WayView
 from cosched.coscheduler.stages.stage import NO_WORK
+from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["chain_view", "way_views"]
 
 _MOST_SHOWN = 50  # ways of a view
+_ENDED_BADLY = (TaskState.FAILED, TaskState.CANCELLING, TaskState.CANCELLED)  # nothing is guaranteed any more
 
 
 def way_views(chain: Sequence[Task], ways: Sequence[PlacedWay]) -> tuple[WayView, ...]:
@@ -67,7 +69,7 @@ def chain_view(core: Coscheduler | None, task: Task, time: float) -> ChainView |
         index=stage.index,
         name=stage.title,
         deadline=stage.deadline,
-        guaranteed=stage.guaranteed,
+        guaranteed=stage.guaranteed and task.status.state not in _ENDED_BADLY,
         quality=current.quality,
         least_quality=min(each.quality for each in stage.ways),
         ways=(*shown.values(), *ways),

@@ -34,9 +34,13 @@ def chain_lines(chain: ChainView) -> list[str]:
 
 
 def way_lines(ways: Sequence[WayView]) -> list[str]:
-    """Return a line for each of the first ways, with its quality, hosts, times and end."""
-    lines = [f"{'way taken:' if way.chosen else 'way:':14} {_way_text(way)}" for way in ways[:_SHOWN]]
-    return lines + ([f"               and {len(ways) - _SHOWN} more ways"] if len(ways) > _SHOWN else [])
+    """Return a line for each of the first ways, with its quality, hosts, times and end; equal lines once.
+
+    Of closed ways only the stage that was asked for is shown, in which several may be the same.
+    """
+    lines = list(dict.fromkeys(f"{'way taken:' if way.chosen else 'way:':14} {_way_text(way)}" for way in ways))
+    more = [f"               and {len(lines) - _SHOWN} more ways"] if len(lines) > _SHOWN else []
+    return lines[:_SHOWN] + more
 
 
 def _way_text(way: WayView) -> str:

@@ -143,6 +143,14 @@ def test_the_explanation_has_the_ways_with_their_ends(here: Daemon) -> None:
     assert detail.index == 1
 
 
+def test_nothing_is_guaranteed_of_a_chain_that_was_cancelled(here: Daemon) -> None:
+    here.services.submissions.submit(ME, [request(deadline="now+1m")], "", "")
+    here.services.tasks.cancel(ME, "2")
+    chain = here.services.tasks.task(ME, "3").chain
+    assert chain is not None
+    assert not chain.guaranteed
+
+
 def test_submitted_again_it_is_the_whole_application(here: Daemon) -> None:
     here.services.submissions.submit(ME, [request(deadline="now+1m", parameters={"hosts": 1})], "", "")
     detail = here.services.tasks.task(ME, "3")

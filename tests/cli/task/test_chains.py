@@ -45,7 +45,12 @@ def test_what_is_wrong_with_a_way_is_told() -> None:
 
 
 def test_of_many_ways_the_first_are_named() -> None:
-    assert way_lines([WAY] * 12)[-1] == "               and 2 more ways"
+    assert way_lines([replace(WAY, quality=1 / each) for each in range(1, 13)])[-1] == "               and 2 more ways"
+
+
+def test_ways_that_differ_in_other_stages_are_shown_once() -> None:
+    closed = replace(WAY, end=None, open=False)
+    assert len(way_lines([WAY, closed, replace(closed, way=1), replace(closed, way=2, quality=0.5)])) == 3
 
 
 def test_a_chain_says_which_stage_it_is_and_what_is_guaranteed() -> None:

@@ -162,6 +162,23 @@ def test_a_stage_that_fails_ends_the_chain() -> None:
     assert states == {"1": TaskState.FAILED, "2": TaskState.CANCELLED, "3": TaskState.CANCELLED}
 
 
+def test_every_stage_behind_one_that_failed_names_that_one() -> None:
+    core = a_core(4)
+    (first,) = dispatched(submit_chain(core, a_chain(1, FINE)))
+    start(core, first, 0.0)
+    ended = report(core, first, JobState.FAILED, 2.0, started=0.0, finished=2.0, exit_code=3).changes.tasks
+    assert [ended[name].status.reason for name in "23"] == ["its stage app.sample (task 1) failed: exit code 3"] * 2
+
+
+def test_a_chain_behind_a_task_that_failed_names_that_task() -> None:
+    core = a_core(4)
+    (first,) = dispatched(submit(core, a_task(1)))
+    start(core, first, 0.0)
+    submit_chain(core, a_chain(2, FINE, after=("1",)))
+    ended = report(core, first, JobState.FAILED, 2.0, started=0.0, finished=2.0, exit_code=3).changes.tasks
+    assert {ended[name].status.reason for name in "234"} == {"task 1, which it was to come after, failed"}
+
+
 def test_a_shorter_way_ends_with_its_last_stage() -> None:
     core = a_core(4)
     (first,) = dispatched(submit_chain(core, a_chain(1, (1.0, [("all", 4, 3.0)]), COARSE, deadline=5.0)))
