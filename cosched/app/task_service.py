@@ -291,6 +291,7 @@ class EditChecks:
                 "many of its array run at once"
             )
         _check_of_adopted(change, task)
+        _check_of_stage(change, task)
         if change.array_at_most and not task.spec.array:
             raise UserError(f"task {task.id} is of no array: how many of one run at once cannot be said of it")
         state = self._state()
@@ -389,6 +390,14 @@ def _check_of_adopted(change: TaskChange, task: Task) -> None:
         raise UserError(
             f"task {task.id} is a job that was submitted to the resource manager itself, which says {says}: submit its "
             "file with cosched task submit --file"
+        )
+
+
+def _check_of_stage(change: TaskChange, task: Task) -> None:
+    if task.stage is not None and (_reshapes(change, task) or change.hosts is not None or change.runtime is not None):
+        raise UserError(
+            f"task {task.id} is a stage of {task.stage.title}, whose model gives its hosts and run times: cancel it, "
+            "which cancels all stages, and submit the application again with other --set values, or --least-quality"
         )
 
 

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING
 
 from cosched.api.times import format_time
+from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.errors import UserError
 
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["by_chain", "chain_notice", "check_chains"]
 
 _MOST_NAMED = 3  # ways of a refusal
+_MOST_STAGES = 6  # of a notice
 
 
 def by_chain(tasks: Iterable[Task]) -> list[list[Task]]:
     """Return new tasks with those of one chain together; a task by itself is alone."""
     found: list[list[Task]] = []
     for task in tasks:
-        if task.stage is not None and task.stage.index:
+        if task.stage is not None and task.stage.index and found:
             found[-1].append(task)
         else:
             found.append([task])
@@ -80,14 +82,22 @@ def _refusal(core: Coscheduler, chain: Sequence[Task], time: float) -> str:
     )
 
 
-def chain_notice(task: Task) -> str:
-    """Return what the owner of a new stage is told of its chain; only with the first."""
-    stage = task.stage
-    if stage is None or stage.index:
-        return ""
-    way = f"stage 1 of {stage.count} of {stage.title}, with a quality of {stage.quality:g}"
+def chain_notice(chain: Sequence[Task]) -> str:
+    """Return what the owner of a new chain is told of the way that was chosen, and of its deadlines."""
+    stage = chain[0].stage
+    assert stage is not None
+    way = f"stage 1 of {stage.count} of {stage.title}, with a quality of {stage.quality:g}: {_way_text(chain)}"
     if stage.guaranteed:
         least = min(way.quality for way in stage.ways)
         return f"{way}; its deadlines are guaranteed with a quality of at least {least:g}"
     late = any(math.isfinite(each.latest) for each in stage.ways)
     return f"{way}; its deadlines are not guaranteed" if late else way
+
+
+def _way_text(chain: Sequence[Task]) -> str:
+    """Return the control parameters and the stages of the chosen way, with the hosts of each."""
+    stages = [task.stage for task in chain if task.stage is not None and not task.stage.unused]
+    works = [stage.works[stage.chosen.work] for stage in stages]
+    values = {name: f"{name}={float(work.parameters[name]):g}" for work in works for name in work.control}
+    named = [f"{work.name} on {plural(work.hosts, 'host')}" for work in works[:_MOST_STAGES]]
+    return ", ".join([*values.values(), *named, *(["…"] if len(works) > _MOST_STAGES else [])])

@@ -118,7 +118,9 @@ class SubmissionService:
             answer = self._accept(principal, requests, None, check=check)
         accepted, state = self._core.wait(answer), self._state()
         return [
-            replace(task_view(task), notice=_notice(task, replace(state, time=task.submitted))) for task in accepted
+            replace(task_view(task), notice="" if place else _notice(chain, replace(state, time=task.submitted)))
+            for chain in by_chain(accepted)
+            for place, task in enumerate(chain)
         ]
 
     def adopt(self, principal: Principal, request: Callable[[], TaskRequest], job: str) -> Task:
@@ -336,10 +338,11 @@ def _with_placement(core: Coscheduler, task: Task, time: float) -> tuple[Task, P
     return task, placement, set() if placement is None else core.domain.classes_of(placement.hosts)
 
 
-def _notice(task: Task, state: DomainState) -> str:
-    """Return what the owner of a new task is told of its deadline."""
+def _notice(chain: Sequence[Task], state: DomainState) -> str:
+    """Return what the owner of a new task, or of all stages of one, is told of its deadline."""
+    task = chain[0]
     if task.stage is not None:
-        return chain_notice(task)
+        return chain_notice(chain)
     if task.profile is None and task.spec.deadline is not None and not task.in_transit:
         return (
             "nothing plans towards its deadline, as its run time is not known: give it (`--runtime`, `--profile`), or "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cosched.access import Principal, Role
-from cosched.api.documents import TaskRequest
+from cosched.api.documents import TaskChange, TaskRequest
 from cosched.app.submission.similar_requests import request_like_task
 from cosched.errors import UserError
 from cosched.store import TaskSelection
@@ -44,7 +44,11 @@ def test_stages_are_accepted_together_and_what_is_guaranteed_is_told(here: Daemo
         ("2", "detect.mark.1"),
         ("3", "detect.examine.1"),
     ]
-    assert "deadlines are guaranteed with a quality of at least 0.9" in made[0].notice
+    assert made[0].notice == (
+        "stage 1 of 3 of detect, with a quality of 1: granularity=1, distance=2, sample.1 on 2 hosts, mark.1 on 1 "
+        "host, examine.1 on 2 hosts; its deadlines are guaranteed with a quality of at least 0.9"
+    )
+    assert [task.notice for task in made[1:]] == ["", ""]
     third = here.store.task("3")
     assert third is not None
     assert third.spec.after == ("2",)
@@ -164,3 +168,9 @@ def test_a_stage_cannot_be_changed_by_itself(here: Daemon) -> None:
     here.services.submissions.submit(ME, [request()], "", "")
     with pytest.raises(UserError, match="is a stage of detect, whose times were planned together: cancel it"):
         here.services.tasks.hold(ME, "2")
+
+
+def test_an_edit_of_a_stages_hosts_says_what_its_model_lets_its_user_choose(here: Daemon) -> None:
+    here.services.submissions.submit(ME, [request()], "", "")
+    with pytest.raises(UserError, match=r"a stage of detect, whose model gives its hosts.*--set values, or --least"):
+        here.services.tasks.edit(ME, "2", TaskChange(hosts="1"))
