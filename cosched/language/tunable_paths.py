@@ -44,7 +44,9 @@ __all__ = [
     "tunable_procedure",
 ]
 
-_MOST_TURNS = 1e6
+_MOST_HOSTS = 1_000_000
+_MOST_TURNS = 1_000_000
+_ROUNDING = 1e-9  # of a quality that is worked out
 _SECOND = 1e6  # microseconds
 
 Values = tuple[tuple[str, float], ...]
@@ -62,7 +64,7 @@ class PathStage:
         model: the included object whose prediction gives both, else empty.
         deadline: seconds by which it and all before it must have ended, from the task's release or, in a loop, from the
             beginning of the turn; infinite for none.
-        quality: of its output, above 0.
+        quality: of its output, above 0 and at most 1.
         sets: the control parameters that are set just before it starts.
         known: all control parameters as they are while it runs, by name.
     """
@@ -133,7 +135,10 @@ def bad_deadline(seconds: float) -> str:
 
 def bad_hosts(count: float) -> str:
     """Return the fault of a number of hosts, or an empty text."""
-    return "" if 1 <= count <= 1e6 and count == int(count) else f"{count:g} hosts: give a whole number, 1 or more"
+    if 1 <= count <= _MOST_HOSTS and count == int(count):
+        return ""
+    advice = f"at most {_MOST_HOSTS}" if count > _MOST_HOSTS else "a whole number, 1 or more"
+    return f"{count:.15g} hosts: give {advice}"
 
 
 def bad_seconds(seconds: float) -> str:
@@ -143,13 +148,14 @@ def bad_seconds(seconds: float) -> str:
 
 def bad_quality(quality: float) -> str:
     """Return the fault of a quality, or an empty text."""
-    return "" if 0 < quality < math.inf else f"a quality of {quality:g}: give a number above 0, 1 for full quality"
+    good = 0 < quality <= 1 + _ROUNDING
+    return "" if good else f"a quality of {quality:g}: give a number above 0 and at most 1, which is full quality"
 
 
 def bad_turns(turns: float) -> str:
     """Return the fault of a number of turns, or an empty text."""
     whole = 1 <= turns <= _MOST_TURNS and turns == int(turns)
-    return "" if whole else f"{turns:g} turns: give a whole number from 1 to {_MOST_TURNS:.0f}"
+    return "" if whole else f"{turns:.15g} turns: give a whole number from 1 to {_MOST_TURNS}"
 
 
 _Tail = tuple[Any, PathElement] | None  # the elements so far, last one first

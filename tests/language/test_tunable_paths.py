@@ -101,11 +101,12 @@ def test_parameters_decide_turns_and_times() -> None:
             "no arm of this task_select holds where g = 2: add a `when` for it, or do not set that",
         ),
         ("task t [] [g] [({0}, {g, 1 s}, 1)];", "0 hosts: give a whole number, 1 or more (where g = 0)"),
+        ("task t [] [g] [({1}, {g * 1e8, 1 s}, 1)];", "100000000 hosts: give at most 1000000 (where g = 1)"),
         ("task t [] [g] [({1.5}, {g, 1 s}, 1)];", "1.5 hosts: give a whole number, 1 or more (where g = 1.5)"),
         ("task t [] [g] [({0}, {1, g * 1 s}, 1)];", "a stage of 0 s: its time is finite and above 0 (where g = 0)"),
         (
             "task t [] [g] [({2}, {1, 1 s}, 1 - g)];",
-            "a quality of -1: give a number above 0, 1 for full quality (where g = 2)",
+            "a quality of -1: give a number above 0 and at most 1, which is full quality (where g = 2)",
         ),
         ("task t [g * 1 s] [g] [({0}, {1, 1 s}, 1)];", "a deadline of 0 s: it is finite and above 0 (where g = 0)"),
         ("task t [] [g] [({0}, {1 / g, 1 s}, 1)];", "division by zero"),

@@ -48,7 +48,7 @@ def _tasks(draw: st.DrawFn) -> str:
     names = draw(st.lists(_NAMES, max_size=2, unique=True))
     ways = []
     for _ in range(draw(st.integers(1, 2))):
-        values, quality = ", ".join(draw(_VALUES) for _ in names), draw(st.sampled_from(["1", "0.5", "g"]))
+        values, quality = ", ".join(draw(_VALUES) for _ in names), draw(st.sampled_from(["1", "0.5", "1 / g"]))
         ways.append(f"({{{values}}}, {draw(_REQUESTS)}, {quality})")
     return f"task {draw(st.sampled_from(['t', 'task', 'when']))} [] [{', '.join(names)}] [{', '.join(ways)}];"
 

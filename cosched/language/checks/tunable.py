@@ -136,14 +136,15 @@ class _TunableChecker:
             self.number(one.value)
         if not tunable:
             self.report(one, f"control parameter {one.name} is of no use: {self.item.name} has no `proc tunable`")
-        elif one.value is None and one.name not in self.set_somewhere() and one.name not in self.item.lost:
+        elif one.value is None and not self.set_somewhere(one.name) and one.name not in self.item.lost:
             self.report(one, f"control parameter {one.name} is set nowhere: by no task, no `finally`, no initial value")
 
-    def set_somewhere(self) -> set[str]:
-        """Return the names that tasks and `finally` set."""
+    def set_somewhere(self, name: str) -> bool:
+        """Return whether a task or a `finally` sets a control parameter, or one that is none and near it in writing."""
         nodes = [node for procedure in self.item.procedures for node, _ in walk(procedure)]
-        by_tasks = {name.id for node in nodes if isinstance(node, TaskStage) for name in node.parameters}
-        return by_tasks | {node.name for node in nodes if isinstance(node, Assign)}
+        given = {parameter.id for node in nodes if isinstance(node, TaskStage) for parameter in node.parameters}
+        given |= {node.name for node in nodes if isinstance(node, Assign)}
+        return name in given or any(suggestion(other, {name}) for other in given - self.item.declared().keys())
 
     def block(self, statements: Iterable[Tunable]) -> None:
         for statement in statements:
@@ -172,10 +173,8 @@ class _TunableChecker:
         for configuration in stage.configurations:
             given = len(configuration.values)
             if given != len(names):
-                self.report(
-                    configuration,
-                    f"task {stage.name} sets {len(names)} control parameters: this configuration has {given} values",
-                )
+                wanted, has = _counted(len(names), "control parameter"), _counted(given, "value")
+                self.report(configuration, f"task {stage.name} sets {wanted}: this way has {has}")
             for one in configuration.values:
                 for part in (one.first, one.last, one.step) if isinstance(one, ValueRange) else (one,):
                     if part is not None:
@@ -247,3 +246,7 @@ class _TunableChecker:
             for node, _ in walk(*procedure.body)
             if isinstance(node, Assign)
         }
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -59,10 +59,16 @@ class ErrorRecovery:
         parser.lexer_thread.state.last_token = None
         if end >= len(self.text):
             return self._close(parser, start)
+        before = _open_braces(parser.parser_state)
         begun = _unwind(parser.parser_state)
         if begun is None:
             return False
+        for _ in range(before - _open_braces(parser.parser_state)):  # a block that cannot end yet goes as a whole
+            end = _closed(self.text, end)
+            counter.feed(self.text[counter.char_pos : end])
         self.lost.append((min(start, begun), end))
+        if end >= len(self.text):
+            return self._close(parser, start)
         if self.text[end] == "}" and not _closes(parser.parser_state):
             counter.feed("}")
         return True
@@ -113,6 +119,13 @@ def _landmark(text: str, start: int) -> int:
     return len(text)
 
 
+def _closed(text: str, start: int) -> int:
+    """Return the index after the brace that closes the block in which a place is."""
+    while start < len(text) and text[start] != "}":
+        start = _landmark(text, start)
+    return start + 1 if start < len(text) else len(text)
+
+
 def _rewind(counter: Any, text: str, position: int) -> None:
     counter.char_pos = position
     counter.line = text.count("\n", 0, position) + 1
@@ -146,6 +159,17 @@ def _unwind(state: Any, terminals: tuple[str, ...] = ("RBRACE", "KIND", "CONFIG"
         configurations -= _opens_configuration(popped)
         begun = min(begun, _start(popped))
     return begun
+
+
+def _open_braces(state: Any) -> int:
+    """Return how many blocks are open, without configurations of tasks."""
+    opened: list[str] = []
+    for value in state.value_stack:
+        if isinstance(value, Token) and value.type in ("LBRACE", "_OPEN"):
+            opened.append(value.type)
+        elif isinstance(value, Token) and value.type == "RBRACE":
+            opened.pop()
+    return opened.count("LBRACE")
 
 
 def _opens_configuration(value: Any) -> bool:

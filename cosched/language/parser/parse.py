@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from lark import Token, Tree
-from lark.exceptions import UnexpectedInput
+from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from cosched.language.diagnostics import Diagnostic, ModelError, suggestion
 from cosched.language.parser.error_recovery import ErrorRecovery
 from cosched.language.parser.parser_tables import parser
+from cosched.language.parser.task_faults import missing_part
 from cosched.language.parser.tree_builder import build_tree
 from cosched.language.syntax import walk
 from cosched.language.vocabulary import OBJECT_KINDS, UNITS
@@ -121,6 +122,8 @@ def _unexpected(token: Token, error: UnexpectedInput, source: Source) -> str:
     before = source.text[:start].rstrip()
     if token.type == "ID" and before[-1:].isdigit() and _after_number(error):
         return f"{str(token)!r} is no unit{suggestion(token, UNITS) or ', and an operator is missing'}"
+    if isinstance(error, UnexpectedToken) and (missing := missing_part(error)):
+        return missing
     shown = str(token) if len(token) <= 40 else f"{token[:40]}…"
     words = [word for name in _accepts(error) for word in (OBJECT_KINDS if name == "KIND" else [name.lower()])]
     near = suggestion(token, words) if token.type == "ID" else ""

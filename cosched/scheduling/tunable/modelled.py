@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelledChain", "ModelledTask", "library_chains", "modelled_chains", "request_faults", "tunable_faults"]
 
+_MOST_OFFERED = 10  # values that are named
+
 
 @dataclass(frozen=True, slots=True)
 class ModelledChain:
@@ -88,8 +90,7 @@ def modelled_chains(
     values = _parameters(application, procedure, {name: given[name] for name in given if name not in control})
     paths = tunable_paths(item, values, fixed)
     if not paths:
-        wanted = " and ".join(f"{name} = {number:g}" for name, number in fixed.items())
-        raise UserError(f"no way through {application.name} has {wanted}: give a value that its tasks offer")
+        raise UserError(_not_offered(application, fixed, tunable_paths(item, values, {})))
     stages = _StageTimes(application, hardware, values, hosts)
     found = [replace(path, elements=way) for path in paths for way in stages.ways(path.elements)]
     if len(found) > MOST_CHAINS:
@@ -230,6 +231,17 @@ class _StageTimes:
     def _fault(self, stage: PathStage, message: str) -> ModelError:
         source = self._application.root.object.source
         return ModelError([source.fault(stage.at, f"task {stage.name} {message}")])
+
+
+def _not_offered(application: Application, fixed: Mapping[str, float], paths: Sequence[TunablePath]) -> str:
+    """Return why no way is left, with the values that control parameters may have."""
+    wanted = " and ".join(f"{name} = {number:g}" for name, number in fixed.items())
+    offers = []
+    for name in fixed:
+        values = sorted({number for path in paths for known, number in path.values if known == name})
+        shown = [f"{value:g}" for value in values[:_MOST_OFFERED]] + ["…"] * (len(values) > _MOST_OFFERED)
+        offers.append(f"{name} = {' or '.join(shown)}" if shown else f"no {name}")
+    return f"no way through {application.name} has {wanted}: its ways have {', '.join(offers)}"
 
 
 def _too_many(application: Application, count: int) -> str:

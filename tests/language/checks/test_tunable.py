@@ -50,7 +50,7 @@ CONSTANTS = "here stand constants, parameters and control parameters alone"
         (
             "task t [] [g] [({1, 2}, {1, 1 s}, 1)];",
             "var control: g;",
-            "task t sets 1 control parameters: this configuration has 2 values",
+            "task t sets 1 control parameter: this way has 2 values",
         ),
         (
             f"{TASK} task_select {{ when (1) {{ }} finally {{ x = 1; }} }}",
@@ -80,7 +80,12 @@ CONSTANTS = "here stand constants, parameters and control parameters alone"
         (
             "task t [] [g] [({1}, {1, 1 s}, 0)];",
             "var control: g;",
-            "a quality of 0: give a number above 0, 1 for full quality",
+            "a quality of 0: give a number above 0 and at most 1, which is full quality",
+        ),
+        (
+            "task t [] [g] [({1}, {1, 1 s}, 1.5)];",
+            "var control: g;",
+            "a quality of 1.5: give a number above 0 and at most 1, which is full quality",
         ),
         ("task t [-1 s] [g] [({1}, {1, 1 s}, 1)];", "var control: g;", "a deadline of -1 s: it is finite and above 0"),
         (
@@ -114,6 +119,16 @@ def test_every_fault_is_reported_and_has_its_place() -> None:
         (2, "0 hosts"),
         (3, "a quality of 0"),
     ]
+
+
+def test_a_misspelt_control_parameter_is_one_fault() -> None:
+    assert faults("task t [] [grian] [({1}, {1, 1 s}, 1)];", "var control: grain;") == [
+        "grian is no control parameter: did you mean grain?"
+    ]
+
+
+def test_a_quality_of_one_may_be_worked_out() -> None:
+    assert faults("task t [] [g] [({3}, {1, 1 s}, g * 0.1 + 0.7 + 1e-16)];") == []
 
 
 def test_what_shows_on_the_way_is_looked_for_where_all_else_is_sound() -> None:

@@ -339,12 +339,23 @@ def test_walk_visits_every_node_with_its_depth() -> None:
     ]
 
 
+TASK = "`task NAME [DEADLINE] [x, y] [WAY, WAY, …];`"
+WAY = "`({values}, {hosts, time}, quality)`"
 TUNABLE_FAULTS = [
-    ("task t [1 s] [x] [];", "unexpected ']': expected '('"),
-    ("task t [1 s] [x];", "unexpected ';': expected '['"),
+    ("task t [1 s] [x] [];", f"a task needs at least one way: {WAY}"),
+    ("task t [1 s] [x];", f"a list in [] is missing: {TASK}"),
+    ("task t;", f"a list in [] is missing: {TASK}"),
+    (
+        "task t [x] [({1}, {1, 1}, 1)];",
+        "[] is missing before the ways, for no deadline or no control parameters: ",
+    ),
+    ("task t [] [x] [({1}, {1, 1})];", f"the quality is missing: {WAY}"),
+    ("task t [] [x] [({1}, {1}, 1)];", f"the hosts or the time are missing: {WAY}"),
+    ("task t [] [x] [({1}, 1)];", f"the hosts and the time are missing: {WAY}"),
     ("task t [1 s] [x] [({1}, {model 3}, 1)];", "unexpected '3': expected a name"),
     ("task t [1 s] [x] [({1 .. }, {1, 1}, 1)];", "unexpected '}': expected an expression"),
-    ("task_select { }", "unexpected '}': expected when"),
+    ("task_select { }", "a task_select needs at least one `when (CONDITION) …`"),
+    ("task_select { task t [] [] []; when (1) { } }", "a task_select needs at least one `when (CONDITION) …`"),
     ("task_lop (1) { }", "unexpected 'task_lop': did you mean task_loop"),
     ("task_loop (3) task t [] [] [({}, {1, 1}, 1)]", "unexpected '}': expected ';'"),
 ]
@@ -352,7 +363,13 @@ TUNABLE_FAULTS = [
 
 @pytest.mark.parametrize(("body", "expected"), TUNABLE_FAULTS)
 def test_syntax_errors_of_tunable_procedures(body: str, expected: str) -> None:
-    assert faults(f"application a {{\nproc tunable m {{\n{body}\n}} }}")[0].partition(": ")[2].startswith(expected)
+    found = faults(f"application a {{\nproc tunable m {{\n{body}\n}} }}")
+    assert [fault.partition(": ")[2].startswith(expected) for fault in found] == [True]
+
+
+def test_a_select_without_arms_hides_no_fault_behind_it() -> None:
+    found = faults("application a {\nproc tunable m {\ntask_select { task_loop (2) { } }\ntask t [] [];\n} }")
+    assert [fault.partition(": ")[0] for fault in found] == ["3:15", "4:13"]
 
 
 def test_numbers_of_a_range_need_no_space_before_its_dots() -> None:
