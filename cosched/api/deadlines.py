@@ -162,6 +162,8 @@ def _read(text: str, now: float, source: _Source, what: str = "deadline", zone: 
     if text.startswith("now+") and source is not _Source.PICKED:
         return _Moment(now + parse_duration(text.removeprefix("now+")))
     shown = f"the {what} {text[:80]!r}"
+    if text.startswith("now-") and source is not _Source.PICKED:
+        raise UserError(f"{shown} is past: give a later one, such as now+2h30m")
     try:
         given = _typed_time(text, now, zone) if source is _Source.TYPED else datetime.fromisoformat(text)
     except ValueError as error:

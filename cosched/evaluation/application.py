@@ -184,7 +184,7 @@ def refuse_tunable(application: Application) -> None:
     if "tunable" in kinds.values() and "init" not in kinds:
         raise UserError(
             f"{application.name} is tunable and has no `proc exec init`: `cosched model tunable` prints the ways "
-            "through it"
+            "through it; to run it, add `[stages.NAME]` with a command, or `worker`, to its entry in the catalogue"
         )
 
 

@@ -150,7 +150,7 @@ def test_a_time_that_comes_twice_is_the_first_and_that_is_told() -> None:
         ("9999-12-30T23:59Z", "more than ten years away"),
         ("9999-12-31T23:59", "out of range: give one within ten years|more than ten years away"),
         ("now+99999d", "is not a duration"),
-        ("now-1h", "'now-1h' is not a time: write now"),
+        ("now-1h", r"'now-1h' is past: give a later one, such as now\+2h30m"),
         ("25:00", "'25:00' is not a time"),
         ("tomorrow", "'tomorrow' is not a time: write now.*'friday 17:00'"),
         ("tomorrow 25:00", "'tomorrow 25:00' is not a time"),

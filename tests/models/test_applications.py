@@ -78,7 +78,9 @@ def test_the_tunable_application_has_the_two_ways_of_the_paper() -> None:
         assert dict(way.path.values)["c"] == c
         assert [stage.deadline for stage in way.chain.stages] == [10.0, 60.0, 100.0]
     assert len(modelled_chains(application, None, {}, 16).chains[0].chain.stages) == 3000
-    with pytest.raises(UserError, match="junctions is tunable and has no `proc exec init`"):
+    with pytest.raises(
+        UserError, match=r"`proc exec init`.* to run it, add `.stages.NAME.` with a command, or `worker`"
+    ):
         profile(application, library_hardware("sgi_origin2000"), COUNTS)
 
 
