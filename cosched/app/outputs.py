@@ -95,8 +95,10 @@ def _worker(every: Sequence[Attempt], tries: Sequence[Attempt], lead: Attempt, n
     Raises:
         NotFoundError: the try has had none of this number.
     """
+    stays = lead.lead is not None and lead.lead.whole_chain
+    since = 0.0 if stays else lead.created  # a stage has workers that came with an earlier one
     until = min((each.created for each in tries if each.created > lead.created), default=math.inf)
-    for each in every:
-        if each.worker == number and lead.created <= each.created < until:
-            return each
+    found = [each for each in every if each.worker == number and since <= each.created < until]
+    if found:
+        return max(found, key=lambda each: each.created)
     raise NotFoundError(f"this try of task {lead.task} has had no worker {number}")

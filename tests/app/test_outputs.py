@@ -104,6 +104,16 @@ def test_the_output_of_a_worker_is_read_by_its_number_in_its_try(store: Store) -
         outputs.read("2", "out", 7, 1, 0, 9)
 
 
+def test_a_worker_that_stayed_from_an_earlier_stage_is_found_by_its_number(store: Store) -> None:
+    attempts = [
+        Attempt("w1", "2", ("h2",), 1, None, 1.0, AttemptState.FAILED, worker=1),
+        Attempt("l2", "2", ("h1",), 1, None, 2.0, AttemptState.FAILED, lead=LeadStatus(whole_chain=True, job_of="l1")),
+    ]
+    store.commit(changed([make_task(2, submitted=1.0)], attempts))
+    outputs = TaskOutputs(store, lambda uuid, *_: HERE if uuid == "w1" else None)
+    assert outputs.read("2", "err", 1, 0, 0, 9) == HERE
+
+
 def test_the_output_of_one_program_for_several_stages_is_that_of_its_job(store: Store) -> None:
     task = make_task(2, submitted=1.0)
     over = Attempt("u2", "2", ("h1",), 1, None, 2.0, AttemptState.COMPLETED, lead=LeadStatus(job_of="u1"))
