@@ -52,8 +52,8 @@ def tunable(
     With --json: {"application", "parameters", "control", "graph": [{"number", "task", "line", "turns", "first", "last",
     "sets", "hosts", "seconds", "deadline", "quality", "then"}], "chains": [{"quality", "seconds", "host_seconds",
     "in_time", "values", "stages": [{"task", "sets", "hosts", "seconds", "deadline", "quality"} | {"turns",
-    "stages"}]}]}; "then" are the numbers of the stages that may follow, "in_time" says whether idle hosts meet all
-    deadlines; null is no deadline.
+    "stages"}]}]}; "then" are the numbers of the stages that may follow, "chains" are the ways, and "in_time" says
+    whether idle hosts meet all deadlines; null is no deadline.
     """
     folders = model_folders()
     model = load(application, folders)
