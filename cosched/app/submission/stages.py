@@ -159,12 +159,16 @@ def stage_tasks(
         )
     count = max(len(way[0].stages) for way in good)
     released = max(task.submitted, task.spec.begin or 0.0)
-    latest = [_latest_ends(way[0], released, task.spec.deadline) for way in good]
+    known = (None,) if task.spec.after else (None, 0)  # outside of loops, and in a turn that begins with the release
+    dues = [
+        [released + stage.deadline if stage.since in known else math.inf for stage in way[0].stages] for way in good
+    ]
+    latest = [_latest_ends(way[0], due, task.spec.deadline) for way, due in zip(good, dues, strict=True)]
     tasks = []
     for index in range(count):
         works = list[StageWork]()
         places = list[StageInWay]()
-        for way, ends in zip(good, latest, strict=True):
+        for way, due, ends in zip(good, dues, latest, strict=True):
             quality = way[0].quality
             if index >= len(way[0].stages):
                 places.append(StageInWay(NO_WORK, quality=quality))
@@ -173,9 +177,8 @@ def stage_tasks(
             if work not in works:
                 works.append(work)
             stage = way[0].stages[index]
-            due = released + stage.deadline if stage.since is None else math.inf
             within = math.inf if stage.since is None else stage.deadline
-            places.append(StageInWay(works.index(work), due, ends[index], quality, stage.since, within))
+            places.append(StageInWay(works.index(work), due[index], ends[index], quality, stage.since, within))
         stage_of_task = StageInChain(
             "",
             task.spec.name,
@@ -201,13 +204,12 @@ def _stage_request(task: Task, index: int, count: int) -> Task:
     return replace(task, spec=replace(spec, deadline=None))
 
 
-def _latest_ends(chain: Chain, released: float, deadline: float | None) -> list[float]:
-    """Return when each stage should end for all that follow to be in time, epoch seconds."""
+def _latest_ends(chain: Chain, dues: Sequence[float], deadline: float | None) -> list[float]:
+    """Return when each stage should end for it and all that follow to be in time, epoch seconds."""
     ends = list[float]()
     latest = math.inf if deadline is None else deadline
-    for stage in reversed(chain.stages):
-        if stage.since is None:
-            latest = min(latest, released + stage.deadline)
+    for stage, due in zip(reversed(chain.stages), reversed(dues), strict=True):
+        latest = min(latest, due)
         ends.append(latest)
         latest -= stage.seconds
     return ends[::-1]

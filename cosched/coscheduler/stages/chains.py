@@ -13,7 +13,7 @@ from cosched.coscheduler.stages.admission import admit, as_admitted, is_awaited,
 from cosched.coscheduler.stages.guarantees import EQUAL, broken_guarantees
 from cosched.coscheduler.stages.trial_plan import TrialPlan
 from cosched.coscheduler.stages.way_genes import chosen_ways
-from cosched.coscheduler.stages.ways import in_way, waiting_stages, without_ways
+from cosched.coscheduler.stages.ways import in_turn, in_way, turn_begins, waiting_stages, without_ways
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
@@ -194,6 +194,20 @@ class Chains:
         for each in self._state.chain(task.stage.chain):
             if (live := self._state.tasks.get(each.id)) is not None:
                 self._lifecycle.cancel(live, reason, time)
+
+    def begin_turns(self, time: float) -> None:
+        """Give the stages of turns that begin now the deadlines that their model gives them from there on."""
+        for chain in self._state.chains():
+            waiting = waiting_stages(self._state, chain)
+            last = waiting[-1].stage if waiting else None
+            if last is None or not last.last or not turn_begins(waiting) or self._state.predecessors(waiting[0]):
+                continue
+            plan = self._queue.plan
+            for task in in_turn(waiting, max(time, waiting[0].spec.begin or 0.0)):
+                self._queue.change(self._state.tasks[task.id], task)
+                self._state.put(task)
+            self._queue.adopt(plan)  # they keep their places
+            self._state.replan()
 
     def end_unused(self, time: float) -> None:
         """End stages that the chosen way has no use for, once all before them have completed."""

@@ -56,7 +56,7 @@ class StageInWay:
 
     Attributes:
         work: index of its work; `NO_WORK` where the way has fewer stages.
-        due: epoch seconds by which its model has it end; infinite for any time.
+        due: epoch seconds by which its model has it end; infinite for any time, and until its turn begins.
         latest: epoch seconds by which it should end for all that follow to be in time; infinite for any time.
         quality: of the whole way.
         since: index of the first stage of its turn in a loop; None outside loops.

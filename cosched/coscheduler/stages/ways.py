@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.stages.stage import NO_WORK
+from cosched.coscheduler.stages.stage import NO_WORK, StageInWay
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
 
-__all__ = ["in_chain", "in_way", "waiting_stages", "without_ways"]
+__all__ = ["in_chain", "in_turn", "in_way", "turn_begins", "waiting_stages", "without_ways"]
 
 
 def in_chain(task: Task, chain: str, before: str) -> Task:
@@ -47,6 +47,40 @@ def in_way(task: Task, way: int, *, guaranteed: bool | None = None) -> Task:
         count=work.hosts,
     )
     return replace(task, spec=spec, profile=work.profile, correction=work.correction, stage=stage)
+
+
+def in_turn(tasks: Sequence[Task], time: float) -> list[Task]:
+    """Return the tasks of a chain that have not left with the deadlines of a turn that begins with the first of them.
+
+    Args:
+        tasks: in order.
+        time: when the turn begins, epoch seconds.
+    """
+    assert tasks[0].stage is not None
+    since, found, latest = tasks[0].stage.index, list["Task"](), dict[int, float]()
+    for task in reversed(tasks):
+        stage, ways = task.stage, list[StageInWay]()
+        assert stage is not None
+        for way, there in enumerate(stage.ways):
+            if there.work == NO_WORK:
+                ways.append(there)
+                continue
+            due = min(there.due, time + there.within) if there.since == since else there.due
+            end = min(there.latest, due, latest.get(way, math.inf))
+            latest[way] = end - stage.works[there.work].profile.shortest
+            ways.append(replace(there, due=due, latest=end))
+        found.append(in_way(replace(task, stage=replace(stage, ways=tuple(ways))), stage.way))
+    return found[::-1]
+
+
+def turn_begins(tasks: Sequence[Task]) -> bool:
+    """Return whether a turn of a loop begins with the first of a chain's waiting tasks whose deadlines are not known.
+
+    It does once nothing is before that one.
+    """
+    since = tasks[0].stage.index if tasks[0].stage is not None else 0
+    places = [task.stage.chosen for task in tasks if task.stage is not None]
+    return any(place.since == since and place.within < place.due == math.inf for place in places)
 
 
 def waiting_stages(state: CoreState, chain: str) -> list[Task]:

@@ -55,9 +55,9 @@ def test_each_stage_is_a_task_with_what_it_is_in_every_way(tmp_path: Path) -> No
 
 
 def test_each_stage_is_due_in_time_for_those_behind_it(tmp_path: Path) -> None:
-    tasks = validator(tmp_path).tasks(request(), DOMAIN)
-    assert [task.spec.deadline for task in tasks] == [NOW + 78, NOW + 80, NOW + 90]
-    assert [stage_of(task).ways[1].latest for task in tasks] == [NOW + 82, NOW + 84, NOW + 90]
+    tasks = validator(tmp_path).tasks(request(deadline=NOW + 20), DOMAIN)
+    assert [task.spec.deadline for task in tasks] == [NOW + 8, NOW + 10, NOW + 20]
+    assert [stage_of(task).ways[1].latest for task in tasks] == [NOW + 12, NOW + 14, NOW + 20]
 
 
 def test_outside_loops_the_deadlines_of_the_model_count_from_the_submission(tmp_path: Path) -> None:
@@ -79,6 +79,11 @@ def test_in_a_loop_they_count_from_each_turn(tmp_path: Path) -> None:
     assert [stage_of(task).chosen.since for task in tasks] == [0, 0, 0, 3, 3, 3]
     assert stage_of(tasks[5]).chosen.within == 100.0
     assert [task.spec.name for task in tasks[2:4]] == ["detect.examine.1", "detect.sample.2"]
+    assert [task.spec.deadline for task in tasks] == [NOW + 30, NOW + 60, NOW + 100, None, None, None]
+
+
+def test_behind_other_tasks_nobody_knows_when_the_first_turn_begins(tmp_path: Path) -> None:
+    tasks = validator(tmp_path).tasks(request(deadline=None, after=("7",)), DOMAIN)
     assert all(task.spec.deadline is None for task in tasks)
 
 

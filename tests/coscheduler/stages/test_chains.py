@@ -170,6 +170,32 @@ def test_every_stage_behind_one_that_failed_names_that_one() -> None:
     assert [ended[name].status.reason for name in "23"] == ["its stage app.sample (task 1) failed: exit code 3"] * 2
 
 
+def test_stages_of_a_turn_have_their_models_deadlines_from_its_beginning_on() -> None:
+    core = a_core(4)
+    chain = with_turns(a_chain(1, (1.0, [("a", 1, 3.0), ("b", 1, 1.0)] * 2)), (5.0, 7.0))
+    (first,) = dispatched(submit_chain(core, chain))
+    start(core, first, 0.0)
+    (second,) = dispatched(complete(core, first, 0.0, 3.0))
+    start(core, second, 3.0)
+    assert [core.tasks[name].spec.deadline for name in "34"] == [None, None]
+    complete(core, second, 3.0, 4.5)
+    assert [core.tasks[name].spec.deadline for name in "34"] == [9.5, 11.5]
+
+
+def test_a_turn_that_waits_becomes_late() -> None:
+    """Its beginning was taken for now as long as it waited, so that it was never late."""
+    core = a_core(1)
+    chain = with_turns(a_chain(1, (1.0, [("a", 1, 1.0), ("b", 1, 1.0)] * 2)), (3.0, 4.0))
+    (first,) = dispatched(submit_chain(core, chain))
+    start(core, first, 0.0)
+    (second,) = dispatched(complete(core, first, 0.0, 1.0))
+    start(core, second, 1.0)
+    core.handle(HostsObserved(1.5, hosts(1, down=[1])))
+    complete(core, second, 1.0, 2.0)
+    core.handle(HostsObserved(12.0, hosts(1, down=[])))
+    assert core.tasks["3"].spec.deadline == 5.0
+
+
 def test_a_chain_behind_a_task_that_failed_names_that_task() -> None:
     core = a_core(4)
     (first,) = dispatched(submit(core, a_task(1)))
