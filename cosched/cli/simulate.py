@@ -1,9 +1,10 @@
-"""`cosched simulate EXPERIMENT`: the papers' experiments, by the daemon's own core in virtual time."""
+"""`cosched simulate EXPERIMENT…`: the papers' experiments, by the daemon's own core in virtual time."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import ChainMap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +31,9 @@ __all__ = ["command"]
 
 
 def command(
-    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Which; without one they are listed.")] = "",
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[EXPERIMENT…]", help="Which; without any they are listed.")
+    ] = None,
     json: JsonOption = False,
     seed: Annotated[int, typer.Option(help="Of all random numbers.", min=0, max=2**31)] = 1,
     seeds: Annotated[int, typer.Option(help="Average over this many seeds from --seed on.", min=1, max=1000)] = 1,
@@ -54,64 +57,96 @@ def command(
     """Run an experiment, or replay a trace, in virtual time by the daemon's own core."""
     replays = policy or requested or predictions is not Predictions.RECORDED or moldability is not Moldability.RIGID
     replays = replays or objective is not ObjectiveName.BALANCED
-    if trace is not None and not name:
+    if trace is not None and not names:
         policies = list(dict.fromkeys(policy or [PolicyName.GENETIC]))
         origin = Predictions.REQUESTED if requested else predictions
-        chosen = trace_experiment(read_swf(trace), trace.name, policies, moldability, origin, objective)
+        chosen = [trace_experiment(read_swf(trace), trace.name, policies, moldability, origin, objective)]
     elif replays:
         raise UserError(
             "--policy, --moldability, --predictions and --objective are for the replay of a trace: give --trace FILE"
         )
     elif trace is not None:
-        chosen = _on_trace(name, trace)
-    elif not name:
+        chosen = _on_trace(names or [], trace)
+    elif not names:
         if set_ or plot:
             raise UserError(f"--set and --plot are for an experiment: name one of {', '.join(EXPERIMENT_NAMES)}")
         _list(json=json)
         return
     else:
-        chosen = load_experiment(name)
-    options = chosen.settings(_pairs(set_ or []))
-    if chosen.searches and not kernel_cache.ready():
+        chosen = [load_experiment(name) for name in dict.fromkeys(names)]
+    settings = _settings(chosen, _pairs(set_ or []))
+    _compile_search(chosen)
+    seeds_of = range(seed, seed + seeds)
+    tables = []
+    for each, options in zip(chosen, settings, strict=True):
+        every = tables_by_seed(each, seeds_of, options, processes or len(os.sched_getaffinity(0)))
+        tables.append(averaged_rows(every, each.keys))
+        if not json:
+            _print(each, tables[-1], seed, seeds)
+    if json:
+        shown = zip(chosen, settings, tables, strict=True)
+        documents = [_document(each, options, rows, seed, seeds) for each, options, rows in shown]
+        emit_json(documents if len(documents) > 1 else documents[0])
+    if plot:  # last: what took long is not lost where a picture has no place
+        drawn = [
+            {f"{each.name}-{key}": text for key, text in each.charts(rows, seed, options).items()}
+            for each, options, rows in zip(chosen, settings, tables, strict=True)
+        ]
+        _draw(dict(ChainMap(*drawn[::-1])), " and ".join(each.name for each in chosen), plot)
+
+
+def _compile_search(chosen: Sequence[Experiment]) -> None:
+    if any(each.searches for each in chosen) and not kernel_cache.ready():
         sys.stderr.write("cosched: the search has not been compiled on this machine yet: first that, about a minute\n")
         kernel_cache.keep()
-    every = tables_by_seed(chosen, range(seed, seed + seeds), options, processes or len(os.sched_getaffinity(0)))
-    rows = averaged_rows(every, chosen.keys)
-    if json:
-        emit_json(
-            {
-                "experiment": chosen.name,
-                "reproduces": chosen.reproduces,
-                "seed": seed,
-                "seeds": seeds,
-                "options": options,
-                "rows": rows,
-                "paper": list(chosen.paper),
-            }
-        )
-    else:
-        _print(chosen, rows, seed, seeds)
-    if plot:  # last: what took long is not lost where a picture has no place
-        _draw(chosen.charts(rows, seed, options), chosen.name, plot)
 
 
-def _on_trace(name: str, trace: Path) -> Experiment:
-    """Return an experiment that replays a trace, on this one."""
-    chosen = load_experiment(name)
-    if chosen.for_trace is None:
-        raise UserError(f"give either {name} or --trace, not both")
-    return chosen.for_trace(read_swf(trace), trace.name)
+def _document(
+    chosen: Experiment, options: Mapping[str, float], rows: Sequence[ResultRow], seed: int, seeds: int
+) -> dict[str, Any]:
+    return {
+        "experiment": chosen.name,
+        "reproduces": chosen.reproduces,
+        "seed": seed,
+        "seeds": seeds,
+        "options": options,
+        "rows": rows,
+        "paper": list(chosen.paper),
+    }
+
+
+def _settings(chosen: Sequence[Experiment], given: Mapping[str, str]) -> list[dict[str, float]]:
+    """Return the options of each experiment: of several each takes those that it has, and one of them every one."""
+    if len(chosen) > 1:
+        known = {name for each in chosen for name in each.options}
+        if unknown := [name for name in given if name not in known]:
+            raise UserError(f"no option {unknown[0]!r}: there are {', '.join(sorted(known))}")
+    return [
+        each.settings({name: value for name, value in given.items() if len(chosen) == 1 or name in each.options})
+        for each in chosen
+    ]
+
+
+def _on_trace(names: Sequence[str], trace: Path) -> list[Experiment]:
+    """Return experiments that replay a trace, on this one."""
+    replays = {}
+    for name in names:
+        replays[name] = load_experiment(name).for_trace
+        if replays[name] is None:
+            raise UserError(f"give either {name} or --trace, not both")
+    workload = read_swf(trace)
+    return [replay(workload, trace.name) for replay in replays.values() if replay is not None]
 
 
 def _draw(pictures: Mapping[str, str], name: str, places: Sequence[Path]) -> None:
-    """Write the pictures into each place: a folder, or a file for just one."""
+    """Write the pictures, by their names, into each place: a folder, or a file for just one."""
     if not pictures:
         raise UserError(f"{name} has no picture: leave --plot out")
     for place in places:
         into_file = place.suffix == ".svg"
         if into_file and len(pictures) > 1:
             raise UserError(f"{name} has {len(pictures)} pictures: give --plot a folder, not {clean(str(place))}")
-        files = {(place if into_file else place / f"{name}-{key}.svg"): text for key, text in pictures.items()}
+        files = {(place if into_file else place / f"{key}.svg"): text for key, text in pictures.items()}
         try:
             next(iter(files)).parent.mkdir(parents=True, exist_ok=True)
             for path, text in files.items():

@@ -85,6 +85,19 @@ def test_an_option_that_is_none_is_refused(word: str, message: str) -> None:
     assert message in str(result.exception)
 
 
+def test_several_experiments_are_run_by_one_command(tmp_path: Path) -> None:
+    several = ("milan-figure-5", "milan-figures-7-10", "--set", "core=1", "--set", "jobs=2")
+    shown = run(*several, "--plot", str(tmp_path))
+    assert shown.exit_code == 0
+    assert "20 (20)" in shown.stdout
+    assert "Figs 7 to 10" in shown.stdout
+    assert len(list(tmp_path.glob("milan-figures-7-10-*.svg"))) == 8
+    five, sweeps = json.loads(run(*several, "--json").stdout)
+    assert (five["options"], sweeps["options"]["jobs"]) == ({"core": 1}, 2)
+    unknown = run(*several, "--set", "job=3")
+    assert str(unknown.exception) == ("no option 'job': there are alpha, core, interval, jobs, laxity, processors")
+
+
 def test_pictures_go_into_a_folder(tmp_path: Path) -> None:
     arguments = ("titan-table-1", "--set", "tasks=3", "--set", "generations=1", "--plot")
     assert run(*arguments, str(tmp_path / "new")).exit_code == 0
