@@ -14,6 +14,7 @@ ends is the end of the group: the first process ends the program, the others end
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import hashlib
 import hmac
@@ -467,7 +468,8 @@ async def _ask(folder: Path, host: str, words: str) -> int:
 
 
 def _send_input(link: GroupLink, loop: asyncio.AbstractEventLoop) -> None:
-    with contextlib.suppress(OSError, RuntimeError):  # there is none; or the loop has ended
+    # There is none; or the loop has ended, or ends while it is sent.
+    with contextlib.suppress(OSError, RuntimeError, concurrent.futures.CancelledError):
         while True:
             part = os.read(0, _PART)
             asyncio.run_coroutine_threadsafe(link.send(INPUT, 0, part), loop).result()

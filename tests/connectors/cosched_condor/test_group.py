@@ -8,6 +8,7 @@ import os
 import secrets
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,6 +107,30 @@ def test_a_command_runs_on_its_host_with_streams_both_ways_and_its_exit_code(
     (tmp_path / "gate").touch()
     assert _codes(*group_of_two.processes[:2]) == [5, 0]
     assert first.returncode == 5
+
+
+def test_a_command_that_ends_while_it_is_still_sent_input_leaves_no_error() -> None:
+    """The thread that sends it wrote a traceback among the errors of the user's program."""
+    program = """
+import asyncio, threading
+from cosched_condor import group
+
+class Link:
+    async def send(self, *_):
+        begun.set()
+        await asyncio.sleep(3600)
+
+async def end_while_sending():
+    thread = threading.Thread(target=group._send_input, args=(Link(), asyncio.get_running_loop()))
+    thread.start()
+    await asyncio.to_thread(begun.wait)
+    return thread
+
+begun = threading.Event()
+asyncio.run(end_while_sending()).join()
+"""
+    done = subprocess.run([sys.executable, "-c", program], input="word", capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 def test_an_agent_says_nothing_where_its_group_ends_before_its_command(group_of_two: Group, tmp_path: Path) -> None:
