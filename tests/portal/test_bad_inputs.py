@@ -129,7 +129,7 @@ BAD_TASKS: list[tuple[Any, int, str]] = [
     (_due("2027-03-28T02:30[Europe/Berlin]"), 422, "is not a time"),
     (_due("soon"), 422, "the deadline 'soon' is not a time"),
     (_due("now"), 422, "the deadline 'now' is not a time"),
-    (_due("now-1h"), 422, "the deadline 'now-1h' is not a time"),
+    (_due("now-1h"), 422, "the deadline 'now-1h' is past: give a later one, such as now+2h30m"),
     (_due(1e300), 422, "the deadline is more than ten years away"),
     (_due(True), 422, "deadline is 'True': it must be a valid number"),
     (_due([]), 422, "deadline is '[]': it must be a valid number"),
