@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import ChainMap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,11 +87,12 @@ def command(
         documents = [_document(each, options, rows, seed, seeds) for each, options, rows in shown]
         emit_json(documents if len(documents) > 1 else documents[0])
     if plot:  # last: what took long is not lost where a picture has no place
-        drawn = [
-            {f"{each.name}-{key}": text for key, text in each.charts(rows, seed, options).items()}
+        pictures = {
+            f"{each.name}-{key}": text
             for each, options, rows in zip(chosen, settings, tables, strict=True)
-        ]
-        _draw(dict(ChainMap(*drawn[::-1])), " and ".join(each.name for each in chosen), plot)
+            for key, text in each.charts(rows, seed, options).items()
+        }
+        _draw(pictures, " and ".join(each.name for each in chosen), plot)
 
 
 def _compile_search(chosen: Sequence[Experiment]) -> None:
