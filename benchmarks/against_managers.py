@@ -1,14 +1,16 @@
 """Managers alone, and with cosched beside them: the same jobs, users' estimates and real nodes of 64 cores.
 
     python -m benchmarks.against_managers --manager slurm|condor [--jobs 300] [--scale 1] [--nodes 16]
-                                          [--variants alone,figures,learnt,moldable] [--keep FOLDER [--resume]]
+                                          [--variants alone,figures,learnt,moldable,slowdown]
+                                          [--keep FOLDER [--resume]]
 
 The jobs are those of `benchmarks.shared_workload`; they arrive over 20 minutes times `--scale`, and sleep. "alone":
 Slurm by priority/multifactor and backfill with the estimates as limits, HTCondor by its negotiator. "figures": cosched
 is told the estimates and keeps no history of runs. "learnt": it learns from what ended. "moldable": also on fewer or
-twice as many hosts, by Amdahl's law. HTCondor's jobs have one host each: those of several are left out for both. Times
-are those that the jobs write themselves; a node that had more than it has ends the benchmark. Slurm has limits of whole
-minutes: with a scale of less than 1 its backfill sees estimates that are too long.
+twice as many hosts, by Amdahl's law. "slowdown": it learns, and its objective weighs the mean bounded slowdown, too
+(`[objective] slowdown = 5`), as a site with many short jobs would have it. HTCondor's jobs have one host each: those of
+several are left out for both. Times are those that the jobs write themselves; a node that had more than it has ends the
+benchmark. Slurm has limits of whole minutes: with a scale of less than 1 its backfill sees estimates that are too long.
 
 An arm takes half an hour at scale 1, nearly all of it waiting. `--keep` writes each one's result into a folder as it
 ends; `--resume` measures only those that the folder has not yet. In the end all of `--variants` are printed, with what
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 _NODE = NodeSize()
 _PATIENCE = 3600.0
 _SHORTEST = 10.0  # seconds, times the scale: the bound of slowdowns
-_VARIANTS = (ALONE, "figures", "learnt", "moldable")
+_VARIANTS = (ALONE, "figures", "learnt", "moldable", "slowdown")
 _SLURM = {
     "PriorityType": "priority/multifactor",
     "PriorityWeightAge": 1000,
@@ -204,6 +206,8 @@ def measure(arm: Arm) -> Result:
     settings: dict[str, dict[str, Any]] = {"planning": {"share_hosts": True}}
     if arm.variant == "figures":
         settings["prediction"] = {"history": False}
+    if arm.variant == "slowdown":
+        settings["objective"] = {"slowdown": 5.0}
     with Site(arm.manager, scale=1.0, hosts=arm.nodes, settings=settings, node=_NODE) as site:
         if arm.variant == ALONE:
             site.stop()
