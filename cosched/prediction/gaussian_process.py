@@ -26,7 +26,8 @@ _LENGTHS = (0.7, 1.5, 3.0)
 _DRIFTS = (0.1, 0.4, 1.6)
 _RECENT = 4.0  # runs after which a drift is forgotten by two thirds
 _RARE_DRIFT = 1.0  # a weak prior: logarithm of how much rarer a drift is than none
-_NOISE = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)
+_NOISE = np.array([0.01 * 2 ** (step / 2) for step in range(15)])  # in coarser steps ranges are up to 1.4 times off
+_COARSE_NOISE = _NOISE[::2]
 _USUAL_NOISE, _NOISE_VARIES = 0.05, 1.0  # a weak prior: deviation of the logarithm, and of the logarithm of that
 _BENDS = (0.0, 0.3, 0.6, 1.5, 2.5)  # of a number, where others bend by 1
 _RARE_BEND = 0.5  # a weak prior: logarithm of how much rarer one is
@@ -238,7 +239,7 @@ class _Tried(NamedTuple):
         return float(self.likelihoods.max())
 
     def fits(self, most: float, *, best_with_startup: bool) -> Iterator[Fit]:
-        for noise, likelihood in zip(_NOISE, self.likelihoods.tolist(), strict=True):
+        for noise, likelihood in zip(_NOISE.tolist(), self.likelihoods.tolist(), strict=True):
             part = math.exp(max(likelihood - most, _UNLIKELIEST))
             if part > LEAST_PART or (best_with_startup and likelihood == self.likelihood):
                 yield _fit(self.kernel._replace(noise=noise), part, self.smooth, self.work)
@@ -289,20 +290,25 @@ def bent(covariance: Covariance, places: Places, work: Work, kernel: Kernel) -> 
 
 
 def most_likely(covariance: Covariance, places: Places, logs: NDArray[np.float64]) -> float:
-    """Return the logarithm of the likelihood of the runs, with neither start-up, curve nor drift."""
-    return float(_likelihoods(covariance.between(places, places, Kernel()), Work.alone(logs)).max())
+    """Return the logarithm of the likelihood of the runs, with neither start-up, curve nor drift.
+
+    What these would explain is noise here, and of that no more is to be told than how large it is.
+    """
+    return float(_likelihoods(covariance.between(places, places, Kernel()), Work.alone(logs), _COARSE_NOISE).max())
 
 
-def _likelihoods(covariance: NDArray[np.float64], work: Work) -> NDArray[np.float64]:
+def _likelihoods(
+    covariance: NDArray[np.float64], work: Work, noise: NDArray[np.float64] = _NOISE
+) -> NDArray[np.float64]:
     """Return the logarithms of the likelihood of the runs for each noise.
 
     Noise adds its square to all eigenvalues, so that they need to be found only once.
     """
     values, vectors = np.linalg.eigh(work.scaled(covariance))
-    variances = np.maximum(values, 0.0) + np.square(_NOISE)[:, np.newaxis]
+    variances = np.maximum(values, 0.0) + np.square(noise)[:, np.newaxis]
     explained = ((vectors.T @ work.scaled_logs) ** 2 / variances).sum(axis=1)
     likelihoods = -0.5 * (explained + np.log(variances).sum(axis=1))
-    return np.asarray(likelihoods - 0.5 * (np.log(np.divide(_NOISE, _USUAL_NOISE)) / _NOISE_VARIES) ** 2)
+    return np.asarray(likelihoods - 0.5 * (np.log(noise / _USUAL_NOISE) / _NOISE_VARIES) ** 2)
 
 
 def _fit(kernel: Kernel, part: float, smooth: NDArray[np.float64], work: Work) -> Fit:

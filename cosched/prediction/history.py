@@ -34,6 +34,7 @@ _PROGRAM = 0.4  # between what a program was before it was built anew, or edited
 _CHANGE = 0.5  # between runs before and after something changed
 _KINDS = np.array([_CLASS**2, _PROGRAM**2, _CHANGE**2])
 _SHORTEST, _LONGEST = 1e-6, 10 * 365 * 86400.0  # seconds; nobody plans with less or more
+_SAME = 1e-9  # of a logarithm: so near numbers are one
 _FARTHEST = 100.0  # logarithms of run times end here
 
 
@@ -92,6 +93,7 @@ class History:
 
     Attributes:
         runs: those that it learns from, the newest last.
+        unit: seconds that one of what is stated lasts, where it is a count of something; else 1, or nearly.
         since_change: how many of them came after the times of all had changed, without their numbers; 0: no change.
         foretold: how far each was from what those before it tell, with the deviation that was expected, both of the
             logarithm; None for a stray run.
@@ -112,14 +114,14 @@ class History:
         self._prior = _STATED if self._stated else _NOTHING_STATED
         factor = float(np.median([math.log(run.seconds / (run.stated or run.seconds)) for run in self.runs]))
         # Stated times are seconds, and what short runs take longer is start-up; but a count may be stated in any unit.
-        self._unit = math.exp(factor - min(max(factor, -self._prior.level), self._prior.level))
+        self.unit = math.exp(factor - min(max(factor, -self._prior.level), self._prior.level))
         self._scales = [NumberScale.of(column) for column in zip(*(run.numbers for run in self.runs), strict=True)]
         points = np.array([self._point(run.numbers, run.hosts, run.stated) for run in self.runs])
         self._centre = points.mean(axis=0)
         self._centre[-1] = 0.0  # a start-up is nothing to the longest runs, not to the mean of those seen
         lows, highs = np.minimum.accumulate(points), np.maximum.accumulate(points)
         self._low, self._high = lows[-1], highs[-1]
-        inside = np.append(False, _inside(points[1:], lows[:-1], highs[:-1]))
+        outside = np.append(True, _outside(points[1:], lows[:-1], highs[:-1]))
         startup = min(self._prior.startup, *(run.seconds for run in self.runs))
         slopes = [*[self._prior.slope] * (points.shape[1] - 2), self._prior.hosts_slope, startup]
         level = max(self._prior.level, abs(factor))
@@ -142,7 +144,7 @@ class History:
             fits = fitted(covariance, past.places, past.works())
         self._mixture = Mixture.of(covariance, past.places, fits)
         off, deviations = foretold(fits)
-        deviations *= self._wider(inside[kept])
+        deviations *= self._wider(outside[kept])
         found = iter(zip(off.tolist(), deviations.tolist(), strict=True))
         self.foretold: tuple[tuple[float, float] | None, ...] = tuple([next(found) if each else None for each in kept])
 
@@ -244,7 +246,7 @@ class History:
         points = np.empty((len(counts), len(numbers) + 2))
         points[:, :-2] = [scale.place(number) for scale, number in zip(self._scales, numbers, strict=True)]
         points[:, -2] = np.log(counts)
-        points[:, -1] = 0.0 if stated is None else 1 / (self._unit * np.asarray(stated))
+        points[:, -1] = 0.0 if stated is None else 1 / (self.unit * np.asarray(stated))
         return points
 
     def _kind(self, hardware: str, program: str) -> tuple[int, int]:
@@ -267,10 +269,10 @@ class History:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return mean and deviation of logarithms of run times, wider outside of what was seen."""
         mean, variance = self._mixture.whole(said, scaling, _FARTHEST)
-        return mean, np.sqrt(variance) * self._wider(_inside(points, self._low, self._high))
+        return mean, np.sqrt(variance) * self._wider(_outside(points, self._low, self._high))
 
-    def _wider(self, inside: NDArray[np.bool_]) -> NDArray[np.float64]:
-        return np.where(inside, 1.0, self._prior.beyond)
+    def _wider(self, outside: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return np.where(outside, self._prior.beyond, 1.0)
 
 
 def history_profile(
@@ -306,6 +308,15 @@ def times_by_count(
     return seconds, least, most
 
 
+def _outside(points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return whether points are where what runs tell of their numbers may hold no more.
+
+    Of numbers that never varied they tell nothing, and what was likely before is wide enough.
+    """
+    told = high - low > _SAME
+    return np.asarray((((points < low - _SAME) | (points > high + _SAME)) & told).any(axis=1))
+
+
 def _inside(points: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return whether points are within what was seen."""
-    return np.asarray(((points >= low - 1e-9) & (points <= high + 1e-9)).all(axis=1))
+    return np.asarray(((points >= low - _SAME) & (points <= high + _SAME)).all(axis=1))

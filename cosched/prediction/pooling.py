@@ -183,7 +183,8 @@ class Pool:
         weights = np.repeat(np.array([self.weights]).T, len(counts), axis=1)
         weights[2] *= seen  # where nothing like it ran, the runs alone know nothing, and the level may be another one
         weights /= weights.sum(axis=0)
-        deviation = np.hypot(level.doubtful_deviation, np.where(seen, 0.0, abs(level.bias)))
+        elsewhere = abs(level.bias - math.log(self._corrected.unit))
+        deviation = np.hypot(level.doubtful_deviation, np.where(seen, 0.0, elsewhere))
         means, deviations = [np.log(stated) + level.bias], [deviation]
         for history, foretold in ((self._corrected, stated), (self.alone, None)):
             median, slow = history.predict(numbers, counts, hardware, program, foretold)

@@ -117,6 +117,11 @@ def test_a_change_is_noticed_and_a_stray_run_is_none() -> None:
         assert history.changed == (len(runs) - since + 1 if since else 0)
 
 
+def test_newest_runs_that_lie_on_a_bend_are_no_change() -> None:
+    """What a straight line leaves of the times was told so finely that three runs on a bend seemed to differ."""
+    assert History(_runs(40, 3)).since_change == 0
+
+
 def test_tries_of_less_than_a_second_say_little_of_a_long_run() -> None:
     tries = [Run((10.0,), 1, "", 0.42, stated=0.32) for _ in range(8)]  # a tenth of a second of start-up
     _, (expected,), _ = Pool(tries).quantiles((1500.0,), [50.0], [1], "")
@@ -166,6 +171,16 @@ def test_what_was_not_seen_has_a_wider_range() -> None:
         (expected,), (most,) = history.predict((size,), [2], "")
         ratios.append(float(most / expected))
     assert ratios[1] > 1.5 * ratios[0]
+
+
+def test_a_number_of_hosts_that_never_varied_is_as_unsure_as_any_exponent() -> None:
+    """The range on other hosts was 1.3 times as wide as what was likely before any run."""
+    sizes, draw = [1000.0 * 1.1**place for place in range(-15, 15)], random.Random(1)
+    history = History(Run((size,), 1, "", 1e-6 * size**2 * math.exp(draw.gauss(0, 0.02))) for size in sizes)
+    (expected,), (most,) = history.predict((1000.0,), [2], "")
+    (usual,), (usual_most,) = history.predict((1000.0,), [1], "")
+    exponent, noise = 1.645 * 0.5 * math.log(2), math.log(usual_most / usual)
+    assert math.log(most / expected) == pytest.approx(math.hypot(exponent, noise), rel=0.1)
 
 
 def test_classes_of_hosts_have_times_of_their_own() -> None:

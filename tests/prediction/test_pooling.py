@@ -122,6 +122,20 @@ def test_a_model_that_was_right_of_short_runs_is_believed_of_a_long_one(runs: in
         assert high / low > 2  # and yet it may be wrong
 
 
+def test_a_count_in_any_unit_is_as_sure_of_sizes_that_nobody_ran() -> None:
+    """A count of which one takes a microsecond was taken for a model that may be off by a million there."""
+    draw, widths = random.Random(4), []
+    sizes = [draw.uniform(100, 300) for _ in range(12)]
+    times = [2e-3 * size * math.exp(draw.gauss(0, NOISE)) for size in sizes]
+    for unit in (1.0, 1e6):
+        runs = [
+            Run((size,), 1, "", seconds, stated=1e-3 * unit * size) for size, seconds in zip(sizes, times, strict=True)
+        ]
+        low, _, high = (float(value[0]) for value in Pool(runs).quantiles((2000.0,), [2.0 * unit], [1], ""))
+        widths.append(high / low)
+    assert widths[1] == pytest.approx(widths[0], rel=0.1)
+
+
 def test_a_run_that_is_added_counts_as_one_that_was_learnt() -> None:
     runs = _stated_runs("wrong shape", 3, 40)
     anew, added = Pool(runs), Pool(runs[:36])
