@@ -115,6 +115,7 @@ class History:
         factor = float(np.median([math.log(run.seconds / (run.stated or run.seconds)) for run in self.runs]))
         # Stated times are seconds, and what short runs take longer is start-up; but a count may be stated in any unit.
         self.unit = math.exp(factor - min(max(factor, -self._prior.level), self._prior.level))
+        self._least = self.unit * min(run.stated or 1.0 for run in self.runs)
         self._scales = [NumberScale.of(column) for column in zip(*(run.numbers for run in self.runs), strict=True)]
         points = np.array([self._point(run.numbers, run.hosts, run.stated) for run in self.runs])
         self._centre = points.mean(axis=0)
@@ -241,12 +242,16 @@ class History:
     ) -> NDArray[np.float64]:
         """Return places by number of hosts: logarithms of numbers and hosts, and the weight of a start-up.
 
-        That is what a second more is to a run so long.
+        That is what a second more is to a run so long; of one shorter than any seen it grows as a start-up lets times
+        grow at most, by a logarithm.
         """
         points = np.empty((len(counts), len(numbers) + 2))
         points[:, :-2] = [scale.place(number) for scale, number in zip(self._scales, numbers, strict=True)]
         points[:, -2] = np.log(counts)
-        points[:, -1] = 0.0 if stated is None else 1 / (self.unit * np.asarray(stated))
+        points[:, -1] = 0.0
+        if stated is not None:
+            shorter = np.maximum(self._least / (self.unit * np.asarray(stated)), 1.0)
+            points[:, -1] = (1 + np.log(shorter)) / (self.unit * np.asarray(stated) * shorter)
         return points
 
     def _kind(self, hardware: str, program: str) -> tuple[int, int]:
