@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from statistics import median
+from statistics import NormalDist, median
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.truth.extra_p import INSTALLED, extra_p
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PREDICTORS", "Foretold", "history_run", "stated"]
 
+_TAIL = NormalDist().inv_cdf(0.95)
 _NOMINAL = 1e-9  # seconds that a count is taken to last; what it lasts is learnt
 
 
@@ -112,18 +113,19 @@ def _model_and_history(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence
     if len(older) < FEWEST_RUNS or len(newer) < FEWEST_RUNS:
         return [None] * len(asked)
 
-    def said(places: Sequence[Question]) -> list[float]:
+    def said(places: Sequence[Question]) -> list[Foretold]:
         fits, counts = _fit(kernel, older, places), _factor(kernel, older, places)
         found = [fit or count for fit, count in zip(fits, counts, strict=True)]
-        return [each.seconds for each in found if each is not None]
+        return [each for each in found if each is not None]
 
     runs = [history_run(kernel, run, counted=False) for run in newer]
     times = said([Question(run.parameters, run.processors) for run in newer])
-    learnt = Pool([replace(run, stated=seconds) for run, seconds in zip(runs, times, strict=True)])
+    learnt = Pool([replace(run, stated=model.seconds) for run, model in zip(runs, times, strict=True)])
     told: list[Foretold | None] = []
-    for question, seconds in zip(asked, said(asked), strict=True):
+    for question, model in zip(asked, said(asked), strict=True):
         numbers = tuple(question.parameters.values())
-        low, middle, high = learnt.quantiles(numbers, [seconds], [question.processors], "")
+        unsure = None if math.isnan(model.high) else [math.log(model.high / model.seconds) / _TAIL]
+        low, middle, high = learnt.quantiles(numbers, [model.seconds], [question.processors], "", unsure=unsure)
         told.append(Foretold(float(middle[0]), float(low[0]), float(high[0])))
     return told
 

@@ -165,7 +165,9 @@ class Pool:
             program: digest of the program.
         """
         counts = [count for count, seconds in enumerate(stated.seconds, 1) if seconds < math.inf]
-        low, median, high = self.quantiles(numbers, [stated.on(count) for count in counts], counts, hardware, program)
+        sides, times = stated.spread(), [stated.on(count) for count in counts]
+        unsure = None if sides is None else [max(side[count - 1] for side in sides) for count in counts]
+        low, median, high = self.quantiles(numbers, times, counts, hardware, program, unsure)
         seconds, least, most = times_by_count(counts, low, median, high, len(stated.seconds))
         if seconds.count(math.inf) > stated.seconds.count(math.inf):
             return None
@@ -173,9 +175,25 @@ class Pool:
         return replace(stated, seconds=seconds, low=least, high=most, runs=runs, stated=stated.seconds, changed=changed)
 
     def quantiles(
-        self, numbers: Sequence[float], stated: Sequence[float], counts: Sequence[int], hardware: str, program: str = ""
+        self,
+        numbers: Sequence[float],
+        stated: Sequence[float],
+        counts: Sequence[int],
+        hardware: str,
+        program: str = "",
+        unsure: Sequence[float] | None = None,
     ) -> list[NDArray[np.float64]]:
-        """Return 5, 50 and 95 % quantiles of the next run's seconds, by host count."""
+        """Return 5, 50 and 95 % quantiles of the next run's seconds, by host count.
+
+        Args:
+            numbers: see `Run`.
+            stated: seconds that a model or a user says, by host count.
+            counts: numbers of hosts.
+            hardware: class of the hosts, as the manager names it.
+            program: digest of the program.
+            unsure: deviations of the logarithms of these times, where it is said: runs tell better how far they are off
+                where such have run, and elsewhere nobody does.
+        """
         level = self._levels.get(hardware)
         if level is None:  # the class that has run most is the best guess
             level = max(self._levels.values(), key=lambda each: each.runs)
@@ -190,6 +208,9 @@ class Pool:
             median, slow = history.predict(numbers, counts, hardware, program, foretold)
             means.append(np.log(median))
             deviations.append(np.log(slow / median) / _TAIL)
+        if unsure is not None:
+            beyond = np.where(seen, 0.0, unsure)
+            deviations[:2] = [np.maximum(deviation, beyond) for deviation in deviations[:2]]
         return [np.exp(logs) for logs in pool_quantiles(weights, np.array(means), np.array(deviations), _SHARES)]
 
 

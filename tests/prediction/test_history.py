@@ -158,7 +158,7 @@ def test_a_start_up_that_short_runs_are_made_of_is_none_of_long_ones(seed: int) 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_shorter_run_than_any_is_not_longer_than_those_for_its_start_up(seed: int) -> None:
-    """A tenth of the least count was foretold to take up to a thousand times as long."""
+    """A tenth of the least count was foretold to take up to 75 times as long."""
     runs = _counted([5e4, 1e5, 2e5] * 4, 0.09, 1e-7, seed)
     for count in (5e3, 5e2):
         _, (expected,), _ = Pool(runs).quantiles((count,), [1e-9 * count], [1], "")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from cosched.prediction.history import Run
 from cosched.prediction.pooling import Level, Pool, pool_quantiles, pooled_weights
+from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -134,6 +135,23 @@ def test_a_count_in_any_unit_is_as_sure_of_sizes_that_nobody_ran() -> None:
         low, _, high = (float(value[0]) for value in Pool(runs).quantiles((2000.0,), [2.0 * unit], [1], ""))
         widths.append(high / low)
     assert widths[1] == pytest.approx(widths[0], rel=0.1)
+
+
+def test_a_model_that_is_unsure_of_what_has_not_run_yet_stays_so() -> None:
+    """Its own range was dropped there for that of the runs, which knew nothing of such sizes."""
+    draw, widths = random.Random(3), []
+    pool = Pool([Run((100.0,), 1, "", 10 * math.exp(draw.gauss(0, NOISE)), stated=10.0) for _ in range(12)])
+    for size in (100.0, 900.0):
+        seconds = 10 * (size / 100) ** 2
+        found = pool.corrected(
+            (size,), Profile((seconds,), PredictionSource.MODEL, "", (seconds / 5,), (seconds * 5,)), ""
+        )
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        widths.append(found.high[0] / found.low[0])
+    assert widths[0] < 1.5
+    assert widths[1] == pytest.approx(25.0, rel=0.05)
 
 
 def test_a_run_that_is_added_counts_as_one_that_was_learnt() -> None:
