@@ -14,8 +14,9 @@ from benchmarks.truth import __main__ as truth
 from benchmarks.truth import session
 from benchmarks.truth.extra_p import INSTALLED, extra_p
 from benchmarks.truth.kernels import KERNELS
+from benchmarks.truth.made_up import made_up
 from benchmarks.truth.predictors import PREDICTORS
-from benchmarks.truth.report import Answer, goals, summarise, worse_than
+from benchmarks.truth.report import Answer, goals, ranges_held, summarise, worse_than
 from benchmarks.truth.session import drawn_launches, missing_launches
 from benchmarks.truth.splits import Question, splits_of, truths_of
 from cosched.measurement.programs.records import ObservedRun, read_records, record_line
@@ -109,6 +110,53 @@ def test_a_machine_that_is_not_quiet_enough_cannot_judge() -> None:
     assert lines[0] == "inside, mean: 4.1%, goal 6.5%: met; floor 6.5%: cannot judge 3.0%"
     assert lines[1] == "inside, median: 4.1%, goal 2.5%: floor 6.5%: cannot judge 2.5%"
     assert goals(found, 0.01, {}, None)[0] == "inside, mean: 4.1%, goal 3.0%: not met"
+
+
+def _held(programs: int, within: float) -> list[str]:
+    answers = [Answer("4x", str(number), "count + history", 0.1, within, 2.0) for number in range(programs)]
+    return ranges_held(summarise(answers))
+
+
+def test_a_few_programs_do_not_tell_a_range_that_is_too_wide() -> None:
+    """Of six programs all are within their ranges in every fourth session where these hold 80 %."""
+    assert _held(6, 1.0) == ["4x, range holds: 100%, goal 85–95 %: not met; 6 programs do not tell it from 95%"]
+    assert _held(60, 1.0) == ["4x, range holds: 100%, goal 85–95 %: not met"]
+    assert _held(6, 0.8) == ["4x, range holds: 80%, goal 85–95 %: not met; 6 programs do not tell it from 85%"]
+    assert _held(60, 0.5) == ["4x, range holds: 50%, goal 85–95 %: not met"]
+    assert _held(6, 0.9) == ["4x, range holds: 90%, goal 85–95 %: met"]
+
+
+def test_programs_are_made_up_and_foretold_without_a_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _main(monkeypatch, "--made-up", "2", "--sizes", "4", "--launches", "1") == 0
+    said = capsys.readouterr().out
+    assert "| new host count | count + history |" in said
+    assert "inside, range holds: " in said
+
+
+def test_a_made_up_program_is_the_same_by_its_seed_and_takes_as_long_as_its_size_was_drawn_for() -> None:
+    for seed in range(20):
+        made = made_up(seed, 5, 2)
+        assert made.runs == made_up(seed, 5, 2).runs
+        assert {run.processors for run in made.runs} == {1, 2}
+        assert all(0.01 < run.seconds < 3 for run in made.runs)
+
+
+def test_a_first_run_is_every_run_that_might_have_been_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The figure was that of the two runs which happened to be first: it said 20 or 11 % of the same programs."""
+    (kernel,) = (kernel for kernel in KERNELS if kernel.name == "cg")
+    said = []
+    for order in range(2):
+        file = tmp_path / f"{order}.jsonl"
+        lines = _records(kernel, 5, 2, noise=0.1)
+        file.write_text("".join(lines[::-1] if order else lines), encoding="utf-8")
+        words = ("--kernels", "cg", "--samples", str(file), "--baseline", str(tmp_path / f"{order}.json"))
+        assert _main(monkeypatch, *words) == 0
+        said.append(next(line for line in capsys.readouterr().out.splitlines() if line.startswith("first run")))
+    assert said[0] == said[1]
 
 
 def test_the_first_figures_become_the_baseline(tmp_path: Path) -> None:
