@@ -39,7 +39,7 @@ def take_back(draft: Draft, hosts: int, kept: Callable[[ElasticProgress], int]) 
         steps = [step for each in draft.having if (step := _step_down(draft, each, kept(each))) is not None]
         if not steps:
             return
-        lender = min(steps, key=lambda step: (step.delay / step.hosts, step.progress.task.id))
+        lender = min(steps, key=lambda step: (step.delay, step.progress.task.id))
         draft.set(lender.progress, draft.held(lender.progress) - lender.hosts)
 
 
@@ -58,13 +58,13 @@ def lend_hosts(draft: Draft, payback: float, kept: Callable[[ElasticProgress], i
         growths = [step for each in draft.having if (step := _step_up(draft, each, payback, horizon)) is not None]
         if not growths:
             return
-        best = max(growths, key=lambda step: (step.gain / step.hosts, step.progress.task.id))
+        best = max(growths, key=lambda step: (step.gain, step.progress.task.id))
         lenders = _lenders(draft, best, kept)
         if lenders is None or not _pays(draft, best, payback, horizon, lenders):
             smaller = [step for step in growths if step.hosts <= draft.idle]
             if not smaller:
                 return
-            best, lenders = max(smaller, key=lambda step: (step.gain / step.hosts, step.progress.task.id)), ()
+            best, lenders = max(smaller, key=lambda step: (step.gain, step.progress.task.id)), ()
         for lender in lenders:
             draft.set(lender.progress, draft.held(lender.progress) - lender.hosts)
         draft.set(best.progress, draft.held(best.progress) + best.hosts)
@@ -76,19 +76,22 @@ class _Step(NamedTuple):
     Attributes:
         progress: the task.
         hosts: how many hosts come or go.
-        gain: change of 1/(remaining seconds), positive.
-        delay: change of the remaining seconds, positive.
+        gain: change of 1/(remaining seconds) for each host, positive.
+        total_gain: change of 1/(remaining seconds), positive.
+        delay: change of the remaining seconds for each host, positive.
     """
 
     progress: ElasticProgress
     hosts: int
     gain: float
+    total_gain: float
     delay: float
 
 
 def _step(progress: ElasticProgress, fewer: int, more: int) -> _Step:
-    slow, quick = progress.remaining_on(fewer), progress.remaining_on(more)
-    return _Step(progress, more - fewer, 1 / quick - 1 / slow, slow - quick)
+    slow, quick, hosts, left = progress.task.on(fewer), progress.task.on(more), more - fewer, progress.left
+    faster = 1 / quick - 1 / slow
+    return _Step(progress, hosts, faster / hosts / left, faster / left, (slow - quick) / hosts * left)
 
 
 def _least_held(draft: Draft, progress: ElasticProgress, kept: int) -> int:
@@ -140,10 +143,10 @@ def _lenders(draft: Draft, growth: _Step, kept: Callable[[ElasticProgress], int]
         if each is not growth.progress and (step := _step_down(draft, each, kept(each))) is not None
     ]
     found: list[_Step] = []
-    for step in sorted(steps, key=lambda step: (step.gain / step.hosts, step.progress.task.id)):
+    for step in sorted(steps, key=lambda step: (step.gain, step.progress.task.id)):
         if missing <= 0:
             break
         found.append(step)
         missing -= step.hosts
-    loss = sum(step.gain for step in found)
-    return tuple(found) if missing <= 0 and growth.gain > loss * _STRICTLY else None
+    loss = sum(step.total_gain for step in found)
+    return tuple(found) if missing <= 0 and growth.total_gain > loss * _STRICTLY else None

@@ -24,47 +24,53 @@ JOB = np.dtype(
         ("task", np.int64),
         ("elastic", np.int64),  # row in the tables of elastic tasks, -1 for none
         ("kept", np.int64),  # hosts that it is promised
-        ("granted", np.int64),  # hosts that it was to have before this event
-        ("held", np.int64),  # hosts that it is to have after it
-        ("working", np.int64),  # hosts that work for it
+        ("held", np.int64),  # hosts that it is to have after this event, 0 until it starts
+        ("working", np.int64),  # hosts that work for it, where it is elastic
         ("collected", np.int64),  # hosts that stand by until all that were granted are there
         ("reserved", np.int64),  # hosts in use by the promised schedule once it has started there
+        ("turn", np.int64),  # how many jobs started before it
+        ("ready", np.float64),  # when it may start
+        ("limit", np.float64),  # when it is to end at the latest
+        ("seconds", np.float64),  # run time on the hosts that work for it, at first on those promised
+        ("since", np.float64),  # when a job that is not elastic began
+        # The rest is of elastic jobs, from their starts on.
+        ("granted", np.int64),  # hosts that it was to have before this event
         ("stale", np.int64),  # 1 while its next growth is to be found
         ("wider", np.int64),  # hosts that its next growth leads to, 0 for none
         ("lower", np.int64),  # hosts that it would be left with by a growth of another
-        ("ready", np.float64),  # when it may start
-        ("limit", np.float64),  # when it is to end at the latest
+        ("first", np.int64),  # place of its row in `steps`
         ("grow", np.float64),  # seconds of a growth
         ("shrink", np.float64),  # seconds of a shrinking
         ("drain", np.float64),  # seconds until its hosts are free
-        ("left", np.float64),  # part that was still to do …
-        ("since", np.float64),  # … at this time
+        ("left", np.float64),  # part that was still to do when its hosts last changed, at `since`
+        ("rest", np.float64),  # part that is still to do now, once the pool is `seen`
         ("paused", np.float64),  # until then it does not go on
-        ("seconds", np.float64),  # run time on the hosts that work for it
         ("end", np.float64),  # its end on these, infinite where none do
         ("began", np.float64),  # when it first ran, below 0 before
         ("then_working", np.int64),  # `working` before the last change
         ("then_paused", np.float64),  # `paused`, likewise
         ("then_began", np.float64),  # `began`, likewise
         ("gain", np.float64),  # of its next growth, for each host
-        ("ratio", np.float64),  # what it would lose by that for each host, infinite where it lends none
-        ("rest", np.float64),  # part that is still to do now, of an elastic one once the pool is `seen`
-        ("pause", np.float64),  # seconds until it goes on, likewise
+        ("loss", np.float64),  # by a growth of another, for each host; infinite where it lends none
     ]
 )
 POOL = np.dtype(
     [
         ("time", np.float64),  # of the event
+        ("soonest", np.float64),  # the first end of an elastic job
         ("horizon", np.float64),  # seconds that lent hosts are likely to stay
         ("payback", np.float64),  # times its cost that a change must save
         ("idle", np.int64),  # hosts that nobody is to have
         ("spare", np.int64),  # hosts beyond those promised
         ("free", np.int64),  # hosts that work for nobody, stand by for nobody and do not drain
-        ("jobs", np.int64),  # number of running jobs
-        ("elastic", np.int64),  # number of those that are elastic
+        ("rigid", np.int64),  # number of jobs at work that are not elastic
+        ("elastic", np.int64),  # number of elastic jobs that have started
+        ("unserved", np.int64),  # number of others that have started and are not at work yet
+        ("turn", np.int64),  # number of jobs that have started
         ("moments", np.int64),  # number of moments that have passed
         ("unstarted", np.int64),  # every job before this place has started
-        ("draining", np.int64),  # number of groups of draining hosts
+        ("groups", np.int64),  # number of groups of draining hosts
+        ("draining", np.int64),  # number of draining hosts
         ("seen", np.int64),  # 1 once it is known how far elastic jobs are at this event
         ("changed", np.int64),  # 1 once a job is to have other hosts
         ("owed", np.int64),  # 1 while a job waits for granted hosts
@@ -73,10 +79,19 @@ POOL = np.dtype(
         ("moment", np.float64),  # sum of hosts × (end² − begin²) over the times worked
     ]
 )
-
-STEP = np.dtype([("seconds", np.float64), ("wider", np.int64), ("narrower", np.int64)])
+STEP = np.dtype(
+    [
+        ("seconds", np.float64),  # run time on so many hosts, of which only a useful number is used
+        ("speed", np.float64),  # 1 ÷ seconds
+        ("gain", np.float64),  # what the speed gains by the next useful number of hosts, for each further one
+        ("delay", np.float64),  # what the run time loses by that, likewise
+        ("wider", np.int64),  # the next useful number above, 0 for none
+        ("narrower", np.int64),  # the next useful number below, likewise
+    ]
+)
 
 _STRICTLY = 1 + 1e-9  # as `lending` has it
+_MANY = 1 << 32  # more hosts than there are
 
 
 class ElasticTables(NamedTuple):
@@ -88,8 +103,7 @@ class ElasticTables(NamedTuple):
         first: of `plain`.
         floor: what makespan and slowdown add to the objective at least.
         elastic: (m,) row of each task in the tables below, -1 for one that is not elastic.
-        steps: (E, N+1) records: the run time on so many hosts, of which only a useful number is used (infinite on too
-            few), and the next useful numbers above and below (0 for none).
+        steps: (E · (N + 1),) records of each task's numbers of hosts, from 0 on.
         costs: (E, 3) seconds of a growth, of a shrinking, and until a host has drained.
         drain: the longest drain.
         costly: whether any change of hosts costs seconds.
@@ -112,7 +126,7 @@ class ElasticTables(NamedTuple):
 
 @borrowing
 def left_at(job: Any, time: float) -> float:
-    """Return the part of a job that is still to do."""
+    """Return the part of an elastic job that is still to do."""
     if job.working == 0:
         return float(job.left)
     worked = max(0.0, time - max(job.since, job.paused))
@@ -120,32 +134,29 @@ def left_at(job: Any, time: float) -> float:
 
 
 @borrowing
-def look(pool: Any, jobs: NDArray[Any], running: NDArray[np.int64]) -> None:
-    """Find how far elastic jobs are, once an event: at most events nothing can be lent, and nobody asks."""
+def look(pool: Any, jobs: NDArray[Any], elastic: NDArray[np.int64]) -> None:
+    """Find how far elastic jobs are, once an event: at many events nothing can be lent, and nobody asks."""
     if pool.seen:
         return
     pool.seen = 1
-    for index in range(pool.jobs):
-        job = jobs[running[index]]
-        if job.elastic >= 0:
-            job.rest, job.stale = left_at(job, pool.time), 1
-            job.pause = max(0.0, job.paused - pool.time) if job.working > 0 else 0.0
+    for index in range(pool.elastic):
+        job = jobs[elastic[index]]
+        job.rest, job.stale = left_at(job, pool.time), 1
 
 
 @borrowing
-def take_back(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArray[np.int64], hosts: int) -> None:
+def take_back(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], elastic: NDArray[np.int64], hosts: int) -> None:
     """Take hosts back, a useful step at a time where it delays least for each host, until enough are idle."""
-    look(pool, jobs, running)
+    look(pool, jobs, elastic)
     while pool.idle < hosts and pool.spare > 0:
         chosen, least, fewer = -1, np.inf, 0
-        for index in range(pool.jobs):
-            place = running[index]
+        for index in range(pool.elastic):
+            place = elastic[index]
             job = jobs[place]
             if job.held <= job.kept:
                 continue
-            lower = max(steps[job.elastic, job.held].narrower, job.kept)
-            slow, quick = job.rest * steps[job.elastic, lower].seconds, job.rest * steps[job.elastic, job.held].seconds
-            delay = (slow - quick) / (job.held - lower)
+            lower = max(steps[job.first + job.held].narrower, job.kept)
+            delay = steps[job.first + lower].delay * job.rest
             if chosen < 0 or delay < least or (delay == least and place < chosen):
                 chosen, least, fewer = place, delay, lower
         _give(pool, jobs[chosen], fewer)
@@ -161,38 +172,36 @@ def _give(pool: Any, job: Any, hosts: int) -> None:
 
 @borrowing
 def lend_hosts(
-    steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArray[np.int64], lenders: NDArray[np.int64]
+    steps: NDArray[Any], pool: Any, jobs: NDArray[Any], elastic: NDArray[np.int64], lenders: NDArray[np.int64]
 ) -> None:
     """Give hosts to the jobs with the largest gain where that pays: idle ones, then from smaller gains to larger ones.
 
     `lenders` is room for a place of each job; the pool is `seen`.
     """
-    while True:
-        best, modest = -1, -1  # the latter of the growths that idle hosts suffice for
-        for index in range(pool.jobs):
-            place = running[index]
-            job = jobs[place]
-            if job.stale:
-                _find_growth(steps, pool, job)
-            if job.wider > 0 and _gains_more(jobs, place, best):
-                best = place
-            if 0 < job.wider <= job.held + pool.idle and _gains_more(jobs, place, modest):
-                modest = place
+    while pool.idle > 0 or (pool.spare > 0 and pool.elastic > 1):  # else nobody could give any
+        best = _largest_gain(steps, pool, jobs, elastic, _MANY)
         if best < 0:
             return
-        if best != modest and _borrow(steps, pool, jobs, running, lenders, best):
-            modest = best
-        if modest < 0:
-            return
-        _give(pool, jobs[modest], jobs[modest].wider)
+        if jobs[best].wider - jobs[best].held > pool.idle and not _borrow(steps, pool, jobs, elastic, lenders, best):
+            best = _largest_gain(steps, pool, jobs, elastic, pool.idle) if pool.idle > 0 else -1
+            if best < 0:
+                return
+        _give(pool, jobs[best], jobs[best].wider)
 
 
 @borrowing
-def _gains_more(jobs: NDArray[Any], place: int, other: int) -> bool:
-    """Return whether a job's growth is ahead of another's; `other` is -1 for none."""
-    if other < 0 or jobs[place].gain > jobs[other].gain:
-        return True
-    return bool(jobs[place].gain == jobs[other].gain and place > other)
+def _largest_gain(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], elastic: NDArray[np.int64], hosts: int) -> int:
+    """Return the place of the job that gains most by at most so many more hosts, -1 for none."""
+    best, most = -1, -np.inf
+    for index in range(pool.elastic):
+        place = elastic[index]
+        job = jobs[place]
+        if job.stale:
+            _find_growth(steps, pool, job)
+        fits = 0 < job.wider <= job.held + hosts
+        if fits and (job.gain > most or (job.gain == most and place > best)):
+            best, most = place, job.gain
+    return int(best)
 
 
 @borrowing
@@ -201,71 +210,41 @@ def _find_growth(steps: NDArray[Any], pool: Any, job: Any) -> None:
 
     The former does not depend on what others have: it is not looked for again until the job's hosts change.
     """
-    job.stale, job.wider = 0, 0
-    if job.elastic < 0 or _stays_too_short(steps, pool, job):
-        return
-    job.wider = steps[job.elastic, job.held].wider
-    while job.wider > 0 and not _pays(steps, pool, job, job.wider, 0.0):
-        job.stale, job.wider = 1, steps[job.elastic, job.wider].wider
+    here, resize = steps[job.first + job.held], job.grow + job.shrink
+    job.stale, job.wider, job.gain = 0, here.wider, here.gain / job.rest
+    if job.granted == 0 or (resize == 0.0 and job.held >= job.granted):
+        return  # it costs nothing
+    within = _within(steps, pool, job)
+    if within < pool.payback * resize:
+        job.wider = 0  # no growth pays, however much quicker the job would be
+    while job.wider > 0 and not _pays(steps, pool, job, within, 0.0):
+        job.stale, job.wider = 1, steps[job.first + job.wider].wider
         if job.wider - job.held > pool.idle:
             job.wider = 0
-    if job.wider > 0:
-        job.gain = _gain(steps, job, job.held, job.wider) / (job.wider - job.held)
+    if job.stale and job.wider > 0:
+        job.gain = (steps[job.first + job.wider].speed - here.speed) / (job.wider - job.held) / job.rest
 
 
 @borrowing
-def _stays_too_short(steps: NDArray[Any], pool: Any, job: Any) -> bool:
-    """Return whether no growth pays, however much quicker the job would be: see `_pays`."""
-    if job.granted == 0:
-        return False
-    within = min(pool.horizon, job.pause + job.rest * steps[job.elastic, job.held].seconds)
-    return bool(within < pool.payback * (job.grow + job.shrink))
+def _within(steps: NDArray[Any], pool: Any, job: Any) -> float:
+    """Return the seconds in which a growth of a job saves what it does."""
+    pause = max(0.0, job.paused - pool.time) if job.working > 0 else 0.0
+    return float(min(pool.horizon, pause + job.rest * steps[job.first + job.held].seconds))
 
 
 @borrowing
-def _gain(steps: NDArray[Any], job: Any, fewer: int, more: int) -> float:
-    """Return the change of 1/(remaining seconds) from fewer hosts to more, above 0."""
-    slow, quick = job.rest * steps[job.elastic, fewer].seconds, job.rest * steps[job.elastic, more].seconds
-    return float(1 / quick - 1 / slow)
+def _pays(steps: NDArray[Any], pool: Any, job: Any, within: float, shrinking: float) -> bool:
+    """Return whether what a job's growth saves is worth the seconds that all its changes cost.
 
-
-@borrowing
-def _pays(steps: NDArray[Any], pool: Any, job: Any, wider: int, shrinking: float) -> bool:
-    """Return whether what a growth saves is worth the seconds that all its changes cost.
-
-    `shrinking` is what it costs those that give hosts for it.
+    `within` is as `_within` has it, `shrinking` what it costs those that give hosts for it.
     """
     cost, before = shrinking, job.held
     if job.granted > 0:
         cost, before = cost + (job.grow + job.shrink), job.granted
     elif cost == 0.0:
         return True  # it starts now
-    quick, slow = steps[job.elastic, wider].seconds, steps[job.elastic, before].seconds
-    if cost == 0.0:
-        return bool(quick <= slow)
-    within = min(pool.horizon, job.pause + job.rest * steps[job.elastic, job.held].seconds)
+    quick, slow = steps[job.first + job.wider].seconds, steps[job.first + before].seconds
     return bool(within * (1 - quick / slow) >= pool.payback * cost)
-
-
-@borrowing
-def _find_lenders(
-    steps: NDArray[Any], pool: Any, jobs: NDArray[Any], running: NDArray[np.int64], borrower: int
-) -> None:
-    """Find what jobs would be left with, and what they would lose for each host; infinite where they lend none."""
-    for index in range(pool.jobs):
-        job = jobs[running[index]]
-        job.ratio = np.inf
-        if job.held > job.kept and running[index] != borrower:
-            job.lower = max(steps[job.elastic, job.held].narrower, job.kept)
-            job.ratio = _gain(steps, job, job.lower, job.held) / (job.held - job.lower)
-
-
-@borrowing
-def _loses_less(jobs: NDArray[Any], place: int, other: int) -> bool:
-    """Return whether a job loses less for each host than another."""
-    if jobs[place].ratio == jobs[other].ratio:
-        return bool(place < other)
-    return bool(jobs[place].ratio < jobs[other].ratio)
 
 
 @borrowing
@@ -273,37 +252,57 @@ def _borrow(
     steps: NDArray[Any],
     pool: Any,
     jobs: NDArray[Any],
-    running: NDArray[np.int64],
+    elastic: NDArray[np.int64],
     lenders: NDArray[np.int64],
     borrower: int,
 ) -> bool:
     """Take the hosts that a growth misses of those who lose least by it; False where they lose more than it gains."""
-    wider = jobs[borrower].wider
-    missing = wider - jobs[borrower].held - pool.idle
-    if pool.spare - (jobs[borrower].held - jobs[borrower].kept) < missing:
+    growing = jobs[borrower]
+    missing = growing.wider - growing.held - pool.idle
+    if pool.spare - (growing.held - growing.kept) < missing:
         return False
-    _find_lenders(steps, pool, jobs, running, borrower)
+    _find_losses(steps, pool, jobs, elastic, borrower)
     count, loss, cost, last, least = 0, 0.0, 0.0, -1, -np.inf
     while missing > 0:
         lender = -1
-        for index in range(pool.jobs):
-            place = running[index]
-            each = jobs[place].ratio
+        for index in range(pool.elastic):
+            place = elastic[index]
+            each = jobs[place].loss
             after = each > least or (each == least and place > last)
             if after and each < np.inf and (lender < 0 or _loses_less(jobs, place, lender)):
                 lender = place
         if lender < 0:
             return False
         job = jobs[lender]
-        last, least = lender, job.ratio
+        last, least = lender, job.loss
         lenders[count] = lender
         count += 1
         missing -= job.held - job.lower
-        loss += _gain(steps, job, job.lower, job.held)
+        loss += (steps[job.first + job.held].speed - steps[job.first + job.lower].speed) / job.rest
         cost += job.shrink if job.held == job.granted else 0.0
-    gain = _gain(steps, jobs[borrower], jobs[borrower].held, wider)
-    if gain <= loss * _STRICTLY or not _pays(steps, pool, jobs[borrower], wider, cost):
+    gain = (steps[growing.first + growing.wider].speed - steps[growing.first + growing.held].speed) / growing.rest
+    if gain <= loss * _STRICTLY or not _pays(steps, pool, growing, _within(steps, pool, growing), cost):
         return False
     for index in range(count):
         _give(pool, jobs[lenders[index]], jobs[lenders[index]].lower)
     return True
+
+
+@borrowing
+def _find_losses(steps: NDArray[Any], pool: Any, jobs: NDArray[Any], elastic: NDArray[np.int64], borrower: int) -> None:
+    """Find what jobs would be left with, and what they would lose for each host; infinite where they lend none."""
+    for index in range(pool.elastic):
+        place = elastic[index]
+        job = jobs[place]
+        job.loss = np.inf
+        if job.held > job.kept and place != borrower:
+            job.lower = max(steps[job.first + job.held].narrower, job.kept)
+            job.loss = steps[job.first + job.lower].gain / job.rest
+
+
+@borrowing
+def _loses_less(jobs: NDArray[Any], place: int, other: int) -> bool:
+    """Return whether a job loses less for each host than another."""
+    if jobs[place].loss == jobs[other].loss:
+        return bool(place < other)
+    return bool(jobs[place].loss < jobs[other].loss)

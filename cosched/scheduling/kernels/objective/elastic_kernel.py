@@ -21,6 +21,7 @@ from cosched.scheduling.kernels.objective.objective_terms import counted_slowdow
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cosched.scheduling.elastic.tasks import ElasticTask
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
 
@@ -43,19 +44,23 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ElasticTables:
         plain.first,
         floor=float(plain.weights[0] * lower_bound(problem) + plain.weights[4] * least),
         elastic=elastic,
-        steps=np.array(
-            [
-                [(task.on(count), task.wider(count) or 0, task.narrower(count) or 0) for count in range(hosts + 1)]
-                for task in tasks
-            ],
-            dtype=STEP,
-        ),
+        steps=np.array([_step(task, count) for task in tasks for count in range(hosts + 1)], dtype=STEP),
         costs=np.array([(task.grow_cost, task.shrink_cost, task.drain) for task in tasks], dtype=np.float64),
         drain=max(float(task.drain) for task in tasks),
         costly=any(task.grow_cost + task.shrink_cost > 0 for task in tasks),
         moments=np.unique(plain.release),
         payback=float(ElasticParameters().payback),
     )
+
+
+def _step(task: ElasticTask, hosts: int) -> tuple[float, ...]:
+    """Return a record of `ElasticTables.steps`."""
+    seconds, wider = task.on(hosts), task.wider(hosts)
+    gain = delay = 0.0
+    if wider is not None:
+        gain = (1 / task.on(wider) - 1 / seconds) / (wider - hosts)
+        delay = (seconds - task.on(wider)) / (wider - hosts)
+    return seconds, 1 / seconds, gain, delay, wider or 0, task.narrower(hosts) or 0
 
 
 @compiled
