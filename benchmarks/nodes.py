@@ -146,7 +146,7 @@ _QUEUES: dict[str, Callable[[np.random.Generator, int, int], Problem]] = {
 
 def _peer(problem: Problem) -> float:
     """Return CP-SAT's makespan ÷ bound after 60 s."""
-    from benchmarks.scheduling.cp_sat_nodes import cp_sat_nodes  # loads OR-Tools
+    from benchmarks.scheduling.peers.cp_sat_nodes import cp_sat_nodes  # loads OR-Tools
     from cosched.scheduling.bounds import lower_bound
 
     return cp_sat_nodes(problem, 60.0) / lower_bound(problem)

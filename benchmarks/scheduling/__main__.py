@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.scheduling import gap, independent, peers, queues, references, speed, traces
+from benchmarks.scheduling import comparison, gap, independent, queues, references, speed, traces
 from benchmarks.scheduling.figures import Figures, kept_sections
 from benchmarks.scheduling.goals import goal_table
 from benchmarks.scheduling.largest_queue import largest_queue
@@ -35,9 +35,9 @@ PARTS: dict[str, Callable[[Figures], None]] = {
     "long": queues.long_queues,
     "classes": queues.several_classes,
     "drawn": independent.drawn,
-    "peers": peers.against_references,
-    "deadlines": peers.deadlines,
-    "classes-peer": peers.classes,
+    "peers": comparison.against_references,
+    "deadlines": comparison.deadlines,
+    "classes-peer": comparison.classes,
     "gap-30": partial(gap.shown_gaps, tasks=30, name="tuned on"),
     "gap-30-held-out": partial(gap.shown_gaps, tasks=30, name="held out"),
     "gap-200": partial(gap.shown_gaps, tasks=200, name="tuned on"),
@@ -92,7 +92,7 @@ def main() -> None:
     if options.references is not None:
         budgets = options.seconds, options.proof
         references.compute(options.kinds, options.references, budgets, figures.clock)
-        figures.change("peers", partial(peers.judged_anew, known=references.known("makespan")))
+        figures.change("peers", partial(comparison.judged_anew, known=references.known("makespan")))
         return
     for part, measure in parts.items():
         if part in (options.only or parts) and not (options.resume and figures.keeps(part)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, TUNED_ON, matrix
-from benchmarks.scheduling.highs import highs
+from benchmarks.scheduling.peers.highs import highs
 from benchmarks.scheduling.queues import BUDGETS, MAKESPAN, SEEDS, planned
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.formats.etc_file import parse_etc

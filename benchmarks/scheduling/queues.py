@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.kernels import mixed, queue
+from benchmarks.scheduling.peers.stock_deap import stock_deap
 from benchmarks.scheduling.speed import rate
-from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.objective.objective import Metrics, measure
 from cosched.scheduling.objective.weights import ObjectiveName, Weights

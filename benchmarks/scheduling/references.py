@@ -145,7 +145,7 @@ def compute(
 
 def _asked(problem: Problem, kind: str, before: Reference | None, seconds: float) -> Reference | None:
     """Return what the peer adds to what was known; None where it finds nothing and nothing was."""
-    from benchmarks.scheduling.cp_sat import cp_sat  # loads OR-Tools
+    from benchmarks.scheduling.peers.cp_sat import cp_sat  # loads OR-Tools
 
     answer = cp_sat(problem, seconds, on_time=kind != "makespan")
     if answer is None:

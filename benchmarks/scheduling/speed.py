@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.kernels import kept, queue
-from benchmarks.scheduling.stock_deap import stock_deap
+from benchmarks.scheduling.peers.stock_deap import stock_deap
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.host_counts import useful_counts
 from cosched.scheduling.kernels.objective import objective_kernel

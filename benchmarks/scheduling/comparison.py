@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.kernels import mixed
 from benchmarks.scheduling import references
+from benchmarks.scheduling.peers.stock_deap import stock_deap
 from benchmarks.scheduling.queues import BUDGETS, MAKESPAN, MIXES, SEEDS, planned
-from benchmarks.scheduling.stock_deap import stock_deap
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.policies import POLICIES, PolicyName
@@ -134,12 +134,12 @@ def _peers(figures: Figures) -> Iterator[tuple[str, Callable[[int, Problem], flo
         lambda seed, problem: stock_deap(problem, 1.0, seed, figures.clock, from_heuristic=True)[0],
     )
     if _installed("pymoo"):
-        from benchmarks.scheduling.pymoo_peer import pymoo_peer
+        from benchmarks.scheduling.peers.pymoo_genetic import pymoo_genetic
 
-        yield "pymoo 1 s", lambda seed, problem: pymoo_peer(problem, 1.0, seed, figures.clock)
+        yield "pymoo 1 s", lambda seed, problem: pymoo_genetic(problem, 1.0, seed, figures.clock)
         yield (
             "pymoo 1 s, from two-phase",
-            lambda seed, problem: pymoo_peer(problem, 1.0, seed, figures.clock, from_heuristic=True),
+            lambda seed, problem: pymoo_genetic(problem, 1.0, seed, figures.clock, from_heuristic=True),
         )
 
 
@@ -188,7 +188,7 @@ def classes(figures: Figures) -> None:
     """Print how plans on several classes stand to CP-SAT's after 60 s, and both to the better bound of the two."""
     if not _installed("ortools"):
         return
-    from benchmarks.scheduling.cp_sat_classes import cp_sat_classes
+    from benchmarks.scheduling.peers.cp_sat_classes import cp_sat_classes
 
     figures.section(
         "several classes, CP-SAT",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.problem import Problem
 
-__all__ = ["pymoo_peer"]
+__all__ = ["pymoo_genetic"]
 
 _POPULATION = 40
 
@@ -57,7 +57,7 @@ class _After(Termination):  # type: ignore[misc]
         return (self._clock() - self._began) / self._seconds
 
 
-def pymoo_peer(
+def pymoo_genetic(
     problem: Problem,
     seconds: float,
     seed: int,

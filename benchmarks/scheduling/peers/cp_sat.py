@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from ortools.sat.python import cp_model
 
-from benchmarks.scheduling.cp_sat_models import makespan_model, on_time_model
+from benchmarks.scheduling.peers.cp_sat_models import makespan_model, on_time_model
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.host_counts import useful_count_seconds
 from cosched.scheduling.objective.objective import measure
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
-    from benchmarks.scheduling.cp_sat_models import Model
+    from benchmarks.scheduling.peers.cp_sat_models import Model
     from cosched.scheduling.problem import Problem
 
 __all__ = ["Answer", "Watch", "cp_sat", "solved"]

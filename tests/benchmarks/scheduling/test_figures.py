@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from benchmarks.scheduling import independent, references
+from benchmarks.scheduling.comparison import judged_anew
 from benchmarks.scheduling.etc_matrices import BEST_KNOWN, TUNED_ON
 from benchmarks.scheduling.figures import Figures, kept_sections
 from benchmarks.scheduling.goals import GOALS, goal_table
-from benchmarks.scheduling.peers import judged_anew
 from benchmarks.scheduling.readme_rows import KEPT, readme_rows
 from cosched.scheduling.bounds import fewest_missed, lower_bound
 from cosched.scheduling.objective.objective import measure
@@ -21,7 +21,7 @@ from cosched.scheduling.policies import PolicyName, plan
 from cosched.scheduling.search.run import Limit
 from tests.scheduling.problems import a_problem
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 
 
 def test_readme_says_what_was_measured() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from ortools.sat.python import cp_model
 
-from benchmarks.scheduling.cp_sat import solved
+from benchmarks.scheduling.peers.cp_sat import solved
 from cosched.scheduling.bounds import tight_bound
 from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.heuristics.moldable_tasks import best_heuristic

@@ -14,7 +14,7 @@ from cosched.scheduling.search.run import Limit
 from tests.scheduling.problems import a_problem
 
 pytest.importorskip("ortools", reason="the extra exact is not installed")
-from benchmarks.scheduling.cp_sat_classes import cp_sat_classes  # loads OR-Tools
+from benchmarks.scheduling.peers.cp_sat_classes import cp_sat_classes  # loads OR-Tools
 
 
 def test_the_shorter_task_goes_to_the_slow_host() -> None:
