@@ -21,15 +21,18 @@ from ortools.sat.python import cp_model
 
 from cosched.scheduling.bounds import fewest_missed, lower_bound
 from cosched.scheduling.decoding.decoder import spans
-from cosched.scheduling.exact.model import add_hint, add_task, host_time, share_hosts
+from cosched.scheduling.exact.model import add_hint, add_task, share_hosts
 from cosched.scheduling.exact.whole_problem import WholeProblem, whole_problem
 from cosched.scheduling.heuristics.moldable_tasks import best_heuristic
 from cosched.scheduling.objective.weights import ObjectiveName
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cosched.scheduling.exact.model import TaskVariables
     from cosched.scheduling.problem import Problem
 
-__all__ = ["Model", "makespan_model", "on_time_model"]
+__all__ = ["Model", "host_time", "makespan_model", "on_time_model", "whole_seconds"]
 
 
 class _Slot(NamedTuple):
@@ -65,7 +68,7 @@ def makespan_model(problem: Problem) -> Model:
     horizon = max(slot.end for slot in slots)
     makespan = model.new_int_var(math.ceil(lower_bound(problem) - 1e-9), horizon, "makespan")
     model.add_hint(makespan, horizon)
-    whole = _whole(problem)
+    whole = whole_seconds(problem)
     tasks = [add_task(model, whole, task, horizon) for task in range(len(problem.tasks))]
     for task in tasks:
         model.add_exactly_one(task.counts.values())
@@ -92,7 +95,7 @@ def on_time_model(problem: Problem) -> Model:
     """
     model = cp_model.CpModel()
     due = [math.floor(deadline) for deadline in problem.deadline.tolist()]
-    whole = _whole(problem)
+    whole = whole_seconds(problem)
     tasks = [add_task(model, whole, task, due[task]) for task in range(len(problem.tasks))]
     met = [model.new_bool_var(f"{task} in time") for task in range(len(tasks))]
     for task, in_time, deadline in zip(tasks, met, due, strict=True):
@@ -119,7 +122,17 @@ def on_time_model(problem: Problem) -> Model:
     return Model(model, starts, [task.counts for task in tasks])
 
 
-def _whole(problem: Problem) -> WholeProblem:
+def host_time(whole: WholeProblem, tasks: Iterable[tuple[int, TaskVariables]]) -> list[cp_model.LinearExpr]:
+    """Return the host-time that tasks use, in terms."""
+    return [
+        count * length * variables.counts[count]
+        for task, variables in tasks
+        for count, length in whole.choices[task]
+        if count in variables.counts
+    ]
+
+
+def whole_seconds(problem: Problem) -> WholeProblem:
     """Return the problem in whole seconds.
 
     Raises:

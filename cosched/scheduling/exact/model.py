@@ -7,6 +7,7 @@ loads OR-Tools.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,9 +26,7 @@ __all__ = [
     "add_hint",
     "add_task",
     "chosen_plan",
-    "host_time",
     "model_within",
-    "offered",
     "share_hosts",
 ]
 
@@ -47,28 +46,63 @@ class TaskVariables(NamedTuple):
 
 
 def model_within(whole: WholeProblem, latest: int) -> tuple[cp_model.CpModel, list[TaskVariables]] | None:
-    """Return the model of all schedules that end by `latest`; None where a task cannot.
+    """Return the model of all schedules that end by `latest`; None where there are none, as plain sums tell.
 
     Beside what a schedule is, it says that no more host-time is used than there is, and prescribes the order of tasks
-    that could take each other's place.
+    that could take each other's place. Of a schedule and its mirror image in time it has one.
     """
+    found = _affordable(whole, latest)
+    if found is None:
+        return None
+    whole, fewest, spare = found
     model = cp_model.CpModel()
-    tasks = []
-    for task in range(len(whole.choices)):
-        variables = add_task(model, whole, task, latest)
-        if not variables.counts:
-            return None
-        model.add_exactly_one(variables.counts.values())
-        tasks.append(variables)
+    tasks = [add_task(model, whole, task, latest) for task in range(len(whole.choices))]
     for variables, before in zip(tasks, whole.depends_on, strict=True):
+        model.add_exactly_one(variables.counts.values())
         for other in before:
             model.add(variables.start >= tasks[other].end)
     share_hosts(model, whole, tasks, latest)
-    model.add(sum(host_time(whole, enumerate(tasks))) <= offered(whole, latest))
+    # By what each count takes above the fewest: of whole host-times the solver would not see that some are needed.
+    above = [
+        (count * length - least) * variables.counts[count]
+        for variables, choices, least in zip(tasks, whole.choices, fewest, strict=True)
+        for count, length in choices
+        if count * length > least
+    ]
+    model.add(sum(above) <= spare)
     for group in whole.alike():
         for earlier, later in pairwise(group):
             model.add(tasks[earlier].start <= tasks[later].start)
+    if not (any(whole.release) or any(whole.depends_on) or whole.away):
+        # Tasks that are alike run before the middle on average, or do so in the mirror image. An odd number of them:
+        # fewer schedules have them balanced, and are in the model with their images.
+        group = max(whole.alike(), key=lambda tasks: (len(tasks) % 2, len(tasks)))
+        model.add(sum(tasks[task].start + tasks[task].end for task in group) <= len(group) * latest)
     return model, tasks
+
+
+def _affordable(whole: WholeProblem, latest: int) -> tuple[WholeProblem, list[int], int] | None:
+    """Leave out choices for which hosts lack the time even if all other tasks take their least.
+
+    Returns:
+        The problem, the least host-time of each task, and what the hosts have more than all of these, up to `latest`;
+        None where a task cannot end by then, or hosts have less.
+    """
+    in_time = [
+        [(count, length) for count, length in choices if release + length <= latest]
+        for choices, release in zip(whole.choices, whole.release, strict=True)
+    ]
+    if not all(in_time):
+        return None
+    fewest = [min(count * length for count, length in choices) for choices in in_time]
+    spare = _offered(whole, latest) - sum(fewest)
+    if spare < 0:
+        return None
+    left = [
+        tuple((count, length) for count, length in choices if count * length <= least + spare)
+        for choices, least in zip(in_time, fewest, strict=True)
+    ]
+    return replace(whole, choices=tuple(left)), fewest, spare
 
 
 def add_task(model: cp_model.CpModel, whole: WholeProblem, task: int, latest: int) -> TaskVariables:
@@ -99,17 +133,7 @@ def share_hosts(model: cp_model.CpModel, whole: WholeProblem, tasks: Iterable[Ta
     model.add_cumulative(intervals, demands, whole.hosts)
 
 
-def host_time(whole: WholeProblem, tasks: Iterable[tuple[int, TaskVariables]]) -> list[cp_model.LinearExpr]:
-    """Return the host-time that tasks use, in terms."""
-    return [
-        count * length * variables.counts[count]
-        for task, variables in tasks
-        for count, length in whole.choices[task]
-        if count in variables.counts
-    ]
-
-
-def offered(whole: WholeProblem, latest: int) -> int:
+def _offered(whole: WholeProblem, latest: int) -> int:
     """Return the host-time that there is up to `latest`."""
     return whole.hosts * latest - sum(length * hosts for _, length, hosts in _away(whole, latest))
 
