@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.scheduling import comparison, gap, independent, queues, references, speed, traces
+from benchmarks.scheduling import comparison, gap, independent, objectives, queues, references, speed, traces
 from benchmarks.scheduling.figures import Figures, kept_sections
 from benchmarks.scheduling.goals import goal_table
 from benchmarks.scheduling.largest_queue import largest_queue
@@ -38,6 +38,9 @@ PARTS: dict[str, Callable[[Figures], None]] = {
     "peers": comparison.against_references,
     "deadlines": comparison.deadlines,
     "classes-peer": comparison.classes,
+    "slowdown": objectives.slowdown,
+    "tardiness": objectives.tardiness,
+    "deadlines-cost": objectives.deadlines_cost,
     "gap-30": partial(gap.shown_gaps, tasks=30, name="tuned on"),
     "gap-30-held-out": partial(gap.shown_gaps, tasks=30, name="held out"),
     "gap-200": partial(gap.shown_gaps, tasks=200, name="tuned on"),
@@ -47,7 +50,7 @@ PARTS: dict[str, Callable[[Figures], None]] = {
     "generations": speed.generations,
     "decodes": speed.decodes,
 }
-_FROM_FILES = ("braun", "traces")
+_FROM_FILES = ("braun", "traces", "ranges")
 
 
 def main() -> None:
@@ -83,6 +86,7 @@ def main() -> None:
         parts["braun"] = partial(independent.braun, folder=options.braun)
     if options.trace:
         parts["traces"] = partial(traces.replays, file=options.trace)
+        parts["ranges"] = partial(traces.ranges, file=options.trace)
     for part in options.only or ():
         if part not in parts:
             parser.error(f"the part {part} needs {'--braun FOLDER' if part == 'braun' else '--trace FILE'}")

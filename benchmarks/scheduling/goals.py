@@ -136,6 +136,21 @@ def _deadlines() -> Iterator[Goal]:
         yield Goal(about, "deadlines, held out", row, stretch, ".1%", peer=peer, as_peer=True)
 
 
+def _objectives() -> Iterator[Goal]:
+    for section in ("slowdown", "weighted tardiness"):
+        about = f"mean {section} ÷ CP-SAT's after 10 s of two cores, 30 tasks on 16 hosts, held out, 1 s"
+        yield Goal(about, f"{section}, held out", "genetic 1000 ms", "over_peer", most=1.0)
+    about = "makespan of deadlines first ÷ the shortest of CP-SAT with as many on time, medium, held out, 100 ms"
+    yield Goal(about, "cost of deadlines, held out", "genetic 100 ms, deadlines first", "over_peer", most=1.05)
+
+
+def _ranges() -> Iterator[Goal]:
+    for kind in ("rigid", "downey"):
+        peer = (f"{kind}, points", "by points")
+        about = f"share of deadlines met, KTH's first jobs by times that 80 % of runs keep, {kind}"
+        yield Goal(about, "ranges", f"{kind}, times that 80 % keep", "on_time", ".1%", peer=peer, as_peer=True)
+
+
 def _traces() -> Iterator[Goal]:
     for row, published, spread in (("easy", 92.58, 0.01), ("easy-sjbf", 69.41, 0.01), ("EASY++", 63.50, 0.03)):
         yield Goal(
@@ -156,4 +171,4 @@ def _traces() -> Iterator[Goal]:
         yield Goal(f"a year of KTH replayed in seconds of one core, {row}", "traces", row, "seconds", ".0f", most=most)
 
 
-GOALS = (*_short_queues(), *_gaps(), *_matrices(), *_classes(), *_deadlines(), *_traces())
+GOALS = (*_short_queues(), *_gaps(), *_matrices(), *_classes(), *_deadlines(), *_objectives(), *_traces(), *_ranges())

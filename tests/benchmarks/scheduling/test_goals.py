@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.scheduling import __main__ as command
-from benchmarks.scheduling import traces
 from benchmarks.scheduling.figures import Figures, kept_sections
 from benchmarks.scheduling.goals import GOALS, Goal, goal_table
 
@@ -63,7 +62,9 @@ def test_what_is_resumed_needs_a_folder(monkeypatch: pytest.MonkeyPatch) -> None
         run(monkeypatch, "--resume")
 
 
-@pytest.mark.parametrize(("part", "option"), [("braun", "--braun FOLDER"), ("traces", "--trace FILE")])
+@pytest.mark.parametrize(
+    ("part", "option"), [("braun", "--braun FOLDER"), ("traces", "--trace FILE"), ("ranges", "--trace FILE")]
+)
 def test_a_part_says_which_file_it_needs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], part: str, option: str
 ) -> None:
@@ -96,21 +97,3 @@ def test_what_was_not_measured_is_in_the_table_and_not_met() -> None:
     rows = goal_table({})
     assert len(rows) == 2 + len(GOALS)
     assert all("| not measured |" in row and " met " not in row for row in rows[2:])
-
-
-def test_a_trace_is_replayed_under_each_policy(tmp_path: Path) -> None:
-    # Two processors; the second job could pass the first, and is the shorter one.
-    jobs = [(1, 0, 100, 2, 100), (2, 1, 100, 2, 100), (3, 2, 10, 2, 10)]
-    lines = [
-        f"{number} {submitted} -1 {seconds} {count} -1 -1 {count} {asked} -1 1 1 1 1 1 1 -1 -1"
-        for number, submitted, seconds, count, asked in jobs
-    ]
-    file = tmp_path / "small.swf"
-    file.write_text("\n".join(["; MaxProcs: 2", *lines]) + "\n")
-    figures = Figures(tmp_path / "kept")
-    figures.measure("traces", lambda figures: traces.replays(figures, file))
-    rows = kept_sections(tmp_path / "kept")["traces"]["rows"]
-    # 1: 100 of 100 s, 2: 199 of 100, 3: 208 of 10; with the shortest first 3 ends after 108, 2 after 209.
-    assert rows["easy"]["slowdown"] == pytest.approx((1 + 1.99 + 20.8) / 3)
-    assert rows["genetic, slowdown"]["slowdown"] == pytest.approx((1 + 2.09 + 10.8) / 3)
-    assert rows.keys() == {"easy", "easy-sjbf", "EASY++", "genetic, slowdown"}
