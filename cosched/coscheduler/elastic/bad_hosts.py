@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BadHosts", "OtherHosts", "link_text", "slow_text"]
 
+_PERIOD = 180.0  # seconds in which a lead should have told of all clusters: the paper's monitoring period
+
 
 class OtherHosts(NamedTuple):
     """Hosts that workers of a task could go to. Durations are seconds.
@@ -153,7 +155,7 @@ class BadHosts:
             # A cluster whose link seems slow has the first claim on other hosts, once that is proved.
             doubtful = bool(self.links.now(name).keys() - self.links.proved(name, settle).keys())
             for each in self._badly_placed(running, cost, time):
-                if doubtful and not (each.worker.loan or each.cluster):
+                if not (each.worker.loan or each.cluster) and (doubtful or self._waits(running, each.worker, time)):
                     continue
                 if each.worker.loan:
                     order(each.worker, each.reason, time)
@@ -162,6 +164,20 @@ class BadHosts:
                     there.idle.pop(instead, None)
                     self._promise_instead(each.worker, instead, each.reason, time, order)
                     self._note(each, f"{each.reason}; {instead} is promised instead", time)
+
+    def _waits(self, running: RunningElastic, worker: Attempt, time: float) -> bool:
+        """Return whether a slow worker stays until each cluster has been heard of, for a period at most.
+
+        Speeds show sooner than links: without it slow workers take the hosts that a cluster with a slow link needs
+        more. The paper's coordinator hears of both at once, and judges the cluster first (section 3.3).
+        """
+        heard = {each.cluster for each in self.links.statistics.get(running.task.id, ())}
+        since = self.slow.records[running.task.id].since if running.task.id in self.slow.records else {}
+        if not heard or time >= since.get(worker.hosts[0], -math.inf) + _PERIOD:
+            return False
+        clusters = self._state.hosts.clusters()
+        working = [each.hosts[0] for each in staying(running.workers) if each.state is AttemptState.RUNNING]
+        return bool({clusters.get(host, "") for host in working} - heard - {""})
 
     def _badly_placed(self, running: RunningElastic, cost: float, time: float) -> list[_BadlyPlaced]:
         """Return the workers that should leave, and why each of them."""

@@ -209,6 +209,20 @@ def test_where_hosts_are_few_they_are_for_the_cluster_with_the_slow_link_not_for
     assert sorted(leaving(core)) == [("node03", WHY), ("node04", WHY)]
 
 
+def test_a_slow_worker_leaves_the_idle_hosts_to_a_cluster_that_nothing_is_known_of_yet() -> None:
+    core, lead, mine = running(4, "aabbcc", longer=1000.0)
+    assert of_hosts(lent(core, 7.0)) == ["node05", "node06"]
+    slow = next(each for each in mine if each.hosts[0] == "node02")
+    speeds = tuple((worker, 0.1 if worker == slow.worker else 1.0) for worker in (0, *(each.worker for each in mine)))
+    near = tuple(WorkerOverhead(worker, 0.0, 0.0, 0.0) for worker in (0, slow.worker))
+    for time in range(13, 23):
+        core.handle(OverheadsMeasured(float(time), lead.uuid, near))
+        core.handle(SpeedsMeasured(float(time), lead.uuid, speeds))
+    assert not leaving(core)  # of the workers in the other cluster nothing is known
+    core.handle(SpeedsMeasured(13.0 + 180, lead.uuid, speeds))
+    assert [host for host, _ in leaving(core)] == ["node02"]  # it does not wait for ever
+
+
 def test_a_program_that_ends_soon_stays_where_it_is() -> None:
     core, lead, _ = running(4, "aabbcc", longer=1.0)  # it ends at 31 s
     measured(core, lead, {"b": 0.4}, 22, 27)
