@@ -342,8 +342,8 @@ def _task(
     if low < high:
         profile = replace(
             profile,
-            low=tuple([value * low / expected for value in predicted]),
-            high=tuple([value * high / expected for value in predicted]),
+            low=tuple([min(value * low / expected, value) for value in predicted]),  # rounding may be over it
+            high=tuple([max(value * high / expected, value) for value in predicted]),
         )
     return Task(str(place), place, record.submitted, spec, profile=profile)
 

@@ -162,6 +162,15 @@ def test_a_plan_for_a_quantile_reckons_with_longer_runs() -> None:
     assert waits == {0.5: 0.0, 0.95: 160.0}
 
 
+def test_ranges_that_end_at_what_was_expected_survive_rounding_on_other_counts() -> None:
+    """Most jobs go on for longer than asked for, at which predictions are cut off: as expected, and at most."""
+    past = [line(number, 10_000 * number, 80 + 20 * (number % 4), 3, 100) for number in range(1, 40)]
+    cut = [line(number, 10_000 * number, number + 40, 3, number + 37) for number in range(40, 60)]
+    conditions = ReplayConditions(Moldability.DOWNEY, Predictions.RUNS)
+    found = replay_trace(parse_swf("\n".join([*past, *cut])), PolicyName.EASY, conditions, processors=8)
+    assert found.row["jobs"] == 59
+
+
 def _trace(records: Sequence[RecordedJob]) -> WorkloadTrace:
     return WorkloadTrace(tuple(records), 0, {"MaxProcs": "8"})
 
