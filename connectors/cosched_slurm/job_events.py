@@ -74,9 +74,11 @@ def merged_report(
 
 
 def _hosts(record: JobRecord, stamps: ProcessStamps) -> tuple[str, ...]:
-    """Return the job's hosts, by the ranks that its stamps tell: it may claim others than it has, and keep them so."""
-    ordered = not record.hosts or sorted(stamps.hosts) == sorted(record.hosts)
-    return stamps.hosts if ordered else record.hosts
+    """Return the hosts that Slurm says the job has, by the ranks that its stamps tell.
+
+    It may claim others than it has, and keep them so; and one process alone may stamp for all of them.
+    """
+    return stamps.hosts if sorted(stamps.hosts) == sorted(record.hosts) else record.hosts
 
 
 def _merged_state(record: JobRecord, stamps: ProcessStamps, *, fenced: bool, now: float) -> tuple[JobState, str]:
@@ -214,6 +216,9 @@ class JobWatch:
             change = self._attempts.changed(attempt)
             if change != job.change:
                 job.change = change
+                if self._hosts_unknown(job):
+                    self._pause = min(_SHORTEST_POLL, self._poll)  # what Slurm says of it comes with its begin
+                    continue
                 reports += self._changed_report(attempt, job, self._report(attempt, job.record))
                 if self._ends_badly(job):
                     self._pause = min(_SHORTEST_POLL, self._poll)
@@ -248,6 +253,11 @@ class JobWatch:
             return []
         job.reported = report
         return [report] if report.state is not JobState.UNKNOWN else []
+
+    def _hosts_unknown(self, job: _FollowedJob) -> bool:
+        """Return whether a job has begun whose hosts Slurm chose and has not told yet."""
+        record = job.record
+        return not record.hosts and self._attempts.stamps(record.attempt, record.count).started is not None
 
     def _ends_badly(self, job: _FollowedJob) -> bool:
         """Return whether a job was cancelled, or has ended by its stamps alone.

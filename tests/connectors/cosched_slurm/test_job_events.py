@@ -64,7 +64,7 @@ def test_a_good_run_is_told_by_its_stamps_without_asking(cluster: Cluster) -> No
     watch = _watch(cluster)
     assert watch.wait(0) == []
     asked = cluster.asked
-    watch.follow(_record(JobState.QUEUED))
+    watch.follow(replace(_record(JobState.QUEUED), hosts=("n1",)))
     assert _states(watch.wait(0)) == [JobState.QUEUED]
     cluster.stamp("a", "began.0", "901.5 4711 1\n")
     assert _states(watch.wait(0)) == [JobState.RUNNING]
@@ -72,6 +72,17 @@ def test_a_good_run_is_told_by_its_stamps_without_asking(cluster: Cluster) -> No
     assert [(report.started, report.finished) for report in watch.wait(0)] == [(901.5, 902.5)]
     assert watch.wait(0.1) == []
     assert cluster.asked == asked
+
+
+def test_a_begin_is_told_with_the_hosts_that_slurm_chose(cluster: Cluster) -> None:
+    """One process stamped for all nodes of its job: only its own was taken, and the others were planned as free."""
+    watch = _watch(cluster)
+    watch.wait(0)
+    watch.follow(_record(JobState.QUEUED))
+    assert _states(watch.wait(0)) == [JobState.QUEUED]
+    cluster.jobs["a"] = replace(_record(JobState.RUNNING), hosts=("n2", "n3", "n4"))
+    cluster.stamp("a", "began.0", "901.5 4711 1 n2\n")
+    assert [(report.state, report.hosts) for report in watch.wait(60)] == [(JobState.RUNNING, ("n2", "n3", "n4"))]
 
 
 def test_busy_nodes_are_explained_by_what_our_own_jobs_hold_of_them(cluster: Cluster) -> None:
@@ -92,7 +103,7 @@ def test_busy_nodes_are_explained_by_what_our_own_jobs_hold_of_them(cluster: Clu
 def test_a_bad_end_is_asked_for(cluster: Cluster) -> None:
     watch = _watch(cluster)
     watch.wait(0)
-    watch.follow(_record(JobState.QUEUED))
+    watch.follow(replace(_record(JobState.QUEUED), hosts=("n1",)))
     cluster.stamp("a", "began.0", "901.5 4711 1\n")
     cluster.stamp("a", "ended.0", "902.5 3\n")
     cluster.jobs["a"] = _record(JobState.FAILED, exit_code=3)
@@ -221,6 +232,12 @@ def test_a_job_has_no_other_hosts_than_slurm_says(claimed: tuple[str, ...], told
     report = _judge(record, replace(_BEGAN, hosts=claimed))
     assert report is not None
     assert report.hosts == told
+
+
+def test_a_job_has_no_hosts_until_slurm_has_told_them() -> None:
+    report = _judge(_job_record(JobState.QUEUED), replace(_BEGAN, hosts=("n3",)))
+    assert report is not None
+    assert (report.state, report.hosts) == (JobState.RUNNING, ())
 
 
 def test_an_end_never_precedes_its_start() -> None:
