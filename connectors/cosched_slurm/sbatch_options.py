@@ -130,11 +130,8 @@ _COSCHED_OPTIONS = {
             "begin",
             "chdir",
             "comment",
-            "exclude",
             "export",
             "job-name",
-            "nodefile",
-            "nodelist",
             "nodes",
             "time",
             "time-min",
@@ -143,6 +140,7 @@ _COSCHED_OPTIONS = {
     ),
     **dict.fromkeys(("exclusive", "oversubscribe", "requeue", "no-requeue", "parsable", "quiet", "verbose"), False),
 }
+_HOST_OPTIONS = ("exclude", "nodefile", "nodelist")
 _OPTIONAL_VALUE = ("exclusive", "no-kill", "oversubscribe")
 _TIME_LIMIT = re.compile(
     r"(?:(?P<days>\d{1,6})-)?(?P<first>\d{1,9})(?::(?P<second>\d{1,9}))?(?::(?P<third>\d{1,9}))?", re.ASCII
@@ -165,6 +163,8 @@ def long_name(word: str) -> tuple[str, str | None]:
         found, given = _SHORT_OPTIONS[word[1]], word[2:] or None
     else:
         raise UserError(f"{word!r} is no option of sbatch")
+    if found in _HOST_OPTIONS:
+        raise UserError(f"sbatch's option --{found} names hosts, and cosched chooses them: leave it out")
     if found not in USER_OPTIONS and found not in _COSCHED_OPTIONS:
         raise UserError(f"sbatch's option --{found} has no place in a task of cosched: leave it out")
     if given is not None and found not in _OPTIONAL_VALUE and not takes_value(found):

@@ -57,6 +57,11 @@ def test_the_environment_is_what_the_script_asks_for(export: str, expected: dict
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "#!/bin/sh\n#SBATCH -x node01\n",
+            r"job.sh:2: .*--exclude names hosts, and cosched chooses them",
+        ),
+        ("#!/bin/sh\n#SBATCH --nodelist=node99\n", r"--nodelist names hosts, and cosched chooses them: leave it out"),
         ("echo", r"is not a batch script"),
         ("#!/bin/sh\r\n", "DOS"),
         ("#!/bin/sh\n#SBATCH --uid=0\n", r"job.sh:2: .*--uid"),

@@ -44,13 +44,11 @@ def launched(bench: Bench) -> Callable[..., Launch]:
     return launched
 
 
-def test_all_that_a_script_says_is_kept_but_hosts_and_placement(
-    cluster: SlurmCluster, bench: Bench, launched: Callable[..., Launch]
-) -> None:
+def test_all_that_a_script_says_is_kept(cluster: SlurmCluster, bench: Bench, launched: Callable[..., Launch]) -> None:
     text = """\
 #!/bin/bash
 #SBATCH --job-name=weather -N 2 --ntasks=2
-#SBATCH -o mine-%j.out --nodelist=node01 --time=2:30 --mem=50
+#SBATCH -o mine-%j.out --time=2:30 --mem=50
 #SBATCH --export=ALL,A='a b' --nice=7 --signal=USR1@60
 #COSCHED --deadline=now+2h
 echo "$0" | grep -q user.sh
