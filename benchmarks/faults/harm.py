@@ -218,14 +218,19 @@ class Harm:
         return True
 
     def _spoil_manager(self, manner: str) -> bool:
-        """Let the manager be away, slow or lying, then let every job be looked for again."""
+        """Let the manager be away, slow or lying, then let every job be looked for again.
+
+        A daemon that is only just starting has asked it nothing meanwhile: then once more.
+        """
         time.sleep(max(self._honest_from - time.monotonic(), 0.0))
-        until = time.monotonic() + self._pace * self._chance.uniform(*_MANNER)
-        self._site.trouble.write(replace(self._trouble, manner=manner, until=until))
-        time.sleep(max(until - time.monotonic(), 0.0))
+        seconds, before = self._pace * self._chance.uniform(*_MANNER), self._site.wrong_answers
+        patience = time.monotonic() + _PATIENCE
+        while self._site.wrong_answers == before and time.monotonic() < patience:
+            self._site.trouble.write(replace(self._trouble, manner=manner, until=time.monotonic() + seconds))
+            time.sleep(seconds)
         self._site.trouble.write(self._trouble)
         self._honest_from = time.monotonic() + self._pace * GRACE
-        return True
+        return self._site.wrong_answers > before
 
     def _take_host(self) -> bool:
         """Take a host off with what runs on it, and give it back."""
