@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
+from cosched.connector import JobState
+from cosched.connector.jobs import LaunchMode
 from tests.connectors.parallel_programs import ParallelProgramTests
 from tests.testbed.debian import PackageError
 from tests.testbed.node_size import NodeSize
@@ -13,6 +16,8 @@ from tests.testbed.slurm_cluster import SlurmCluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from cosched.connector.contract import Bench
 
 pytestmark = pytest.mark.pool
 
@@ -31,3 +36,12 @@ def cluster() -> Iterator[SlurmCluster]:
 class TestParallelPrograms(ParallelProgramTests):
     # The nodes are one machine here, where Open MPI's ranks of several nodes would take each other's shared memory.
     variables: ClassVar = {"OMPI_MCA_btl": "tcp,self"}
+
+    def test_the_begin_of_one_process_tells_all_hosts_that_slurm_chose(self, bench: Bench) -> None:
+        """The first alone was told, and the others were planned as free."""
+        launch, gate = bench.waiter()
+        launch = replace(launch, launch=LaunchMode.ONCE, count=2)
+        bench.submit(launch)
+        assert len(set(bench.listen(launch, JobState.RUNNING)[-1].hosts)) == 2
+        gate.touch()
+        bench.until(launch, JobState.COMPLETED)
