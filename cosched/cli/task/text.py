@@ -62,7 +62,7 @@ def _elements(tasks: Sequence[TaskView]) -> str:
 def task_rows(tasks: Sequence[TaskView], plan: PlanView) -> list[tuple[str, ...]]:
     """Return the rows of a list; END is the actual or predicted end.
 
-    The prediction is that of the current plan, or of the domain that has the task.
+    The prediction is that of the current plan, or of the domain that has the task; a run without one has no end yet.
     """
     placements, ends = {place.task: place for place in plan.placements}, plan.expected_ends()
     widths = Counter[str]()  # hosts that an elastic task is lent are places of their own
@@ -71,7 +71,9 @@ def task_rows(tasks: Sequence[TaskView], plan: PlanView) -> list[tuple[str, ...]
     rows: list[tuple[str, ...]] = []
     for task in tasks:
         place = placements.get(task.id)
-        end = task.finished if task.finished is not None else ends.get(task.id)
+        end = ends.get(task.id) if task.finished is None else task.finished
+        if task.finished is None and place is not None and place.running and task.predicted is None:
+            end = None  # plans reckon with as long again, which nobody has said
         promised = end is not None and (place is None or place.certain) and task.state not in ("failed", "cancelled")
         in_hand = task.deadline - end if task.deadline is not None and end is not None and promised else None
         ended = (

@@ -78,8 +78,15 @@ def test_a_row_promises_no_end_behind_a_job_that_has_not_begun_and_says_what_las
         (replace(place, overrun=12.0), "1 min", "12 s longer than predicted"),
     )
     for spot, in_hand, note in trouble:
-        (row,) = task_rows([TASK], plan(spot))
+        (row,) = task_rows([replace(TASK, predicted=30.0)], plan(spot))
         assert row[-2:] == (in_hand, note)
+
+
+def test_a_run_that_nobody_predicted_has_no_end_yet() -> None:
+    """It was said to take as long again, at each look a little later."""
+    place = PlacementView(task="7", hosts=("a",), start=1e9, end=1e9 + 40, deadline=None, running=True)
+    (row,) = task_rows([replace(TASK, predicted=None, state="running")], plan(place))
+    assert row[6:8] == ("", "")
 
 
 def test_a_row_shows_the_end_that_another_domain_expects() -> None:
