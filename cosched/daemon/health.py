@@ -12,6 +12,7 @@ from cosched.api.documents import HealthCheck, HealthReport, MistakeView
 from cosched.daemon.processes.own_processes import own_processes
 from cosched.durations import format_duration
 from cosched.paths import database_file
+from cosched.scheduling import kernel_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -164,6 +165,15 @@ def _search_check(search: SearchProcess | None, policy: str) -> HealthCheck:
     if search.pid is None:
         advice = "It is started again by itself; meanwhile tasks leave in a simple order. The log says why it ended."
         return HealthCheck(part="Search", state=BROKEN, finding=f"It does not run.{died}", advice=advice)
+    if not kernel_cache.ready():
+        return HealthCheck(
+            part="Search",
+            state=WATCH,
+            finding=f"It runs as process {search.pid}, and what it runs is being compiled: until then plans are those "
+            f"of the best heuristic.{died}",
+            advice="On an idle machine that takes a minute or two. If it lasts, run `python -m "
+            "cosched.scheduling.kernel_cache`, or set NUMBA_CACHE_DIR to a folder that the daemon can write.",
+        )
     advice = "Was it killed for its memory? The system's log says so; [planning] share and nice bound its time."
     return HealthCheck(
         part="Search",

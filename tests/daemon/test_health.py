@@ -14,6 +14,7 @@ from cosched.api.documents import HealthCheck
 from cosched.daemon.health import HealthInspector, daemon_checks, disk_check
 from cosched.daemon.mistakes import Mistakes
 from cosched.daemon.processes.own_processes import own_processes
+from cosched.scheduling import kernel_cache
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +26,11 @@ class Usage(NamedTuple):
     total: int
     used: int
     free: int
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_cache, "ready", lambda: True)
 
 
 def parts(tmp_path: Path, **changes: Any) -> dict[str, Any]:
@@ -70,6 +76,15 @@ def test_where_all_is_well_nothing_is_to_be_done(tmp_path: Path, monkeypatch: py
     assert "hosts 3" in found["Resource manager"].finding
     assert "3 MiB" in found["Database"].finding
     assert found["Disk"].finding == "State, database, recordings, spool: 50 GiB of 100 GiB free."
+
+
+def test_a_search_that_is_still_being_compiled_is_not_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine planned by the heuristic for half an hour, and nothing said so."""
+    monkeypatch.setattr(kernel_cache, "ready", lambda: False)
+    check = parts(tmp_path)["Search"]
+    assert check.state == "watch"
+    assert "being compiled: until then plans are those of the best heuristic" in check.finding
+    assert "kernel_cache" in check.advice
 
 
 @pytest.mark.parametrize(
