@@ -146,9 +146,11 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
     if (past := overrun_of(core, attempt, time)) is not None:
         sentences += _overrun_sentences(core, task, past, time)
     start = attempt.created if attempt.started is None else attempt.started
-    end = expected_end(attempt, time, core.planning_view.assumptions(time).handover)
+    handover = core.planning_view.assumptions(time).handover
+    end = expected_end(attempt, time, handover)
     slack = None if task.spec.deadline is None else task.spec.deadline - end
-    low, high = (EndRanges(core).of(task, attempt.reckoned_hosts, start) if past is None else None) or (None, None)
+    begins = max(start + handover, time) if attempt.started is None else start
+    low, high = (EndRanges(core).of(task, attempt.reckoned_hosts, begins) if past is None else None) or (None, None)
     hosts = attempt.reckoned_hosts
     return TaskExplanation(task.id, task.status.state, tuple(sentences), start, end, low, high, hosts, slack)
 

@@ -122,6 +122,9 @@ def test_the_range_of_the_end_is_that_of_the_run() -> None:
     unsure = Profile((10.0,), PredictionSource.MODEL, "test", (8.0,), (15.0,))
     core = a_core(1)
     (running,) = dispatched(submit(core, replace(a_task(1), profile=unsure)))
+    late = explain(core, "1", 50.0)  # the manager has not started it yet: its end was told after its range
+    assert late is not None
+    assert (late.planned_end, late.end_low, late.end_high) == pytest.approx((60.0, 58.0, 65.0))
     start(core, running, 2.0)
     submit(core, replace(a_task(2), profile=unsure))
     found = explain(core, "1", 3.0)
