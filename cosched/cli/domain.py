@@ -39,7 +39,7 @@ def status(server: ServerOption = "", json: JsonOption = False) -> None:
         emit_json(asdict(found))
         return
     tasks = ", ".join(f"{count} {state}" for state, count in found.tasks.items() if count) or "none"
-    expected = ((found.late, "expected to be late"), (found.at_risk, "at risk of it"))
+    expected = ((found.late, "expected to be late"), (found.at_risk, "at risk of being late"))
     late = "".join(f"; {count} {words}" for count, words in expected if count)
     lines = [
         f"domain:  {found.domain} ({found.connector}, policy {found.policy}, cosched {found.version})",

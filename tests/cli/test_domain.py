@@ -56,6 +56,17 @@ def test_a_status_that_is_not_of_now_says_of_when_it_is(
 
 
 @pytest.mark.usefixtures("server")
+def test_tasks_at_risk_are_told_whole_where_none_is_late(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, told = Client.status, (0, 29)
+    monkeypatch.setattr(Client, "status", lambda client: replace(known(client), late=told[0], at_risk=told[1]))
+    assert "tasks:   1 queued; 29 at risk of being late\n" in said(capsys, "status")
+    told = (2, 1)
+    assert "1 queued; 2 expected to be late; 1 at risk of being late\n" in said(capsys, "status")
+
+
+@pytest.mark.usefixtures("server")
 def test_what_was_said_alone_is_beside_what_runs_made_of_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
