@@ -98,9 +98,10 @@ class PlanHistory(PeriodicWriter):
             self._tasks.update((name, deque(map(_point, points), maxlen=_POINTS)) for name, points in kept.items())
 
     def _improved(self, event: ScheduleImproved) -> None:
-        gap = event.makespan / event.bound - 1 if event.bound > 0 else None
+        if not self._core.plan.tasks:  # the search goes on for a queue that is empty by now: its end says nothing
+            return
         with self._guard:
-            self._search.append((event.time, event.since + event.makespan, gap, event.evaluations))
+            self._search.append((event.time, event.since + event.makespan, event.gap, event.evaluations))
             self._unwritten = True
         if self._core.last_improvement is not None and self._core.last_improvement[0] == event.time:
             _log.info("plan", why=self._core.last_improvement[1], evaluations=event.evaluations)

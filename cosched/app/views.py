@@ -325,7 +325,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
         placements=tuple(places),
         makespan=max((spot.end - time for spot in places), default=0.0),
         bound=None if improved is None else max(improved.since + improved.bound - time, 0.0),
-        gap=None if improved is None or improved.bound <= 0 else improved.makespan / improved.bound - 1,
+        gap=None if improved is None else improved.gap,
         optimal=improved is not None and proved_optimal(improved.makespan, improved.bound),
         evaluations=0 if improved is None else improved.evaluations,
         called_back=core.unstarted.calls,

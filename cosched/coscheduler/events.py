@@ -209,6 +209,11 @@ class ScheduleImproved:
     searched: float = 0.0
     settled: bool = True
 
+    @property
+    def gap(self) -> float | None:
+        """(makespan - bound) / bound, 0 where rounding puts the one below the other; None without a bound."""
+        return max(self.makespan / self.bound - 1, 0.0) if self.bound > 0 else None
+
 
 @dataclass(frozen=True, slots=True)
 class SearchAwaited:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,7 +10,15 @@ from cosched.app.plan_history import PlanHistory
 from cosched.connector.hosts import Host
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
-from cosched.coscheduler.events import HostsObserved, Restored, SavedState, ScheduleImproved, TaskSubmitted, Tick
+from cosched.coscheduler.events import (
+    CancelRequested,
+    HostsObserved,
+    Restored,
+    SavedState,
+    ScheduleImproved,
+    TaskSubmitted,
+    Tick,
+)
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
@@ -81,7 +90,9 @@ def test_it_looks_now_and_then_only_and_at_last_at_what_it_passed_over(plans: Pl
 
 
 def test_how_the_search_went_is_kept(plans: PlanPoints) -> None:
-    remembered = PlanHistory(a_core(), plans)
+    core = a_core()
+    remembered = PlanHistory(core, plans)
+    submit(core, remembered, a_task(1, 110.0), NOW)
     events = [ScheduleImproved(NOW + n, TaskPlan(), NOW, 100.0, 110.0 - n, 1000 * n) for n in range(3)]
     remembered.on_change([], events)
     assert [(point.end - NOW, round(point.gap or 0, 3)) for point in remembered.search()] == [
@@ -91,6 +102,25 @@ def test_how_the_search_went_is_kept(plans: PlanPoints) -> None:
     ]
     remembered.on_change([], [ScheduleImproved(NOW + 9, TaskPlan(), NOW)])
     assert remembered.search()[-1].gap is None  # there was nothing to do
+
+
+def test_a_makespan_that_rounding_puts_below_its_bound_has_no_gap_below_0(plans: PlanPoints) -> None:
+    core = a_core()
+    remembered = PlanHistory(core, plans)
+    submit(core, remembered, a_task(1, 110.0), NOW)
+    remembered.on_change([], [ScheduleImproved(NOW, TaskPlan(), NOW, 110.0, math.nextafter(110.0, 0.0))])
+    assert [f"{point.gap:.2%}" for point in remembered.search()] == ["0.00%"]
+
+
+def test_a_search_that_outlasts_its_queue_adds_no_end_of_all(plans: PlanPoints) -> None:
+    core = a_core()
+    remembered = PlanHistory(core, plans)
+    submit(core, remembered, a_task(1, 110.0), NOW)
+    late = ScheduleImproved(NOW + 150, TaskPlan(("1",), (1,)), NOW, 100.0, 110.0, 2_500_000)
+    cancelled = CancelRequested(NOW + 120, "1")
+    core.handle(cancelled)
+    remembered.on_change([], [cancelled, late])
+    assert remembered.search() == []
 
 
 def test_what_is_remembered_is_bounded(plans: PlanPoints) -> None:
