@@ -6,6 +6,7 @@ What the command line says wins over the file.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from dataclasses import replace
@@ -65,6 +66,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
             "name an application of the catalogue, or put a command after --: "
             "`cosched task submit -- /path/program argument`"
         )
+    _refuse_needs_of_nothing(options)
     if options.profile and options.runtime:
         raise UserError("--profile and --runtime both say how long it takes: give one of them")
     deadline, note = parse_typed_deadline(options.deadline, now) if options.deadline else (None, "")
@@ -111,6 +113,22 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         least_quality=_quality(options.least_quality),
     )
     return request, "; ".join(filter(None, (begins, note)))
+
+
+def _refuse_needs_of_nothing(options: SubmitOptions) -> None:
+    """Refuse a need of 0, which is all of a host elsewhere (`--mem=0` of Slurm) and would be no wish here."""
+    for option, text in (
+        ("--memory", options.memory),
+        ("--cores", options.cores),
+        ("--processes", options.processes),
+        ("--memory-per-process", options.memory_per_process),
+        ("--cores-per-process", options.cores_per_process),
+    ):
+        if _NOTHING.fullmatch(text.strip()):
+            raise UserError(
+                f"{option} is {text[:80]!r}: ask for more, leave it out for what the site has set, or give --exclusive "
+                "for whole hosts"
+            )
 
 
 def _quality(text: str) -> float:
@@ -284,6 +302,7 @@ def _input_file(options: SubmitOptions) -> str:
 _LAUNCHES = (LaunchMode.EACH, LaunchMode.ONCE)
 _MPIS = (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL)
 _MOST_DIGITS = 9
+_NOTHING = re.compile(r"0+(\.0+)?\s*[KMGT]?(i?B)?", re.ASCII | re.IGNORECASE)  # as `cosched.sizes` reads it
 
 
 def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[list[TaskRequest], str]:

@@ -34,6 +34,23 @@ def test_a_run_time_as_people_say_it_is_a_profile(runtime: str, hosts: str, prof
     assert request.profile == profile
 
 
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (SubmitOptions(cores="0"), "--cores is '0': ask for more, leave it out for what the site has set"),
+        (SubmitOptions(memory="0"), "--memory is '0': ask for more"),
+        (SubmitOptions(memory="0.0G"), "--memory is '0.0G': ask for more"),
+        (SubmitOptions(processes="00"), "--processes is '00': ask for more"),
+        (SubmitOptions(memory_per_process="0M"), "--memory-per-process is '0M'"),
+        (SubmitOptions(cores_per_process="0"), "--cores-per-process is '0'"),
+    ],
+)
+def test_a_need_of_nothing_is_not_taken_for_no_wish(options: SubmitOptions, says: str) -> None:
+    with pytest.raises(UserError, match=says):
+        request_of(options, ("/bin/true",), NOW)
+    assert request_of(SubmitOptions(memory="0.5G", cores="10", gpus="0"), ("/bin/true",), NOW)[0].cores == 10
+
+
 def test_a_model_of_ones_own_travels_with_the_task(tmp_path: Path) -> None:
     (tmp_path / "heat.psl").write_text("application heat {}")
     options = SubmitOptions(model=str(tmp_path / "heat.psl"), settings=("nx=500",))
