@@ -71,6 +71,8 @@ def parse_shape_runtimes(text: str | float, option: str = "--") -> tuple[ShapeFi
 def _rigid_count(text: str, hosts: str, option: str) -> int:
     if hosts in ("", "1"):
         return 1
+    if hosts.isdecimal() and not int(hosts):
+        raise UserError(f"{option}hosts is {hosts[:80]!r}: give a number from 1, or a range such as 2-8")
     return _host_count(
         hosts,
         f"{option}runtime {text[:80]} is a time on how many hosts? Give {option}hosts 4, or "

@@ -119,10 +119,11 @@ def check_licences(task: Task, domain: DomainState) -> None:
     for name, amount in task.spec.licences.items():
         total = domain.licences.get(name, 0)
         if amount > total:
+            less = "ask for less" if total else "ask for one that it has"
             there = ", ".join(f"{each} {number}" for each, number in sorted(domain.licences.items())) or "none"
             raise UserError(
-                f"it asks for {format_licences({name: amount})}, and this domain has {total or 'none'} of it: ask for "
-                f"less, or an administrator for more (licences here: {there})"
+                f"it asks for {format_licences({name: amount})}, and this domain has {total or 'none'} of it: {less}, "
+                f"or an administrator for more (licences here: {there})"
             )
 
 

@@ -28,7 +28,6 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 _MOST_FIGURES = 256
 _MOST_HOSTS = 65_536
 _MOST_CORES = 1024  # of a host of which nobody tells: a model is evaluated for as many
-_SEVERAL = "it may have several numbers of cores, and its run time would depend on them"
 
 
 class AskedShapes(NamedTuple):
@@ -77,13 +76,19 @@ def asked_shapes(request: TaskRequest, hosts: Sequence[Host]) -> AskedShapes | N
         return None
     if request.native is not None:
         raise UserError("a file of the user's own says itself what its job needs: leave ranges and shapes out")
-    if request.profile is not None:
-        raise UserError(
-            f"{_SEVERAL}: give it with each, such as --runtime 1x8:30m,1x16:17m (hosts x cores), or leave it out"
-        )
     if processes.most:
-        return _process_shapes(request, processes, figures, hosts)
-    return _core_shapes(request, cores, figures, _largest(hosts))
+        shapes = _process_shapes(request, processes, figures, hosts)
+    else:
+        shapes = _core_shapes(request, cores, figures, _largest(hosts))
+    if request.profile is None:
+        return shapes
+    if len(shapes.requests) > 1:
+        each = "processes" if processes.most else "cores"
+        raise UserError(
+            f"it may have several numbers of {each} on a host, and its run time would depend on them: give it with "
+            f"each, such as --runtime 1x8:30m,1x16:17m (hosts x {each} of each), or leave it out"
+        )
+    return shapes._replace(requests=(replace(shapes.requests[0], profile=request.profile),))
 
 
 def _span(asked: int | str, what: str) -> _Span:
@@ -132,7 +137,10 @@ def _core_shapes(request: TaskRequest, cores: _Span, figures: Sequence[ShapeFigu
         told = sorted({figure.cores for figure in figures})
         numbers = [number for number in told if not cores.most or cores.least <= number <= cores.most]
         if not numbers:
-            raise UserError(f"the figures are for {told[0]} to {told[-1]} cores, and it is to have {cores.text}")
+            raise UserError(
+                f"the figures are for {_Span(told[0], told[-1]).text} cores of a host, and it is to have {cores.text}: "
+                f"give one for as many, or ask for {_Span(told[0], told[-1]).text}"
+            )
     else:
         if cores.least > largest:
             raise UserError(f"no host has {cores.least} cores for a job: ask for less (the largest have {largest})")

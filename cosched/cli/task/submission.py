@@ -61,7 +61,12 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
     """
     if options.dask:
         options, command = _on_dask(options, command)
-    if bool(options.application) == bool(command):
+    if options.application and command:
+        raise UserError(
+            f"{options.application} is to be an application of the catalogue, and a command stands after --: give one "
+            "of them"
+        )
+    if not options.application and not command:
         raise UserError(
             "name an application of the catalogue, or put a command after --: "
             "`cosched task submit -- /path/program argument`"
@@ -159,7 +164,9 @@ def number_or_range(text: str, option: str) -> int | str:
     least, dash, most = text.partition("-")
     if not dash:
         return whole_number(text or "0", option)
-    if whole_number(least, option) > whole_number(most, option):
+    if not _RANGE.fullmatch(text):
+        raise UserError(f"{option} is {text[:80]!r}: write a number, or a range such as 8-32")
+    if int(least) > int(most):
         raise UserError(f"{option} is {text!r}: write the smaller number first")
     return text
 
@@ -302,6 +309,7 @@ def _input_file(options: SubmitOptions) -> str:
 _LAUNCHES = (LaunchMode.EACH, LaunchMode.ONCE)
 _MPIS = (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL)
 _MOST_DIGITS = 9
+_RANGE = re.compile(rf"\d{{1,{_MOST_DIGITS}}}-\d{{1,{_MOST_DIGITS}}}", re.ASCII)
 _NOTHING = re.compile(r"0+(\.0+)?\s*[KMGT]?(i?B)?", re.ASCII | re.IGNORECASE)  # as `cosched.sizes` reads it
 
 

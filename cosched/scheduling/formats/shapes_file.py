@@ -12,7 +12,7 @@ from cosched.errors import UserError
 from cosched.scheduling.formats.input_file import quoted, read_list, read_object, read_time
 from cosched.scheduling.packing import Packing
 from cosched.scheduling.shapes import best_shape_seconds
-from cosched.sizes import parse_memory
+from cosched.sizes import format_memory, parse_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,8 +134,13 @@ def _refuse_impossible(problem: Problem, packing: Packing) -> None:
     possible = np.logical_or.reduceat(np.isfinite(best_shape_seconds(problem, packing)), packing.first[:-1])
     if not possible.all():
         task = int(np.flatnonzero(~possible)[0])
-        had = ", ".join(f"{most} {name}" for name, most in zip(RESOURCES, packing.capacity.max(axis=0), strict=True))
-        raise UserError(
-            f"tasks[{task}]: there are never so many hosts with what it takes: ask for less "
-            f"(the most that any host has: {had.replace(' memory', ' MiB of memory')})"
-        )
+        most = packing.capacity.max(axis=0)
+        least = packing.demand[packing.owner == task].min(axis=0)
+        above = [_amount(RESOURCES[index], least[index]) for index in np.flatnonzero(least > most)]
+        why = f"no host has {' or '.join(above)}" if above else "there are never so many hosts with what it takes"
+        had = ", ".join(map(_amount, RESOURCES, most))
+        raise UserError(f"tasks[{task}]: {why}: ask for less (the most that any host has: {had})")
+
+
+def _amount(resource: str, number: int) -> str:
+    return f"{format_memory(int(number))} of memory" if resource == "memory" else f"{number} {resource}"

@@ -218,3 +218,33 @@ def test_a_model_that_knows_no_more_processors_is_not_asked_for_all_of_them(tmp_
     assert model.asked == [4, 6, 8, 12, 16, 24]
     with pytest.raises(UserError, match="nothing was measured for 12"):
         intake.task(replace(COMMAND, model="m", cores="12-64"), NODES)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"processes": 2000}, "2000 processes cannot be divided among 4 hosts"),
+        ({"processes": 8, "processes_per_host": 4}, "leave processes_per_host and cores out"),
+        ({"cores": "70-80"}, "no host has 70 cores"),
+        ({"processes": 16}, "several numbers of processes on a host"),
+        ({"cores": "8-32"}, "several numbers of cores on a host"),
+    ],
+)
+def test_a_run_time_does_not_hide_what_is_wrong_with_the_shapes(
+    intake: TaskValidator, asked: Mapping[str, Any], says: str
+) -> None:
+    with pytest.raises(UserError, match=says):
+        intake.task(replace(MPI, profile=(60.0,), **asked), NODES)
+
+
+def test_a_run_time_is_that_of_the_only_shape_there_is(intake: TaskValidator) -> None:
+    task = intake.task(replace(MPI, processes=16, hosts="1", profile=(60.0,)), NODES)
+    assert (task.spec.cores, task.spec.processes_per_host, task.spec.count) == (16, 16, 1)
+    assert task.profile is not None
+    assert task.profile.seconds == (60.0,)
+
+
+def test_figures_for_other_cores_than_asked_for_say_what_to_do(intake: TaskValidator) -> None:
+    figures = (ShapeFigure(hosts=1, cores=64, seconds=1800.0),)
+    with pytest.raises(UserError, match="for 64 cores of a host, and it is to have 8-32: give one for as many, or ask"):
+        intake.task(replace(COMMAND, cores="8-32", shapes=figures), NODES)

@@ -179,7 +179,7 @@ def test_more_licences_than_the_domain_has_are_refused(intake: TaskValidator) ->
             {"matlab": 5},
             r"5 of matlab, and this domain has 4 of it: .*\(licences here: ansys 0, matlab 4\)",
         ),
-        ({"spice": 1}, "it asks for 1 of spice, and this domain has none of it"),
+        ({"spice": 1}, "it asks for 1 of spice, and this domain has none of it: ask for one that it has, or"),
         ({"ansys": 1}, "it asks for 1 of ansys, and this domain has none of it"),
         ({"mat lab": 1}, "'mat lab' is no name of a licence"),
         ({"matlab": 0}, "0 of licence matlab is no number of them"),

@@ -105,7 +105,7 @@ def test_a_longer_list_is_announced(cosched: Cosched) -> None:
     ("words", "message"),
     [
         (("task", "submit"), "name an application of the catalogue, or put a command after --"),
-        (("task", "submit", "halving", "--", "/bin/true"), "name an application of the catalogue, or put"),
+        (("task", "submit", "halving", "--", "/bin/true"), "halving is to be an application of the catalogue, and"),
         (("task", "submit", "halvign"), "no application 'halvign' (did you mean halving?)"),
         (("task", "submit", "halving", "--set", "work"), "--set 'work' is not NAME=VALUE"),
         (("task", "submit", "halving", "--set", "work=x"), "work is 'x': give a number from 1"),

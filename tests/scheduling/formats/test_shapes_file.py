@@ -58,8 +58,10 @@ def _changed(path: list[str | int], value: object) -> dict[str, Any]:
         (
             ["tasks", 0, "cores"],
             9,
-            r"tasks\[0\]: there are never so many hosts with what it takes: .*any host has: 8 cores, 16384 MiB",
+            r"tasks\[0\]: no host has 9 cores: ask for less \(the most that any host has: 8 cores, 16G of memory, ",
         ),
+        (["tasks", 0, "memory"], "300G", r"tasks\[0\]: no host has 300G of memory: ask for less"),
+        (["tasks", 0, "gpus"], 99, r"tasks\[0\]: no host has 99 gpus: ask for less"),
         (["tasks", 1, "profile"], [1], r"tasks\[1\]: profile and shapes are both there: keep one"),
         (["tasks", 1, "shapes"], [], r"tasks\[1\].shapes: 0 elements"),
         (["tasks", 1, "shapes", 0, "hosts"], 3, r"tasks\[1\].shapes\[0\].hosts: 3 is no number of them: give 1 to 2"),
