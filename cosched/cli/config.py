@@ -3,13 +3,14 @@
 # No `from __future__ import annotations`: typer reads the annotations of commands when they run.
 
 import json as json_module
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cosched.cli.output import JsonOption, emit_json, print_table
+from cosched.cli.output import JsonOption, clean, emit_json, print_table
 
 __all__ = ["app"]
 
@@ -28,9 +29,12 @@ def show(
     json: JsonOption = False,
 ) -> None:
     """Check and print every value in force; exit code 1 if one is wrong."""
-    from cosched.daemon.config.loading import configuration_values
+    from cosched.daemon.config.hardware_names import unknown_hardware
+    from cosched.daemon.config.loading import read_configuration
 
-    found = configuration_values(config)
+    checked, found = read_configuration(config)
+    for line in unknown_hardware(checked):
+        sys.stderr.write(f"cosched: {clean(line)}\n")
     if json:
         emit_json([asdict(setting) for setting in found])
         return

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "DEFAULT_CLASS",
     "LARGEST_SLOWDOWN",
     "Contention",
     "RunBeside",
@@ -29,11 +30,13 @@ __all__ = [
 LARGEST_SLOWDOWN = 3.0
 """On a host that others fill: what shares a memory of n channels is seldom slower by more."""
 
+DEFAULT_CLASS = "default"
+"""All classes of hosts for which no slowdown of their own is stated."""
+
 
 _KEPT = 30  # newest runs; there are 435 pairs of them
 _APART = 0.2  # part of a host by which two runs must differ, else the slope between them is noise
 _LARGEST = math.log1p(LARGEST_SLOWDOWN)
-_DEFAULT = "default"
 _SHORTEST = 5.0  # seconds; reports of begin and end come late by up to one, and shorter runs are mostly start-up
 _FEWEST_PAIRS = 16  # as four runs with few beside them and four with many have
 
@@ -112,7 +115,7 @@ def exponent_of(slowdown: float) -> float:
 
 def stated_slowdown(stated: Mapping[str, float], host_class: str) -> float:
     """Return the slowdown that is stated for a class of hosts, by its name or for all others as "default"; else 0."""
-    return stated.get(host_class, stated.get(_DEFAULT, 0.0))
+    return stated.get(host_class, stated.get(DEFAULT_CLASS, 0.0))
 
 
 def left_beside(cores: int, memory: int, host_cores: int | None, host_memory: int | None) -> float:

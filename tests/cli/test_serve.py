@@ -71,3 +71,12 @@ def test_a_fault_of_the_configuration_is_one_line(config: Path) -> None:
     assert done.stderr.count("\n") == 1
     assert "plannning" in done.stderr
     assert str(config) in done.stderr
+
+
+def test_hardware_that_the_library_does_not_have_is_told_at_the_start(config: Path) -> None:
+    text = config.read_text().replace("[domain]\n", '[domain]\nhardware = "epyc_64"\n')
+    config.write_text(text.replace("hosts = 2", "hosts = 0"))  # refused, so that it ends at once
+    command = [sys.executable, "-m", "cosched.cli.main", "serve", "--config", str(config)]
+    ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert "domain.hardware: models foretell nothing on 'epyc_64' until [models] folders" in ended.stderr
