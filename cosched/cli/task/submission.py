@@ -25,7 +25,7 @@ from cosched.connector.userfiles import (
     manager_of_user_file,
     read_user_file,
 )
-from cosched.durations import parse_duration
+from cosched.durations import format_duration, parse_duration
 from cosched.errors import UserError
 from cosched.licence_requests import parse_licences
 from cosched.sizes import parse_memory
@@ -41,6 +41,7 @@ __all__ = [
     "number_or_range",
     "request_of",
     "requests_of_file",
+    "time_limit_note",
     "whole_number",
     "whole_priority",
 ]
@@ -142,6 +143,18 @@ def _quality(text: str) -> float:
         return float(text or "0")
     except ValueError as error:
         raise UserError(f"--least-quality is {text[:80]!r}: write a number, such as 0.9") from error
+
+
+def time_limit_note(request: TaskRequest) -> str:
+    """Return what to say of a time limit below the user's own run times; empty where there is nothing to say."""
+    times = [each for each in request.profile or () if each is not None] + [each.seconds for each in request.shapes]
+    limit = 0.0 if request.time_limit is None else parse_duration(request.time_limit)
+    if not times or not 0 < limit < min(times):
+        return ""
+    return (
+        f"it may be ended after {format_duration(limit)}, its time limit, and is to run {format_duration(min(times))}: "
+        "raise --time-limit, or leave it out"
+    )
 
 
 def whole_number(text: str, option: str) -> int:

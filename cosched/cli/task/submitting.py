@@ -18,7 +18,7 @@ from cosched.cli.output import JsonOption, clean, print_answer
 from cosched.cli.task.arrays import array_indices, read_lines, task_array
 from cosched.cli.task.inputs import unread_note, with_files
 from cosched.cli.task.options import SubmitOptions, takes_options
-from cosched.cli.task.submission import request_of, requests_of_file
+from cosched.cli.task.submission import request_of, requests_of_file, time_limit_note
 from cosched.cli.task.text import accepted_lines, forecast_lines
 from cosched.client import Client
 from cosched.errors import UserError
@@ -92,6 +92,7 @@ def _requests(options: SubmitOptions, command: tuple[str, ...]) -> list[TaskRequ
     else:
         requests, note = requests_of_file(file, options, time.time())
     _remark(note)
+    _remark(time_limit_note(requests[0]))
     _remark(unread_note(options.stdin, options.lines))
     return [with_files(request, options.inputs) for request in requests]
 

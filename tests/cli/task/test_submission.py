@@ -8,7 +8,7 @@ import pytest
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.cli.main import run
 from cosched.cli.task.options import SubmitOptions
-from cosched.cli.task.submission import request_of, requests_of_file
+from cosched.cli.task.submission import request_of, requests_of_file, time_limit_note
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -49,6 +49,33 @@ def test_a_need_of_nothing_is_not_taken_for_no_wish(options: SubmitOptions, says
     with pytest.raises(UserError, match=says):
         request_of(options, ("/bin/true",), NOW)
     assert request_of(SubmitOptions(memory="0.5G", cores="10", gpus="0"), ("/bin/true",), NOW)[0].cores == 10
+
+
+@pytest.mark.parametrize(
+    ("limit", "runtime", "says"),
+    [
+        ("10s", "1m", "it may be ended after 10 s, its time limit, and is to run 1 min: raise --time-limit"),
+        ("10s", "1x8:1m,1x16:40s", "is to run 40 s"),
+        ("50s", "1:1m,2:40s", ""),  # it may end in time on two hosts
+        ("1m", "1m", ""),
+        ("10s", "", ""),
+        ("", "1m", ""),
+    ],
+)
+def test_a_time_limit_below_the_run_time_is_told(limit: str, runtime: str, says: str) -> None:
+    request, _ = request_of(SubmitOptions(time_limit=limit, runtime=runtime), ("/bin/true",), NOW)
+    note = time_limit_note(request)
+    assert says in note if says else not note
+
+
+def test_a_time_limit_of_a_file_below_the_run_time_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "job.sh"
+    file.write_text("#!/bin/sh\n#SBATCH --time=00:01:00\nsleep 90\n")
+    monkeypatch.setenv("COSCHED_SERVER", f"unix:{tmp_path}/nobody.sock")
+    run(["task", "submit", "--file", str(file), "--runtime", "90s", "--dry-run"])
+    assert "it may be ended after 1 min, its time limit, and is to run 1 min 30 s" in capsys.readouterr().err
 
 
 def test_a_model_of_ones_own_travels_with_the_task(tmp_path: Path) -> None:
