@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
-__all__ = ["ConfigurationValue", "configuration_values", "load_configuration", "read_configuration"]
+__all__ = ["ConfigurationValue", "load_configuration", "read_configuration"]
 
 _LARGEST_FILE = 1 << 20
 
@@ -59,21 +59,12 @@ def load_configuration(path: Path | None = None, environment: Mapping[str, str] 
     return _read_layers(path, os.environ if environment is None else environment).check()
 
 
-def configuration_values(
-    path: Path | None = None, environment: Mapping[str, str] | None = None
-) -> list[ConfigurationValue]:
-    """Return every value in force and its origin, in the order of etc/cosched.toml.
-
-    Raises:
-        UserError: as `load_configuration`.
-    """
-    return read_configuration(path, environment)[1]
-
-
 def read_configuration(
     path: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> tuple[Configuration, list[ConfigurationValue]]:
-    """Read and check the configuration once; return it, and its values as `configuration_values` does.
+    """Read and check the configuration; return it, and every value in force with its origin.
+
+    The values are in the order of etc/cosched.toml.
 
     Raises:
         UserError: as `load_configuration`.

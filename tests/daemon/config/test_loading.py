@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cosched import resources
-from cosched.daemon.config.loading import configuration_values, load_configuration
+from cosched.daemon.config.loading import load_configuration, read_configuration
 from cosched.daemon.config.sections import Configuration, PlanningSection
 from cosched.errors import UserError
 from cosched.scheduling.policies import DOMAIN_POLICIES
@@ -37,7 +37,7 @@ def test_without_a_file_the_state_is_the_users() -> None:
 
 
 def test_every_key_has_a_default_and_stands_in_the_example_file() -> None:
-    values = configuration_values(environment=HOME)
+    values = read_configuration(environment=HOME)[1]
     keys = {value.key for value in values if not value.key.startswith("connector.local.")}
     assert {value.origin for value in values} == {"default"}
     sections = {name: field.annotation for name, field in Configuration.model_fields.items()}
@@ -80,7 +80,7 @@ def test_later_layers_win_key_by_key(file: Path) -> None:
     assert configuration.planning.staging == 120.0
     assert configuration.planning.share == 0.3
     assert configuration.connector.table == {"hosts": 8, "spool": "x"}
-    origins = {setting.key: setting.origin for setting in configuration_values(file, HOME | environment)}
+    origins = {setting.key: setting.origin for setting in read_configuration(file, HOME | environment)[1]}
     assert origins["planning.seed"] == str(file.parent / "config.d" / "20.toml")
     assert origins["planning.staging"] == origins["connector.local.spool"] == str(file)
     assert origins["planning.share"] == "environment COSCHED_PLANNING__SHARE"
