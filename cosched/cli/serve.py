@@ -27,7 +27,6 @@ def command(
     """
     # Before numpy is loaded: its threads would wait for one another on hosts that compute, to multiply small matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from cosched.daemon.config.hardware_names import unknown_hardware
     from cosched.daemon.config.loading import read_configuration
 
     renderer = (
@@ -44,8 +43,9 @@ def command(
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     configuration = read_configuration(config)
-    for line in unknown_hardware(configuration[0]):
-        structlog.get_logger("cosched.configuration").warning(line)
+    from cosched.daemon.config.hardware_names import unknown_hardware
     from cosched.daemon.main import Daemon  # takes a second to read: a fault of the configuration is told before
 
+    for line in unknown_hardware(configuration[0]):
+        structlog.get_logger("cosched.configuration").warning(line)
     Daemon(*configuration).run()
