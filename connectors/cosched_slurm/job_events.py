@@ -217,7 +217,7 @@ class JobWatch:
             if change != job.change:
                 job.change = change
                 if self._hosts_unknown(job):
-                    self._pause = min(_SHORTEST_POLL, self._poll)  # what Slurm says of it comes with its begin
+                    self._pause = min(_SHORTEST_POLL, self._poll)  # told with the hosts that Slurm names then
                     continue
                 reports += self._changed_report(attempt, job, self._report(attempt, job.record))
                 if self._ends_badly(job):
