@@ -33,14 +33,14 @@ check:
 check-tests:
 	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
 
-# Lint and types are checked beside the tests, which wait for pools and daemons half of their time: so there are six workers.
+# Lint and types are checked beside the tests, which wait for pools and daemons half of their time: so there are eight workers.
 test:
 	@tools/setup test
 	@$(MAKE) --no-print-directory -j 2 machine-code testbed
 	@$(MAKE) --no-print-directory -j 2 lint all-tests
 
 all-tests:
-	$(PYTHON_IN_VENV) -m pytest -n 6 --dist loadgroup $(PYTEST_OPTIONS)
+	$(PYTHON_IN_VENV) -m pytest -n 8 --dist loadgroup $(PYTEST_OPTIONS)
 
 lint:
 	$(PYTHON_IN_VENV) -m ruff check .
