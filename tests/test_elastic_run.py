@@ -14,6 +14,7 @@ import pytest
 
 from cosched.elastic_lead import Lead, LeadOffer, LeadOrder
 from cosched.elastic_run import Follower, main
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,10 +142,7 @@ def test_signals_reach_the_program(box: Path) -> None:
     running = subprocess.Popen(
         [sys.executable, "-m", "cosched.elastic_run", "--", "/bin/sh", "-c", program], env=environment
     )
-    until = time.monotonic() + 60
-    while not ready.exists():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(ready.exists)
     running.send_signal(signal.SIGTERM)
     assert running.wait(60) == 9
 

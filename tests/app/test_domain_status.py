@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
@@ -19,6 +18,7 @@ from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobRepor
 from cosched.coscheduler.task import TaskState
 from cosched.store.database import StoreFault
 from tests.daemon.makers import Daemon, daemon, serving
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,10 +61,8 @@ def test_late_tasks_are_counted_for_each_owner_and_the_core_is_not_waited_for(he
     late = TaskRequest(command=("/bin/true",), profile=(9000.0,), deadline=here.clock.now() + 60, best_effort=True)
     here.services.submissions.submit(ME, [late, late, replace(late, deadline=None)], "", "")
     here.services.submissions.submit(other, [late], "", "")
-    status, give_up = here.services.domain.status, time.monotonic() + 60
-    while status(ME).late is None:  # the core is busy
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
+    status = here.services.domain.status
+    until(lambda: status(ME).late is not None)  # the core is busy
     assert [status(each).late for each in (ME, other, operator)] == [2, 1, 3]
     free = threading.Event()
     here.inbox.ask(lambda _core, _time: free.wait(60))
@@ -104,9 +102,7 @@ def test_the_status_answers_while_the_core_is_stuck_and_everybody_waits_for_it(t
             assert not any(answer.done() for answer in waiting)
             go_on.set()
             assert {answer.result().status_code for answer in waiting} == {200}
-            until = time.monotonic() + 60
-            while (after := client.get("/api/v1/status").json())["as_of"] != after["time"]:
-                assert time.monotonic() < until
+            until(lambda: (after := client.get("/api/v1/status").json())["as_of"] == after["time"])
         assert (status["hosts_up"], ready) == (3, 200)
         assert status["as_of"] <= status["time"] - 2
         assert 'cosched_hosts{state="up"} 3.0' in figures

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.testbed.condor_install import prefix
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.testbed.condor_pool import CondorPool
@@ -66,10 +66,7 @@ class People:
 
     def wait(self, job: str, *states: str) -> None:
         """Wait until a job is in one of these states."""
-        give_up = time.monotonic() + 60
-        while (state := self.shown(job, "JobStatus")) not in states:
-            assert time.monotonic() < give_up, f"{job} is {state}"
-            time.sleep(0.1)
+        until(lambda: self.shown(job, "JobStatus") in states, lambda: f"{job} is {self.shown(job, 'JobStatus')}")
 
     def _written(self, text: str) -> str:
         path = self._pool.spool / "job.sub"

@@ -17,6 +17,7 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from cosched.connector import JobState, LaunchMode
 from tests.testbed import jupyter, mpi, mpi_compiler
 from tests.testbed.compiler import compiler
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from cosched.connector import Launch
@@ -251,10 +252,7 @@ def _written(bench: Bench, file: Path) -> Any:
 
 def _await_end(bench: Bench, launch: Launch) -> None:
     """Wait until no process of an attempt is left."""
-    until = time.monotonic() + bench.patience
-    while left := _processes_of(launch.attempt):
-        assert time.monotonic() < until, left
-        time.sleep(0.05)
+    until(lambda: not _processes_of(launch.attempt), lambda: _processes_of(launch.attempt))
 
 
 def _processes_of(attempt: str) -> list[str]:

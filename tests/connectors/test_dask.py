@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,9 @@ from cosched.client.dask_commands import dask_command, dask_worker_command
 from demo.programs import interpreter
 from tests.testbed.debian import PackageError
 from tests.testbed.nursery import QuickSite
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from cosched.client import Client
@@ -69,17 +68,17 @@ def test_a_dask_computation_gives_hosts_back_and_repeats_nothing(connector: str)
         script.write_text(_SCRIPT)
         # While two hosts are taken for long, two now are better than more later: so two are promised.
         other = client.submit(TaskRequest(command=("/bin/sleep", "300"), profile=(None, 300.0)))
-        _until(lambda: client.task(other.id).state == "running")
+        until(lambda: client.task(other.id).state == "running")
         command = dask_command(script, (str(starts), str(gate)), python)
         worker = ElasticRequest(worker=dask_worker_command(python))
         profile = (None, 400.0, 399.0, 398.0)
         dask = client.submit(TaskRequest(command=command, elastic=worker, profile=profile, environment=variables)).id
-        _until(lambda: _workers(starts) >= {"0", "1"}, lambda: _said(client, dask))
+        until(lambda: _workers(starts) >= {"0", "1"}, lambda: _said(client, dask))
         client.cancel(other.id)
-        _until(lambda: _workers(starts) >= {"0", "1", "2", "3"}, lambda: _said(client, dask))
+        until(lambda: _workers(starts) >= {"0", "1", "2", "3"}, lambda: _said(client, dask))
         rigid = client.submit(TaskRequest(command=("/bin/sleep", "1"), profile=(None, 1.0)))
         assert client.wait([rigid.id], _PATIENCE)[0].state == "completed"
-        _until(lambda: len(_workers(starts)) >= 6, lambda: _said(client, dask))  # lent again
+        until(lambda: len(_workers(starts)) >= 6, lambda: _said(client, dask))  # lent again
         gate.touch()
         assert client.wait([dask], _PATIENCE)[0].state == "completed", _said(client, dask)
         printed = client.output(dask, "out")
@@ -99,10 +98,3 @@ def _workers(starts: Path) -> set[str]:
 def _said(client: Client, task: str) -> str:
     written = client.output(task, "err")
     return "" if written is None else written.data[-3000:].decode(errors="replace")
-
-
-def _until(holds: Callable[[], bool], what: Callable[[], str] = lambda: "it does not come about") -> None:
-    until = time.monotonic() + _PATIENCE
-    while not holds():
-        assert time.monotonic() < until, what()
-        time.sleep(0.2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from cosched.api.documents import TaskRequest
 from tests.testbed.debian import PackageError
 from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from cosched.api.documents import HostLoadView
@@ -28,11 +28,11 @@ def _load(client: Client, host: str) -> HostLoadView | None:
 
 
 def _await(client: Client, host: str, taken: float) -> HostLoadView:
-    give_up = time.monotonic() + _PATIENCE
-    while (found := _load(client, host)) is None or found.now != taken:
-        assert time.monotonic() < give_up, f"{host}: {found}"
-        time.sleep(0.2)
-    return found
+    def load() -> HostLoadView | None:
+        found = _load(client, host)
+        return found if found is not None and found.now == taken else None
+
+    return until(load, lambda: f"{host}: {_load(client, host)}")
 
 
 def test_what_foreign_jobs_take_of_slurms_nodes_is_measured_kept_and_planned_around() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -17,11 +16,9 @@ from cosched.api.documents import TaskRequest
 from demo.programs import interpreter
 from tests.testbed.debian import PackageError
 from tests.testbed.nursery import QuickSite
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cosched.client import Client
     from demo.site import Site
 
 PACKAGE, PROGRAMS = Path(cosched.__file__).parent, Path(__file__).parents[2] / "examples" / "junctions"
@@ -44,7 +41,6 @@ application detect {
     }
 }
 """
-_PATIENCE = 180.0
 
 
 def _catalogue(site: Site) -> None:
@@ -72,13 +68,6 @@ def _catalogue(site: Site) -> None:
     (site.folder / "images").chmod(0o777)  # the pool's own user writes there
 
 
-def _until(client: Client, what: Callable[[Client], bool]) -> None:
-    until = time.monotonic() + _PATIENCE
-    while not what(client):
-        assert time.monotonic() < until, "it takes too long"
-        time.sleep(0.1)
-
-
 @pytest.mark.parametrize(
     "connector",
     [
@@ -98,11 +87,11 @@ def test_a_program_goes_through_its_stages_and_has_the_hosts_of_each(connector: 
         except PackageError as error:
             pytest.skip(f"the manager cannot be had here: {error}")
         client = stack.enter_context(site.client())
-        _until(client, lambda client: len(client.hosts()) == 4)
+        until(lambda: len(client.hosts()) == 4)
         request = TaskRequest(application="detect", deadline="now+1h", directory=str(site.folder / "images"))
         tasks = [task.id for task in client.submit_all([request])]
         assert len(tasks) == 6
-        _until(client, lambda client: client.task(tasks[-1]).state in ("completed", "failed", "cancelled"))
+        until(lambda: client.task(tasks[-1]).state in ("completed", "failed", "cancelled"))
         ended = [client.task(task) for task in tasks]
         errors, said = client.output(tasks[0], "err"), client.output(tasks[0], "out")
         assert [task.state for task in ended] == ["completed"] * 6, (errors, [task.reason for task in ended])

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.waiting import until
+
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.api.documents import TaskRequest
@@ -26,7 +28,7 @@ from tests.testbed.gates import behind
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from demo.site import Site
 
@@ -66,10 +68,10 @@ def test_a_manager_that_is_away_for_long_costs_time_and_no_task(connector: str, 
         gate = site.folder / "gate"
         (waiter,) = client.submit_all([_waiter(gate)])
         tasks = client.submit_all(_requests(site, 6))
-        _await(lambda: client.task(waiter.id).state == "running")
+        until(lambda: client.task(waiter.id).state == "running")
         with _frozen(_processes(site, daemons)):
             if daemons:
-                _await(lambda: bool(client.status().faults))
+                until(lambda: bool(client.status().faults))
             tasks += client.submit_all(_requests(site, 6))
             time.sleep(_AWAY)
             assert any("resource manager" in fault for fault in client.status().faults) == bool(daemons)
@@ -77,7 +79,7 @@ def test_a_manager_that_is_away_for_long_costs_time_and_no_task(connector: str, 
         gate.touch()
         done = client.wait([task.id for task in [waiter, *tasks]], _PATIENCE)
         assert {task.state for task in done} == {"completed"}
-        _await(lambda: not client.status().faults)
+        until(lambda: not client.status().faults)
         assert not faults(read(site.journal), [task.id for task in tasks])
 
 
@@ -122,10 +124,3 @@ def _frozen(found: Sequence[int]) -> Iterator[None]:
         for process in found:
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGCONT)
-
-
-def _await(so: Callable[[], bool]) -> None:
-    until = time.monotonic() + _PATIENCE
-    while not so():
-        assert time.monotonic() < until
-        time.sleep(0.1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +13,10 @@ import pytest
 from cosched.api.documents import ElasticRequest, TaskRequest
 from tests.testbed.nursery import QuickSite
 from tests.testbed.owners import Owners
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from cosched.api.documents import TaskView
     from cosched.client import Client
@@ -48,13 +48,6 @@ def site(owners: Owners) -> Iterator[QuickSite]:
     pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
     with QuickSite("condor", scale=1.0, hosts=4, settings=_SETTINGS, pool_settings=owners.settings) as site:
         yield site
-
-
-def _until(what: Callable[[], bool], sentence: str) -> None:
-    give_up = time.monotonic() + _PATIENCE
-    while not what():
-        assert time.monotonic() < give_up, sentence
-        time.sleep(0.2)
 
 
 @contextmanager
@@ -99,15 +92,15 @@ def test_a_worker_leaves_the_host_whose_owner_came_back(site: QuickSite, owners:
         def worker_host() -> str:
             return next((each.host for each in client.workers(task).workers if each.state == "running"), "")
 
-        _until(lambda: worker_host() != "", "no worker runs")
+        until(lambda: worker_host() != "", "no worker runs")
         loaded, lead_host = worker_host(), client.workers(task).host
         owners.come(loaded)
         try:
-            _until(lambda: bool(_left(client, task)), "the host was not left")
+            until(lambda: bool(_left(client, task)), "the host was not left")
             (why,) = _left(client, task)
             assert why.startswith("owners take ")
             assert f"of {loaded}; node" in why
-            _until(lambda: worker_host() not in {"", loaded}, "no worker runs elsewhere")
+            until(lambda: worker_host() not in {"", loaded}, "no worker runs elsewhere")
             assert loaded not in client.workers(task).promised
             assert client.workers(task).promised == (worker_host(),)
             assert client.workers(task).host == lead_host
@@ -128,11 +121,11 @@ def test_a_program_that_checkpoints_leaves_the_host_whose_owner_comes_and_goes(s
             elastic=ElasticRequest(kind="restart", grace="2m", cost=1.0),
         )
         task = client.submit(request).id
-        _until(lambda: _running(client, task) is not None, "the program does not run")
+        until(lambda: _running(client, task) is not None, "the program does not run")
         (first,) = client.task(task).hosts
         with _coming_and_going(owners, first):
-            _until(lambda: client.task(task).restarts is not None, "the program was not asked to stop, or did not")
-        _until(lambda: _running(client, task) is not None, "the program does not run again")
+            until(lambda: client.task(task).restarts is not None, "the program was not asked to stop, or did not")
+        until(lambda: _running(client, task) is not None, "the program does not run again")
         assert client.task(task).hosts != (first,)
         gate.touch()
         (done,) = client.wait([task], _PATIENCE)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from cosched.api.documents import TaskRequest
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cosched.api.documents import TaskDetail
     from cosched.client import Client
     from demo.site import Site
@@ -27,15 +25,15 @@ def check_others_run(site: Site, client: Client, request: TaskRequest, reason: s
     """
     hosts = len(client.hosts())
     greedy = client.submit_all([request] * hosts)
-    _await(lambda: all(client.task(task.id).attempts for task in greedy))
-    _await(lambda: any(_called_back(client.task(task.id)) for task in greedy))
+    until(lambda: all(client.task(task.id).attempts for task in greedy))
+    until(lambda: any(_called_back(client.task(task.id)) for task in greedy))
     site.kill()
     site.start()
     sane = client.submit(TaskRequest(command=("/bin/sleep", "1"), profile=(1.0,), deadline="now+10m"))
     (done,) = client.wait([sane.id], 240.0)
     assert (done.state, done.on_time) == ("completed", True)
-    _await(lambda: all(reason in client.task(task.id).reason for task in greedy))
-    _await(lambda: any(client.task(task.id).attempts > 1 for task in greedy))
+    until(lambda: all(reason in client.task(task.id).reason for task in greedy))
+    until(lambda: any(client.task(task.id).attempts > 1 for task in greedy))
     for task in greedy:
         client.cancel(task.id)
     assert {task.state for task in client.wait([task.id for task in greedy], 180.0)} == {"cancelled"}
@@ -43,10 +41,3 @@ def check_others_run(site: Site, client: Client, request: TaskRequest, reason: s
 
 def _called_back(task: TaskDetail) -> bool:
     return task.state == "queued" or any(attempt.state == "cancelling" for attempt in task.tries)
-
-
-def _await(so: Callable[[], bool]) -> None:
-    until = time.monotonic() + 180.0
-    while not so():
-        assert time.monotonic() < until, "it took too long"
-        time.sleep(0.1)

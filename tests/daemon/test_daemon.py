@@ -31,9 +31,10 @@ from tests.connectors.cosched_simulated.makers import a_launch
 from tests.history import faults, read, read_pool
 from tests.testbed.gates import behind
 from tests.testbed.nursery import QuickSite
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from cosched.api.documents import TaskView
     from cosched.coscheduler.changes import Outcome
@@ -45,13 +46,6 @@ pytestmark = [
     pytest.mark.xdist_group("daemon"),  # its tests share one site
     pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-def until(holds: Callable[[], object]) -> None:
-    give_up = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < give_up, "it did not come about in time"
-        time.sleep(0.02)
 
 
 def search_of(daemon: int) -> int | None:

@@ -19,6 +19,7 @@ from cosched.store.database import RefusedError
 from tests.changes import changed
 from tests.daemon.lives import a_request
 from tests.daemon.makers import Daemon, daemon
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,10 +42,7 @@ def accept(here: Daemon, key: str = "") -> Future[tuple[Task, ...]]:
 
 
 def until_faulty(here: Daemon) -> None:
-    until = time.monotonic() + 60
-    while not here.inbox.store_fault:
-        assert time.monotonic() < until
-        time.sleep(0.005)
+    until(lambda: here.inbox.store_fault)
 
 
 def test_a_locked_database_delays_and_nothing_is_done_before_it_is_written(here: Daemon, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ from tests.agents.identities import UUID
 from tests.agents.protocol.test_letter_xml import LIES as POISON
 from tests.testbed.federation import federation
 from tests.testbed.liar import Liar
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,13 +59,6 @@ pytestmark = [
 PATIENCE = 180.0
 # Tests that share domains run in one worker: each would have its own otherwise.
 PAIR, TREE, DECEIVED = (pytest.mark.xdist_group(f"neighbours-{name}") for name in ("pair", "tree", "deceived"))
-
-
-def until(holds: Callable[[], object]) -> None:
-    give_up = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < give_up, "it did not come about in time"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

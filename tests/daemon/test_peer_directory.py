@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +10,7 @@ from cosched.agents.transport.remote_output import OutputQuery
 from cosched.daemon.peer_directory import PeerDirectory
 from cosched.errors import SystemFault
 from tests.agents.identities import UUID, Identity, an_identity
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,10 +63,7 @@ def test_a_changed_file_is_read_again_until_the_directory_stops(
     monkeypatch.setattr("cosched.daemon.peer_directory._WATCH", 0.01)
     directory.start()
     files.remove("b")
-    until = time.monotonic() + 60
-    while directory.entries:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    until(lambda: not directory.entries)
     directory.stop()
 
 

@@ -20,9 +20,10 @@ from cosched.simulation.kernels import KERNELS
 from tests.history import faults, read
 from tests.testbed.gates import behind
 from tests.testbed.nursery import QuickSite
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from demo.site import Site
 
@@ -197,7 +198,7 @@ def _echo(site: Site, word: str) -> str:
         task = client.submit(TaskRequest(command=("/bin/echo", word), profile=(1.0,)))
         (ended,) = client.wait([task.id], timeout=60)
         assert ended.state == "completed"
-        _until(lambda: (found := client.output(task.id)) is not None and found.data == f"{word}\n".encode())
+        until(lambda: (found := client.output(task.id)) is not None and found.data == f"{word}\n".encode())
         return task.id
 
 
@@ -215,16 +216,16 @@ def test_a_host_taken_off_in_mid_run_loses_no_task_and_is_used_again(
         victim = ids[0]
         host = _host_of(client, victim)
         site.take_host(host)
-        _until(lambda: not _host(client, host).up)
+        until(lambda: not _host(client, host).up)
         assert all(host not in place.hosts for place in client.plan().placements if not place.running)
-        _until(lambda: client.task(victim).tries[0].state == "cancelled")
+        until(lambda: client.task(victim).tries[0].state == "cancelled")
         gate.touch()
         (again,) = client.wait([victim], timeout=240)
         assert (again.state, again.tries[0].state, again.tries[-1].state) == ("completed", "cancelled", "completed")
         assert host in again.tries[0].hosts
         assert host not in again.hosts
         site.give_host(host)
-        _until(lambda: _host(client, host).up)
+        until(lambda: _host(client, host).up)
         wide = client.submit(TaskRequest(application="closure", hosts=16))
         done = client.wait([*ids, wide.id], timeout=240)
         assert {task.state for task in done} == {"completed"}
@@ -240,7 +241,7 @@ def _host_of(client: Client, task: str) -> str:
         running = [name for name in planned if client.task(name).state == "running"]
         return len(running) > 2 and task in running
 
-    _until(found)
+    until(found)
     return client.task(task).hosts[0]
 
 
@@ -248,10 +249,3 @@ def _host(client: Client, name: str) -> HostView:
     """Return a host; one that the manager does not show any more is down."""
     shown = {host.name: host for host in client.hosts()}
     return shown.get(name) or HostView(name=name, host_class="", up=False, reason="", task="", free_at=None)
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < until, "it did not come about in time"
-        time.sleep(0.02)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched.api.documents import TaskRequest
 from tests.testbed.nursery import QuickSite
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cosched.api.documents import WayView
     from cosched.client import Client
     from demo.site import Site
@@ -29,20 +27,12 @@ application look {
     }
 }
 """
-_PATIENCE = 120.0
 
 
 def _catalogue(site: Site) -> None:
     (site.folder / "look.psl").write_text(_MODEL)
     entry = f'model = "{site.folder / "look.psl"}"\ncommand = ["/bin/echo", "{{width}}"]\n[stages.examine]\n'
     (site.folder / "applications.d" / "look.toml").write_text(f'{entry}command = ["/bin/echo", "{{width}}"]\n')
-
-
-def _until(client: Client, what: Callable[[Client], bool]) -> None:
-    until = time.monotonic() + _PATIENCE
-    while not what(client):
-        assert time.monotonic() < until, "it takes too long"
-        time.sleep(0.1)
 
 
 def _taken(ways: tuple[WayView, ...]) -> list[float]:
@@ -56,10 +46,10 @@ def test_the_search_leads_a_waiting_chain_along_another_way_and_says_so() -> Non
     """Admission takes the way that takes least of the hosts, as others might come; the other one is quicker."""
     with QuickSite("local", scale=1.0, hosts=4, prepare=_catalogue) as site, site.client() as client:
         gate = site.folder / "gate"
-        _until(client, lambda client: len(client.hosts()) == 4)
+        until(lambda: len(client.hosts()) == 4)
         wait = ("/bin/sh", "-c", f"until [ -e {gate} ]; do sleep 0.1; done")
         (busy,) = client.submit_all([TaskRequest(command=wait, hosts=4, profile=(None, None, None, 600.0))])
-        _until(client, lambda client: client.task(busy.id).state == "running")
+        until(lambda: client.task(busy.id).state == "running")
         request = TaskRequest(application="look", deadline="now+1h", directory=str(site.folder))
         assert _taken(client.foresee(request).ways) == [1.0]
         sample, examine = (task.id for task in client.submit_all([request]))
@@ -68,10 +58,10 @@ def test_the_search_leads_a_waiting_chain_along_another_way_and_says_so() -> Non
             chain = client.explain(sample).chain
             return chain is not None and _taken(chain.ways) == [4.0]
 
-        _until(client, led)
+        until(lambda: led(client))
         (line,) = [line for line in client.log(1000) if line.kind == "other way"]
         assert (line.task, line.detail) == (sample, "the search found a better plan with it")
         gate.touch()
-        _until(client, lambda client: client.task(examine).state == "completed")
+        until(lambda: client.task(examine).state == "completed")
         assert [len(client.task(task).hosts) for task in (sample, examine)] == [4, 3]
         assert all(client.task(task).on_time for task in (sample, examine))

@@ -3,7 +3,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +11,9 @@ from distributed import Client as DaskClient
 from cosched.dask import CoschedCluster
 from cosched.errors import UserError
 from tests.testbed.nursery import QuickSite
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 _PATIENCE = 240.0
@@ -54,7 +53,7 @@ def test_a_notebooks_cluster_grows_by_wishes_and_ends_with_it(monkeypatch: pytes
             with DaskClient(cluster) as dask:
                 assert dask.submit(sum, [1, 2, 3]).result(_PATIENCE) == 6
                 cluster.scale(4)
-                _until(lambda: len(client.workers(task).workers) >= 3)
+                until(lambda: len(client.workers(task).workers) >= 3)
                 assert dask.gather(dask.map(abs, range(-20, 0))) == list(range(20, 0, -1))
         ended = client.wait([task], _PATIENCE)[0]
         assert (ended.state, ended.exit_code) == ("completed", 0)
@@ -97,10 +96,3 @@ def test_without_dask_it_says_what_to_install() -> None:
     )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("has no Dask: pip install 'cosched[dask]'")
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + _PATIENCE
-    while not holds():
-        assert time.monotonic() < until, "it does not come about"
-        time.sleep(0.2)

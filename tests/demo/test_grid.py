@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +11,7 @@ from cosched.cli.main import run
 from demo.grid import NAMES, forwarded, grid, submit, where
 from tests import history
 from tests.testbed.nursery import QuickSite
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,11 +41,10 @@ def check(sites: Sequence[Site], tasks: Sequence[TaskDetail], count: int) -> Non
 
 def await_one_elsewhere(site: Site) -> None:
     """Wait until one of a site's tasks runs in another domain, or has run there."""
-    until = time.monotonic() + 60
     with site.client() as client:
-        while not any(task.peer and task.state in ("running", "completed") for task in client.tasks(limit=100).tasks):
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        until(
+            lambda: any(task.peer and task.state in ("running", "completed") for task in client.tasks(limit=100).tasks)
+        )
 
 
 def test_tasks_are_forwarded_and_daemons_killed_in_the_middle_lose_none() -> None:
@@ -76,10 +75,7 @@ def test_a_users_own_batch_script_is_run_by_the_other_domains_slurm(tmp_path: Pa
     with grid(("slurm", "slurm"), scale=0.5, lease=60.0, commands=True, site=QuickSite) as sites:
         with sites[0].client() as client:
             blocker = client.submit(TaskRequest(command=("/bin/sleep", "2000"), profile=(*[None] * 15, 200.0)))
-            give_up = time.monotonic() + 60
-            while client.task(blocker.id).state != "running":
-                assert time.monotonic() < give_up
-                time.sleep(0.2)
+            until(lambda: client.task(blocker.id).state == "running")
             options = ["--profile", "5", "--deadline", "now+1m", "--server", sites[0].server]
             assert run(["task", "submit", "--file", str(script), *options]) == 0
             own = max(client.tasks(limit=10).tasks, key=lambda task: int(task.id))

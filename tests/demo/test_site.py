@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from cosched.client import Client
 from cosched.errors import SystemFault
 from demo.site import Site
 from tests.testbed.nursery import QuickSite
+from tests.waiting import until
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [
@@ -34,10 +34,7 @@ def at_work(folder: Path) -> list[int]:
 def test_a_site_left_early_takes_its_jobs_with_it() -> None:
     with QuickSite("local", scale=10.0) as site, site.client() as client:
         (task,) = client.submit_all([TaskRequest(application="sweep3d")])
-        until = time.monotonic() + 60
-        while client.task(task.id).state != "running":
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        until(lambda: client.task(task.id).state == "running")
         assert at_work(site.folder)
     assert not at_work(site.folder)
     assert not site.folder.exists()

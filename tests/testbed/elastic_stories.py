@@ -7,11 +7,11 @@ one program at once, a task that is lost or run again. Daemons may be killed mea
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 from cosched.api.documents import ElasticRequest, TaskRequest
 from tests.testbed.node_size import NodeSize
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,7 +39,6 @@ PLACES_SETTINGS = {
     "connector.local": {"cores": PLACES_NODE.cores, "memory": f"{PLACES_NODE.memory}M"},
 }
 """Of a site of two such hosts, for `places_story`."""
-_PATIENCE = 150.0
 _HOST = r"""ad=${_CONDOR_MACHINE_AD:-/dev/null}
 machine=$(sed -n 's/^Machine = "\(.*\)"/\1/p' "$ad")
 here=$(sed -n "$((${COSCHED_RANK:-0} + 1))p" "$COSCHED_HOST_FILE")
@@ -228,10 +227,7 @@ def _ended(ask: Ask, task: str) -> str:
 
 
 def _until(ask: Ask, holds: Callable[[Client], bool]) -> None:
-    until = time.monotonic() + _PATIENCE
-    while not ask(holds):
-        assert time.monotonic() < until, "it does not come about"
-        time.sleep(0.2)
+    until(lambda: ask(holds))
 
 
 def _running(client: Client, task: str) -> int:

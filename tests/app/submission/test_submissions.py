@@ -20,6 +20,7 @@ from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.store import TaskSelection
 from tests.daemon.makers import Daemon, daemon
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,10 +106,7 @@ def begun(accept: Callable[..., Future[Any]]) -> Callable[..., Future[Any]]:
 
     def accepted(*arguments: Any) -> Future[Any]:
         answer = accept(*arguments)
-        until = time.monotonic() + 60
-        while not answer.running():
-            assert time.monotonic() < until
-            time.sleep(0.005)
+        until(answer.running)
         return answer
 
     return accepted

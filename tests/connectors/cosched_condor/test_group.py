@@ -9,13 +9,13 @@ import secrets
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from cosched_condor import group
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,10 +74,7 @@ class Group:
 
 
 def _await(file: Path) -> None:
-    until = time.monotonic() + _PATIENCE
-    while not file.exists():
-        assert time.monotonic() < until, f"nobody made {file.name}"
-        time.sleep(0.02)
+    until(file.exists, f"nobody made {file.name}")
 
 
 def _codes(*processes: subprocess.Popen[str]) -> list[int]:

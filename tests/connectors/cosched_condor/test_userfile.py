@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from tests.waiting import until
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
@@ -117,10 +118,7 @@ def test_a_command_that_waits_is_ended_with_all_it_started(tmp_path: Path, monke
     with pytest.raises(UserError, match="was not interpreted within 3 s"):
         _read(tmp_path, f"executable = /x\ninclude command : {script}\nqueue\n")
     if (tmp_path / "child").exists():  # on a busy machine it may not have got as far
-        until = time.monotonic() + 60
-        while (tmp_path / "child").read_text().strip() in _living():
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        until(lambda: (tmp_path / "child").read_text().strip() not in _living())
 
 
 def _living() -> set[str]:

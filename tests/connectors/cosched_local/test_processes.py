@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched_local.processes import RunnerClaim, has_ended, kill_all
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
@@ -25,13 +25,6 @@ BOOT = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 def claim_of(pid: int) -> RunnerClaim:
     begun = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     return RunnerClaim.read(f"{pid} {begun} {BOOT}\n")
-
-
-def until(holds: Callable[[], object]) -> None:
-    give_up = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < give_up, "it did not come about in time"
-        time.sleep(0.01)
 
 
 @contextmanager

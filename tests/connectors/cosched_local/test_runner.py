@@ -18,6 +18,7 @@ from cosched.connector import JobState
 from cosched_local import runner
 from cosched_local.runner import kill
 from tests.connectors.cosched_local.traces import bearing, runner_of
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from cosched.connector.contract import Bench
@@ -57,10 +58,7 @@ def test_a_runner_killed_while_no_daemon_runs_leaves_no_process(bench: Bench, sp
 
     def meanwhile() -> None:
         os.kill(runner_of(spool, launch.attempt), signal.SIGKILL)
-        give_up = time.monotonic() + 60
-        while left := bearing(launch.attempt):
-            assert time.monotonic() < give_up, left
-            time.sleep(0.01)
+        until(lambda: not bearing(launch.attempt), lambda: bearing(launch.attempt))
 
     bench.restart(meanwhile)
     assert bench.until(launch, JobState.EVICTED).exit_code is None

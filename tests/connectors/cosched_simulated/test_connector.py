@@ -16,6 +16,7 @@ from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.errors import UserError
 from cosched_simulated import SimulatedConnector
 from tests.connectors.cosched_simulated.makers import a_launch
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,11 +42,12 @@ def connect(tmp_path: Path) -> Iterator[Connect]:
 
 def end(connector: SimulatedConnector, launch: Launch) -> JobReport:
     """Wait for an attempt's end."""
-    give_up = time.monotonic() + 60
-    while not (report := connector.status([launch.attempt])[launch.attempt]).state.final:
-        assert time.monotonic() < give_up
-        time.sleep(0.01)
-    return report
+
+    def ended() -> JobReport | None:
+        report = connector.status([launch.attempt])[launch.attempt]
+        return report if report.state.final else None
+
+    return until(ended)
 
 
 def test_a_job_takes_as_long_as_was_predicted_and_nothing_runs(connect: Connect, tmp_path: Path) -> None:

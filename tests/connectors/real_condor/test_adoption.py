@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.waiting import until
+
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from tests.connectors.condor_people import DEADLINE, People, adopting
@@ -112,10 +114,8 @@ def test_what_cannot_be_planned_is_let_go_with_a_note(site: AdoptingSite, lines:
 
 def test_what_no_host_has_for_a_job_is_its_note(site: AdoptingSite) -> None:
     job = site.people.submit(_PLANNED + "request_memory = 99999\nqueue\n")
-    until = time.monotonic() + 60
-    while "no host has 1 core and 99999M of memory" not in site.people.shown(job, "CoschedNote"):
-        assert time.monotonic() < until
-        time.sleep(0.2)
+    note = "no host has 1 core and 99999M of memory"
+    until(lambda: note in site.people.shown(job, "CoschedNote"))
     site.people.by_ann("condor_rm", job)
 
 

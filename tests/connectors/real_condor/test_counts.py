@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.waiting import until
+
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import JobState
@@ -18,7 +20,6 @@ from cosched_condor import CondorConnector
 from cosched_condor.job_events import QueueEvents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from cosched.connector.contract import Bench
@@ -46,9 +47,9 @@ def test_while_jobs_run_the_queue_is_asked_by_the_look_at_all_tasks_alone(
     manager.start()
     try:
         connector.submit_many([launch for launch, _ in launches])
-        _await(lambda: _seen(told, JobState.RUNNING) >= set(live))
+        until(lambda: _seen(told, JobState.RUNNING) >= set(live))
         time.sleep(3.0)
-        _await(lambda: _agree(connector))
+        until(lambda: _agree(connector))
         began, before = time.monotonic(), dict(manager.calls())
         time.sleep(_WATCHED)
         after, watched = dict(manager.calls()), time.monotonic() - began
@@ -59,7 +60,7 @@ def test_while_jobs_run_the_queue_is_asked_by_the_look_at_all_tasks_alone(
         assert not any(asked.values()), asked
         for _, gate in launches:
             gate.touch()
-        _await(lambda: _seen(told, JobState.COMPLETED) >= set(live))
+        until(lambda: _seen(told, JobState.COMPLETED) >= set(live))
     finally:
         manager.stop()
         for thread in threading.enumerate():  # on a busy machine longer than `stop` waits
@@ -76,10 +77,3 @@ def _agree(connector: CondorConnector) -> bool:
 
 def _seen(told: list[Event], state: JobState) -> set[str]:
     return {event.report.attempt for event in told if isinstance(event, JobReported) and event.report.state is state}
-
-
-def _await(so: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60.0
-    while not so():
-        assert time.monotonic() < until
-        time.sleep(0.05)

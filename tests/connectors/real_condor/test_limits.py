@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.waiting import until
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
@@ -78,11 +79,8 @@ def test_a_full_scheduler_takes_as_many_as_it_has_room_for(
 
 def _jobs(pool: CondorPool) -> int:
     """Return how many jobs the scheduler has, once those on their way out have gone: it keeps some that have ended."""
-    until = time.monotonic() + 60.0
-    while set(found := _statuses(pool)) - {"4"}:
-        assert time.monotonic() < until, found
-        time.sleep(0.1)
-    return len(found)
+    until(lambda: set(_statuses(pool)) <= {"4"}, lambda: _statuses(pool))
+    return len(_statuses(pool))
 
 
 def _statuses(pool: CondorPool) -> list[str]:
@@ -111,8 +109,8 @@ def test_a_daemon_keeps_the_tasks_that_a_full_scheduler_refuses_and_each_runs_on
             for place in range(16)
         ]
         tasks = client.submit_all(requests)
-        _await(lambda: any("MAX_JOBS_PER_OWNER" in task.reason for task in _waiting(client)))
-        _await(lambda: any("takes no more jobs" in why and "tried again" in why for why in _explanations(client)))
+        until(lambda: any("MAX_JOBS_PER_OWNER" in task.reason for task in _waiting(client)))
+        until(lambda: any("takes no more jobs" in why and "tried again" in why for why in _explanations(client)))
         site.pool.reconfigure(MAX_JOBS_PER_OWNER=_NONE)
         gate.touch()
         done = client.wait([task.id for task in tasks], 120.0)
@@ -131,10 +129,3 @@ def _explanations(client: Client) -> list[str]:
         with contextlib.suppress(NotRunningError):  # it has ended
             found += client.explain(task.id).waits_for
     return found
-
-
-def _await(so: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60.0
-    while not so():
-        assert time.monotonic() < until
-        time.sleep(0.1)

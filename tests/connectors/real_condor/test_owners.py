@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.waiting import PATIENCE, until
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
@@ -18,21 +19,11 @@ from tests.testbed.condor_pool import CondorPool
 from tests.testbed.owners import Owners
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from cosched.connector import Host
 
 pytestmark = pytest.mark.pool
-
-_PATIENCE = 120.0  # seconds
-
-
-def until(what: Callable[[], object], sentence: str) -> None:
-    """Wait until something holds."""
-    give_up = time.monotonic() + _PATIENCE
-    while not what():
-        assert time.monotonic() < give_up, sentence
-        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +48,7 @@ def test_an_owner_is_seen_and_a_job_waits_for_him(owned: CondorPool, owners: Own
     def connect() -> CondorConnector:
         return CondorConnector({"config": str(owned.config), "spool": str(spool)})
 
-    bench = Bench(connect, folder, patience=_PATIENCE)
+    bench = Bench(connect, folder, patience=PATIENCE)
 
     def host() -> Host:
         (found,) = bench.connector.hosts()

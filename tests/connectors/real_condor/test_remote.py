@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.waiting import until
+
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import ConnectorError, JobState
@@ -181,10 +183,7 @@ def test_a_submission_cut_off_before_its_files_is_withdrawn_and_made_again(bench
     assert found.state is JobState.QUEUED
     connector._jobs._cut_off = 0.0
     time.sleep(1.1)
-    end = time.monotonic() + 60
-    while connector.find(launch.attempt) is not None:
-        assert time.monotonic() < end
-        time.sleep(0.1)
+    until(lambda: connector.find(launch.attempt) is None)
     connector._jobs._cut_off = 60.0
     bench.submit(launch)
     bench.until(launch, JobState.COMPLETED)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
+
+from tests.waiting import until
 
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
@@ -24,9 +25,6 @@ def test_jobs_that_no_slot_can_run_leave_their_hosts_to_others() -> None:
         greedy = TaskRequest(command=("/bin/true",), native=native, profile=(20.0,))
         check_others_run(site, client, greedy, "RequestMemory is 999999999")
         anywhere = client.submit(replace(greedy, profile=None))
-        until = time.monotonic() + 60.0
-        while "no slot of the pool meets its requirements" not in client.task(anywhere.id).reason:
-            assert time.monotonic() < until
-            time.sleep(0.1)
+        until(lambda: "no slot of the pool meets its requirements" in client.task(anywhere.id).reason)
         client.cancel(anywhere.id)
         client.wait([anywhere.id], 180.0)

@@ -17,9 +17,10 @@ from tests.testbed.gates import behind
 from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
 from tests.testbed.slurm_install import SUITE
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from cosched.api.documents import TaskView
@@ -78,8 +79,8 @@ def test_a_daemon_keeps_the_tasks_that_a_full_queue_refuses_and_each_runs_once()
             for place in range(16)
         ]
         tasks = client.submit_all(requests)
-        _await(lambda: any("takes no more jobs" in task.reason for task in _waiting(client)))
-        _await(
+        until(lambda: any("takes no more jobs" in task.reason for task in _waiting(client)))
+        until(
             lambda: any(
                 "takes no more jobs" in words and "tried again" in words
                 for task in _waiting(client)
@@ -95,10 +96,3 @@ def test_a_daemon_keeps_the_tasks_that_a_full_queue_refuses_and_each_runs_once()
 
 def _waiting(client: Client) -> list[TaskView]:
     return [task for task in client.tasks().tasks if task.state == "queued"]
-
-
-def _await(so: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60.0
-    while not so():
-        assert time.monotonic() < until
-        time.sleep(0.1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import time
 import uuid
 from dataclasses import replace
 from functools import partial
@@ -21,6 +20,7 @@ from tests.testbed.debian import PackageError
 from tests.testbed.gates import behind
 from tests.testbed.nursery import QuickSite
 from tests.testbed.slurm_cluster import SlurmCluster
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -191,7 +191,7 @@ def test_a_daemon_keeps_what_a_policy_refuses_and_each_task_runs_once(site: Site
     ]
     with site.client() as client:
         tasks = client.submit_all(requests)
-        _await(lambda: any("QOSMaxSubmitJobPerUserLimit" in task.reason for task in client.tasks(["queued"]).tasks))
+        until(lambda: any("QOSMaxSubmitJobPerUserLimit" in task.reason for task in client.tasks(["queued"]).tasks))
         gate.touch()
         done = client.wait([task.id for task in tasks], 120.0)
         assert {task.state for task in done} == {"completed"}
@@ -214,10 +214,3 @@ def _remove_stamps(cluster: SlurmCluster, attempt: str) -> None:
         for stamp in (spool / attempt).glob("*"):
             if stamp.name.startswith(("began.", "ended.")):
                 stamp.unlink()
-
-
-def _await(so: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60.0
-    while not so():
-        assert time.monotonic() < until
-        time.sleep(0.1)

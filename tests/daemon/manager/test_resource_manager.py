@@ -32,6 +32,7 @@ from cosched.errors import UserError
 from cosched.prediction.loads.host_load import HostLoad
 from tests.coscheduler.makers import a_task
 from tests.tasks import change_task
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -339,10 +340,7 @@ def test_hosts_are_watched_after_an_error_and_told_when_they_change(error: Excep
 
 def test_a_manager_that_does_not_answer_is_named() -> None:
     with manager(Scripted(hosts=[DOWN])) as (running, _told):
-        until = time.monotonic() + 60
-        while running.fault != str(DOWN):
-            assert time.monotonic() < until
-            time.sleep(0.005)
+        until(lambda: running.fault == str(DOWN))
 
 
 @pytest.mark.parametrize("answers", [True, False])
@@ -376,10 +374,7 @@ def test_a_submitted_attempt_that_had_ended_before_is_asked_for_once() -> None:
         assert isinstance(ended, JobReported)
         assert ended.report == found(JobState.COMPLETED)
         looks = connector.calls.count("hosts")
-        until = time.monotonic() + 60
-        while connector.calls.count("hosts") < looks + 3:
-            assert time.monotonic() < until
-            time.sleep(0.005)
+        until(lambda: connector.calls.count("hosts") >= looks + 3)
     assert connector.calls.count("status of u") == 1
 
 
@@ -389,10 +384,7 @@ def test_a_fault_that_lasts_is_logged_once(verb: str) -> None:
     connector = Scripted(**{verb: [DOWN]})
     with capture_logs() as lines, manager(connector) as (running, _told):
         running.locate("u", fence=False)
-        until = time.monotonic() + 60
-        while connector.calls.count(verb) < 4:
-            assert time.monotonic() < until
-            time.sleep(0.005)
+        until(lambda: connector.calls.count(verb) >= 4)
     assert [line["event"] for line in lines if line["log_level"] == "warning"] == [verb]
 
 

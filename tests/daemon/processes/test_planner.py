@@ -5,7 +5,6 @@ import os
 import pickle
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from cosched.scheduling.decoding.decoder import decode
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.plan import Plan
 from tests.scheduling.problems import a_problem
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,10 +130,7 @@ def test_machine_code_is_read_at_the_daemons_priority_and_compiled_at_the_search
         assert process.stderr is not None
         try:
             assert int(process.stderr.readline()) == (own if code == "kept" else niced)
-            until = time.monotonic() + 60
-            while os.getpriority(os.PRIO_PROCESS, process.pid) != niced:
-                assert time.monotonic() < until
-                time.sleep(0.01)
+            until(lambda: os.getpriority(os.PRIO_PROCESS, process.pid) == niced)
         finally:
             process.kill()
 

@@ -16,9 +16,10 @@ from cosched.daemon.processes.planner import SearchAllowance
 from cosched.daemon.processes.search import SearchProcess
 from cosched.scheduling.objective.weights import Weights
 from tests.daemon.processes.test_planner import snapshot
+from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.daemon
 
@@ -60,16 +61,9 @@ def ask(running: SearchProcess, tasks: int = 6, moment: float = 100.0) -> None:
 
 
 def pid(running: SearchProcess) -> int:
-    until_true(lambda: running._process is not None)
+    until(lambda: running._process is not None)
     assert running._process is not None
     return running._process.pid
-
-
-def until_true(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_a_search_that_dies_is_started_again_and_goes_on_with_what_it_had() -> None:

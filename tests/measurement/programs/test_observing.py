@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ import cosched
 from cosched.errors import UserError
 from cosched.measurement.programs.observing import observed, shim_library
 from tests.testbed import mpi_compiler
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from cosched.measurement.programs.observation import Observation
@@ -144,7 +144,4 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) 
     with pytest.raises(UserError, match=r"sh was ended after 0\.5 s: give a smaller size, or a larger --limit"):
         _observed("sh", "-c", f"sleep 300 & echo $! > {mark}; wait", limit=0.5)
     child = Path("/proc", mark.read_text().strip())
-    end = time.monotonic() + 60
-    while child.exists() and "State:\tZ" not in (child / "status").read_text():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: not child.exists() or "State:\tZ" in (child / "status").read_text())

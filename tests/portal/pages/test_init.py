@@ -16,6 +16,7 @@ import pytest
 from cosched.api.documents import AccountRequest, TaskRequest
 from tests.portal.pages.visitor import PHONE, Visitor, visiting
 from tests.testbed.nursery import QuickSite
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,10 +88,7 @@ def busy() -> Iterator[Site]:
         client.submit_all(
             [*long, TaskRequest(application="fft", parameters={"Scale": 100}, hosts=1, deadline=time.time() + 9999)]
         )
-        give_up = time.monotonic() + 60
-        while client.status().tasks["running"] < 15:
-            assert time.monotonic() < give_up
-            time.sleep(0.05)
+        until(lambda: client.status().tasks["running"] >= 15)
         yield site
 
 
@@ -939,7 +937,7 @@ def renewal(page: Page, part: str) -> Iterator[None]:
 
 def wait_until(page: Page, true: Callable[[], bool]) -> None:
     """Wait until something is true of the page."""
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < give_up
         page.wait_for_timeout(50)

@@ -17,6 +17,7 @@ from cosched.coscheduler.task import TaskState
 from tests.changes import changed
 from tests.portal.pages.makers import Portal, portal
 from tests.tasks import make_task
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,10 +95,7 @@ def test_the_head_of_every_page_counts_who_will_be_late(tmp_path: Path) -> None:
         due = datetime.fromtimestamp(here.daemon.clock.now() + 60).isoformat(timespec="seconds")
         ann.submit(own="command", command="/bin/sleep 9", runtime="9000", deadline=due, best_effort="on")
         link = '<a class="late" href="/tasks?state=late"><b>1</b> late</a>'
-        give_up = time.monotonic() + 60
-        while link not in ann.see("/models"):  # the core is not waited for
-            assert time.monotonic() < give_up
-            time.sleep(0.05)
+        until(lambda: link in ann.see("/models"))  # the core is not waited for
         assert 'href="/tasks?state=late"' not in bob.see("/models")
 
 
