@@ -138,3 +138,8 @@ def start(core: Coscheduler, attempt: Attempt, time: float) -> None:
 
 def complete(core: Coscheduler, attempt: Attempt, started: float, finished: float) -> Outcome:
     return report(core, attempt, JobState.COMPLETED, finished, started=started, finished=finished, exit_code=0)
+
+
+def in_order(core: Coscheduler) -> list[str]:
+    """Return the waiting tasks in the order of the plan."""
+    return list(core.plan.tasks)

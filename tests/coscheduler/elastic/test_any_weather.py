@@ -31,7 +31,7 @@ from cosched.coscheduler.task import AttemptState
 from cosched.prediction.loads.host_load import HostLoad
 from tests.coscheduler.makers import elastic_task, hosts, mixed_hosts, restart_task
 from tests.coscheduler.places.test_licences import Licensed
-from tests.coscheduler.test_core import ALIVE, AnyWeather
+from tests.coscheduler.test_any_weather import ALIVE, AnyWeather
 from tests.exploring import examples
 
 if TYPE_CHECKING:

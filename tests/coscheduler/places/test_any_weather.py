@@ -15,7 +15,7 @@ from cosched.coscheduler.events import HostsObserved, ScheduleImproved, TaskSubm
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_task, with_shapes
-from tests.coscheduler.test_core import AnyWeather
+from tests.coscheduler.test_any_weather import AnyWeather
 from tests.exploring import examples
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from cosched.coscheduler.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
 from tests.coscheduler.makers import a_task, complete, dispatched, hosts, restore, settings, start
 from tests.coscheduler.places.test_any_weather import SharedHosts
-from tests.coscheduler.test_core import AnyWeather
+from tests.coscheduler.test_any_weather import AnyWeather
 from tests.exploring import examples
 
 if TYPE_CHECKING:

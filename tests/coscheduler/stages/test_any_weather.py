@@ -16,7 +16,7 @@ from tests.coscheduler.elastic.test_any_weather import ElasticWeather
 from tests.coscheduler.places.test_any_weather import SharedHosts
 from tests.coscheduler.places.test_licences import Licensed
 from tests.coscheduler.stages.makers import a_chain
-from tests.coscheduler.test_core import AnyWeather
+from tests.coscheduler.test_any_weather import AnyWeather
 from tests.exploring import examples
 
 if TYPE_CHECKING:
