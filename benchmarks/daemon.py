@@ -1,6 +1,6 @@
 """What a daemon with a long queue costs: submissions, memory, answers, idle work.
 
-    python -m benchmarks.daemon [--tasks 1000] [--json FILE]
+    python -m benchmarks.daemon [--tasks 1000] [--keep FOLDER]
 
 All hosts are busy, so that every task waits. One daemon gets the tasks one by one, another all in one request; both run
 as users run them, with their search beside them.
@@ -9,7 +9,6 @@ as users run them, with their search beside them.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from functools import partial
@@ -17,9 +16,7 @@ from pathlib import Path
 from statistics import quantiles
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-
+from benchmarks.figures import Figures, add_keep_option
 from cosched.api.documents import TaskRequest
 from cosched.simulation.kernels import HOSTS, draw_kernel_tasks
 from demo.site import Site
@@ -35,20 +32,23 @@ _ASKED = 20  # times that each question is asked
 
 
 def main() -> None:
-    """Measure, print, and write the figures where asked."""
+    """Measure, print, and keep the figures where asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.daemon", description=__doc__)
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    add_keep_option(parser)
     options = parser.parse_args()
     requests = [
         TaskRequest(application=order.kernel, deadline=time.time() + 1e6 + order.relative_deadline)
         for order in draw_kernel_tasks(options.tasks, options.seed)
     ]
-    rows = {"one by one": _measure(requests, _one_by_one), "in one list": _measure(requests, _in_one_list)}
-    Console().print(_table(rows, options.tasks))
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=2))
+    Figures(options.keep).measure("daemon", partial(_measure_both, requests))
+
+
+def _measure_both(requests: Sequence[TaskRequest], figures: Figures) -> None:
+    figures.section("daemon", f"{len(requests)} waiting tasks, local slots")
+    for way, submit in (("one by one", _one_by_one), ("in one list", _in_one_list)):
+        figures.values(way, _measure(requests, submit))
 
 
 def _measure(
@@ -138,16 +138,6 @@ def processor_time(daemon: int) -> dict[str, float]:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
         seconds[name] = (int(fields[11]) + int(fields[12])) / _TICK
     return seconds
-
-
-def _table(rows: dict[str, dict[str, float]], tasks: int) -> Table:
-    table = Table(title=f"{tasks} waiting tasks, local connector, {os.cpu_count()} processors")
-    table.add_column("")
-    for way in rows:
-        table.add_column(way, justify="right")
-    for name in dict.fromkeys(name for row in rows.values() for name in row):
-        table.add_row(name, *(f"{row[name]:.4g}" if name in row else "" for row in rows.values()))
-    return table
 
 
 if __name__ == "__main__":

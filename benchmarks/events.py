@@ -17,12 +17,14 @@ import argparse
 import gc
 import time
 from dataclasses import replace
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
 
+from benchmarks.figures import Figures, add_keep_option
 from benchmarks.kernels import DEADLINES, KERNELS
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobReport, JobState
@@ -42,7 +44,7 @@ from cosched.coscheduler.task import Task, TaskSpec
 from cosched.prediction.profile import PredictionSource, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cosched.coscheduler.events import Event
 
@@ -61,29 +63,37 @@ def main() -> None:
     parser.add_argument("--at-once", type=int, default=0, help="the limit of the array that they are")
     parser.add_argument("--shared", action="store_true", help="hosts of 64 cores that tasks share")
     parser.add_argument("--ranges", action="store_true", help="tasks that may have several numbers of cores, too")
+    add_keep_option(parser)
     options = parser.parse_args()
-    print(f"one more task behind {options.tasks}, ms of the core each: median and longest")
     gc.disable()
+    Figures(options.keep).measure("events", partial(_measure, options))
+
+
+def _measure(options: argparse.Namespace, figures: Figures) -> None:
+    figures.section("events", f"one more task behind {options.tasks}, ms of the core each: median and longest")
     if options.shared:
         for hosts in (16, 64):
             for vectors in (False, True):
-                _print_shared(hosts, options.tasks, vectors=vectors)
+                _measure_shared(figures, hosts, options.tasks, vectors=vectors)
             if options.ranges:
-                _print_shared(hosts, options.tasks, ranges=True)
+                _measure_shared(figures, hosts, options.tasks, ranges=True)
         return
     for hosts, classes in _POOLS:
         for users in (0, options.users) if options.users else (0,):
-            _print_row(hosts, classes, options.tasks, users, options.at_once)
+            _measure_pool(figures, hosts, classes, options.tasks, users, options.at_once)
 
 
-def _print_row(hosts: int, classes: int, waiting: int, users: int, at_once: int) -> None:
-    """Measure on one pool."""
+def _measure_pool(figures: Figures, hosts: int, classes: int, waiting: int, users: int, at_once: int) -> None:
     each = (_arrivals(hosts, classes, waiting, idle, users, at_once) for idle in (0, 1))
     (together, busy, asked), (_, idle, _) = each
     rows = {"together": together, "all hosts busy": busy, "one idle": idle, "asked": asked}
-    texts = [f"{name}  {median(took):5.2f} {max(took):6.2f}" for name, took in rows.items()]
-    name = f"{hosts:5} hosts" + (f", {classes} classes" if classes > 1 else "") + (f", {users} users" if users else "")
-    print(f"{name:35}" + "   ".join(texts), flush=True)
+    name = f"{hosts} hosts" + (f", {classes} classes" if classes > 1 else "") + (f", {users} users" if users else "")
+    _tell(figures, name, rows)
+
+
+def _tell(figures: Figures, name: str, rows: Mapping[str, Sequence[float]]) -> None:
+    texts = [f"{what}  {median(took):5.2f} {max(took):6.2f}" for what, took in rows.items()]
+    figures.row(name, f"{name:>30}   " + "   ".join(texts), **{what: median(took) for what, took in rows.items()})
 
 
 def _arrivals(
@@ -118,7 +128,7 @@ def _arrivals(
     return took[:waiting], took[waiting + 1 :], asked  # the first makes up for those that came together
 
 
-def _print_shared(hosts: int, waiting: int, *, vectors: bool = False, ranges: bool = False) -> None:
+def _measure_shared(figures: Figures, hosts: int, waiting: int, *, vectors: bool = False, ranges: bool = False) -> None:
     """Measure on nodes whose tasks share them; with `vectors` memory and GPUs decide, too.
 
     With `ranges` the tasks have alternatives.
@@ -160,9 +170,12 @@ def _print_shared(hosts: int, waiting: int, *, vectors: bool = False, ranges: bo
         began = time.thread_time()
         predict_placement(core, part(number + 1), now)
         took.setdefault("asked", []).append(1e3 * (time.thread_time() - began))
-    texts = [f"{name}  {median(each):5.2f} {max(each):6.2f}" for name, each in took.items() if name != "hosts"]
-    name = f"{hosts:5} nodes, {'ranges of cores' if ranges else 'cores, memory, GPUs' if vectors else 'cores'}"
-    print(f"{name:35}" + "   ".join(texts), flush=True)
+    del took["hosts"]
+    _tell(
+        figures,
+        f"{hosts} nodes, {'ranges of cores' if ranges else 'cores, memory, GPUs' if vectors else 'cores'}",
+        took,
+    )
 
 
 def _choosing(draw: np.random.Generator, number: int) -> Task:

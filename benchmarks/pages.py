@@ -1,6 +1,6 @@
 """How quick the schedule page is with many tasks and hosts, in a real browser before a real daemon.
 
-python -m benchmarks.pages [--tasks 1000] [--hosts 256]
+python -m benchmarks.pages [--tasks 1000 5000] [--hosts 256] [--keep FOLDER]
 
 Prints the size of what is sent each time the schedule changes, how long the daemon takes to make it and the browser
 to draw it, how long a frame takes while the pointer moves over it, and the daemon's memory.
@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.figures import Figures, add_keep_option
 from cosched.api.documents import TaskRequest
 from demo.site import Site
 from tests.portal.pages.visitor import visiting
@@ -51,18 +52,28 @@ _FRAMES = """() => new Promise((done) => {
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, print, and keep the figures where asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pages")
-    parser.add_argument("--tasks", type=int, default=1000)
+    parser.add_argument("--tasks", type=int, nargs="+", default=[1000])
     parser.add_argument("--hosts", type=int, default=256)
+    add_keep_option(parser)
     options = parser.parse_args()
-    settings = {"connector.local": {"hosts": options.hosts}}
+
+    def measure(figures: Figures) -> None:
+        figures.section("pages", f"the schedule page with tasks on {options.hosts} hosts")
+        for tasks in options.tasks:
+            figures.values(f"{tasks} tasks", _measure(tasks, options.hosts))
+
+    Figures(options.keep).measure("pages", measure)
+
+
+def _measure(tasks: int, hosts: int) -> dict[str, float]:
+    settings = {"connector.local": {"hosts": hosts}}
     with Site("local", scale=1.0, settings=settings) as site, site.client() as client, chromium() as browser:
-        _fill(client, options.tasks)
+        _fill(client, tasks)
         with visiting(browser, site) as visitor:
             visitor.go("/schedule")
-            _measure(visitor)
-        print(f"memory of the daemon: {_memory(site.pid):.0f} MB")
+            return _seen(visitor) | {"memory of the daemon MB": _memory(site.pid)}
 
 
 def _fill(client: Client, tasks: int) -> None:
@@ -79,32 +90,30 @@ def _fill(client: Client, tasks: int) -> None:
     time.sleep(5.0)
 
 
-def _measure(visitor: Visitor) -> None:
+def _seen(visitor: Visitor) -> dict[str, float]:
     page = visitor.page
     times = []
     for _ in range(5):
         began = time.perf_counter()
         body = page.request.get(f"{visitor.address}/schedule?part=chart").body()
         times.append(time.perf_counter() - began)
-    print(
-        f"{page.locator('.gantt path').count()} bars; chart: {len(body) / 1024:.0f} KiB, compressed "
-        f"{len(gzip.compress(body, 4)) / 1024:.0f} KiB"
-    )
-    print(f"made by the daemon in {statistics.median(times) * 1000:.0f} ms (median, over HTTP)")
     drawn = page.evaluate(_DRAW)
-    print(
-        f"drawn by the browser in {statistics.median(drawn):.0f} ms (median of {len(drawn)}, {max(drawn):.0f} at most)"
-    )
     box = page.locator(".gantt").bounding_box()
     assert box is not None
     page.evaluate(f"window.frames_ = ({_FRAMES})(); 0")
     for step in range(60):
         page.mouse.move(box["x"] + 100 + step * (box["width"] - 120) / 60, box["y"] + 20 + step * 5)
     frames = sorted(page.evaluate("window.frames_"))
-    print(
-        f"frames under the moving pointer: {statistics.median(frames):.0f} ms (median), "
-        f"{frames[int(len(frames) * 0.95)]:.0f} ms (95 of 100)"
-    )
+    return {
+        "bars": float(page.locator(".gantt path").count()),
+        "KiB of an update": len(body) / 1024,
+        "KiB of an update, compressed": len(gzip.compress(body, 4)) / 1024,
+        "ms in which the daemon makes it, median": 1e3 * statistics.median(times),
+        "ms in which the browser draws it, median": statistics.median(drawn),
+        "ms in which the browser draws it, at most": max(drawn),
+        "ms of a frame under the moving pointer, median": statistics.median(frames),
+        "ms of a frame under the moving pointer, 95 %": frames[int(len(frames) * 0.95)],
+    }
 
 
 def _memory(pid: int) -> float:

@@ -1,6 +1,6 @@
 """How many requests the API answers: durable submissions and reads, over real HTTP, with many tasks in the database.
 
-    python -m benchmarks.portal [--tasks 10000] [--seconds 10] [--json FILE]
+    python -m benchmarks.portal [--tasks 10000] [--seconds 10] [--runs 1] [--keep FOLDER]
 
 The daemon is a process of its own with all hosts busy, so that every task that is submitted waits and is planned. First
 as many requests as it can answer, then half of what is promised, one after the other however slow the answers are.
@@ -14,14 +14,11 @@ import argparse
 import json
 import os
 import time
-from pathlib import Path
 from statistics import quantiles
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.daemon import processor_time
+from benchmarks.figures import Figures, add_keep_option
 from benchmarks.load import Measured, offer, request
 from cosched.api.documents import TaskRequest, TokenRequest
 from cosched.coscheduler.changes import Changes
@@ -39,16 +36,21 @@ _CONNECTIONS = 16
 
 
 def main() -> None:
-    """Measure, print, and write the figures where asked."""
+    """Measure, print, and keep the figures where asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.portal", description=__doc__)
     parser.add_argument("--tasks", type=int, default=10_000, help="ended tasks in the database beforehand")
     parser.add_argument("--seconds", type=float, default=10.0, help="of promised load for each measurement")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--runs", type=int, default=1, help="with a daemon and a database each")
+    add_keep_option(parser)
     options = parser.parse_args()
-    rows = _measure(options.tasks, options.seconds)
-    Console().print(_table(rows, options.tasks))
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=2))
+
+    def measure(figures: Figures) -> None:
+        figures.section("portal", f"{options.tasks} tasks in the database, {_CONNECTIONS} connections")
+        for run in range(1, options.runs + 1):
+            for name, values in _measure(options.tasks, options.seconds).items():
+                figures.values(f"{name}, run {run}", values)
+
+    Figures(options.keep).measure("portal", measure)
 
 
 def _measure(tasks: int, seconds: float) -> dict[str, dict[str, float]]:
@@ -150,16 +152,6 @@ def _read(token: str, number: int, tasks: int) -> bytes:
     """Four in five look at one task, the fifth at a page of the list."""
     path = "/api/v1/tasks?limit=20" if number % 5 == 0 else f"/api/v1/tasks/{1 + 7919 * number % tasks}"
     return request("GET", path, token)
-
-
-def _table(rows: dict[str, dict[str, float]], tasks: int) -> Table:
-    table = Table(title=f"{tasks} tasks in the database, {_CONNECTIONS} connections, {os.cpu_count()} processors")
-    table.add_column("")
-    for way in rows:
-        table.add_column(way, justify="right")
-    for name in next(iter(rows.values())):
-        table.add_row(name, *(f"{row[name]:.4g}" for row in rows.values()))
-    return table
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ FOLDER, a recorded year (KTH-SP2-1996-2) from FILE.
 
 All of it takes an hour or two. With --keep each part is kept as it ends, and --resume measures only those that the
 folder has not yet; --only measures some. In the end stands what the folder has of each goal: today's figure, the goal,
-and the strongest peer's figure; `python -m benchmarks.scheduling.readme_rows FOLDER` makes README's rows of the same.
+and the strongest peer's figure; `python -m benchmarks.readme_rows FOLDER` makes README's rows of the same.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.figures import Figures, kept_sections
 from benchmarks.scheduling import comparison, gap, independent, objectives, queues, references, speed, traces
-from benchmarks.scheduling.figures import Figures, kept_sections
 from benchmarks.scheduling.goals import goal_table
 from benchmarks.scheduling.largest_queue import largest_queue
 from cosched.scheduling.mapping.dual_price import warm_up as warm_up_prices

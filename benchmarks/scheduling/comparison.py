@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from benchmarks.scheduling.figures import Figures
+    from benchmarks.figures import Figures
     from cosched.scheduling.problem import Problem
 
 __all__ = ["against_references", "classes", "deadlines", "judged_anew"]

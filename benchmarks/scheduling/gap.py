@@ -23,7 +23,7 @@ from cosched.scheduling.exact.whole_problem import uncovered
 from cosched.scheduling.search.genetic_search import GeneticSearch
 
 if TYPE_CHECKING:
-    from benchmarks.scheduling.figures import Figures
+    from benchmarks.figures import Figures
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 

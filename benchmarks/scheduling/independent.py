@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from benchmarks.scheduling.figures import Figures
+    from benchmarks.figures import Figures
     from cosched.scheduling.problem import Problem
 
 __all__ = ["braun", "drawn", "matrices", "mixed_integer_program"]

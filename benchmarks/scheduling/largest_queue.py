@@ -18,7 +18,7 @@ from cosched.scheduling.search.genetic_search import warm_up
 from cosched.scheduling.search.run import Limit
 
 if TYPE_CHECKING:
-    from benchmarks.scheduling.figures import Figures
+    from benchmarks.figures import Figures
 
 __all__ = ["largest_queue"]
 

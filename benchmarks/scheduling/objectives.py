@@ -22,7 +22,7 @@ from cosched.scheduling.search.run import Limit, run_search
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from benchmarks.scheduling.figures import Figures
+    from benchmarks.figures import Figures
     from benchmarks.scheduling.peers.cp_sat_objectives import Found
     from cosched.scheduling.objective.objective import Metrics
     from cosched.scheduling.objective.weights import Weights

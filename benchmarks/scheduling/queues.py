@@ -19,7 +19,7 @@ from cosched.scheduling.search.genetic_search import GeneticSearch
 from cosched.scheduling.search.run import Limit
 
 if TYPE_CHECKING:
-    from benchmarks.scheduling.figures import Figures
+    from benchmarks.figures import Figures
     from cosched.scheduling.problem import Problem
 
 __all__ = ["BUDGETS", "MAKESPAN", "MIXES", "SEEDS", "long_queues", "planned", "quality", "several_classes"]

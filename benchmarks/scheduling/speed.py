@@ -17,7 +17,7 @@ from cosched.scheduling.search.genetic_search import GeneticSearch
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from benchmarks.scheduling.figures import Figures
+    from benchmarks.figures import Figures
     from cosched.scheduling.problem import Problem
 
 __all__ = ["decodes", "generations", "rate"]

@@ -18,7 +18,7 @@ from cosched.simulation.trace_replay import Moldability, ReplayConditions, repla
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from benchmarks.scheduling.figures import Figures
+    from benchmarks.figures import Figures
 
 __all__ = ["ranges", "replays"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.figures import Figures, kept_sections
 from benchmarks.scheduling import __main__ as command
-from benchmarks.scheduling.figures import Figures, kept_sections
 from benchmarks.scheduling.goals import GOALS, Goal, goal_table
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from benchmarks.figures import Figures, kept_sections
 from benchmarks.scheduling import objectives, references
-from benchmarks.scheduling.figures import Figures, kept_sections
 from tests.scheduling.problems import a_problem
 
 if TYPE_CHECKING:

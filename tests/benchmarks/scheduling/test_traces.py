@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.figures import Figures, kept_sections
 from benchmarks.scheduling import traces
-from benchmarks.scheduling.figures import Figures, kept_sections
 
 if TYPE_CHECKING:
     from pathlib import Path

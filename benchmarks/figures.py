@@ -8,13 +8,14 @@ import platform
 import time
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
-__all__ = ["Figures", "kept_sections"]
+__all__ = ["Figures", "add_keep_option", "kept_sections"]
 
 _PACKAGES = ("numpy", "numba", "deap", "pymoo", "ortools", "highspy")
 
@@ -74,10 +75,20 @@ class Figures:
         self._rows = {}
         self._sections[name] = {"circumstances": self.circumstances(), "heading": heading, "rows": self._rows}
 
+    def values(self, name: str, values: Mapping[str, float]) -> None:
+        """Print a row of values below one another, and keep it."""
+        lines = [f"    {value:10.4g}  {what}" for what, value in values.items()]
+        self.row(name, "\n".join((name, *lines)), **values)
+
     def row(self, name: str, line: str, **values: float | list[float] | None) -> None:
         """Print a row and keep it with its values."""
         print(line, flush=True)
         self._rows[name] = {"line": line, **values}
+
+
+def add_keep_option(parser: argparse.ArgumentParser) -> None:
+    """Let a benchmark's command name the folder of its figures."""
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the figures to a file of this folder")
 
 
 def kept_sections(folder: Path) -> dict[str, Any]:
