@@ -56,6 +56,7 @@ FEWEST_TASKS = 10
 _log = structlog.get_logger("cosched.agents")
 _TASKS = 200  # newest tasks that are looked at
 _SECONDS = 60.0  # of processor time for one advice
+_NICE = 19  # of its process: it takes idle processor time alone
 _WINDOW = 3600.0  # seconds: of older tasks nothing is simulated
 _COMPARED = 20  # tasks by whose models hardware is compared
 
@@ -270,7 +271,7 @@ class Adviser(threading.Thread):
 
     def _simulate(self, request: AdviceRequest) -> Advice | None:
         """Return the answer; None where `stop` was called meanwhile."""
-        command = [sys.executable, "-m", "cosched.daemon.processes.advising"]
+        command = [sys.executable, "-m", "cosched.daemon.processes.advising", str(_NICE)]
         with self._guard:
             if self._stopped.is_set():
                 return None

@@ -1,7 +1,7 @@
-"""The adviser in a process of its own: `python -m cosched.daemon.processes.advising`.
+"""The adviser in a process of its own: `python -m cosched.daemon.processes.advising NICE`.
 
 One question comes in on standard input and its answer goes out on standard output, both as pickles between one user's
-own processes. It takes only idle processor time, and not more than it was given.
+own processes. It takes no more processor time than it was given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["AdviceRequest", "answer", "main"]
 
-_NICE = 19
 _ALLOWANCE = 4  # times the given processor time after which the process is ended: one simulation may be a long one
 
 
@@ -41,9 +40,9 @@ def answer(question: AdviceRequest) -> Advice:
     return advise(question.situation, question.bounds, question.seconds)
 
 
-def main(source: BinaryIO, target: BinaryIO) -> None:
-    """Answer one question."""
-    os.nice(_NICE)
+def main(nice: int, source: BinaryIO, target: BinaryIO) -> None:
+    """Answer one question; `nice` is added to the process's nice value."""
+    os.nice(nice)
     question: AdviceRequest = pickle.load(source)  # noqa: S301  from our own parent
     most = math.ceil(time.process_time() + _ALLOWANCE * question.seconds) + 1  # imports have had their part already
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
@@ -52,4 +51,4 @@ def main(source: BinaryIO, target: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.stdin.buffer, sys.stdout.buffer)
+    main(int(sys.argv[1]), sys.stdin.buffer, sys.stdout.buffer)

@@ -25,8 +25,8 @@ QUESTION = AdviceRequest(
 
 
 def ask(data: bytes) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "cosched.daemon.processes.advising"]
-    return subprocess.run(command, input=data, capture_output=True, timeout=60, check=False)
+    command = [sys.executable, "-m", "cosched.daemon.processes.advising", "0"]
+    return subprocess.run(command, input=data, capture_output=True, timeout=300, check=False)
 
 
 def test_one_question_gets_one_answer() -> None:
