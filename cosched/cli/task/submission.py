@@ -81,7 +81,6 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
     shapes = parse_shape_runtimes(options.runtime) if options.runtime else ()
     if options.runtime and not shapes:
         profile = parse_runtime(options.runtime, options.hosts)
-    where = options.directory or ("." if command else "")
     request = TaskRequest(
         application=options.application,
         command=(_program(command[0]), *command[1:]) if command else (),
@@ -94,7 +93,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         shapes=shapes,
         name=options.name,
         environment=dict(map(_variable, options.environment)),
-        directory=str(Path(where).absolute()) if where else "",
+        directory=_directory(options, "." if command else ""),
         stdin=_input_file(options) if options.stdin else "",
         best_effort=options.best_effort,
         prepare=_words(options.prepare, "--prepare") if options.prepare else (),
@@ -309,6 +308,13 @@ def _model_text(options: SubmitOptions) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
         raise UserError(f"--model {options.model}: cannot be read ({why}): give a file of PSL") from error
+
+
+def _directory(options: SubmitOptions, otherwise: str) -> str:
+    where = options.directory or otherwise
+    if options.directory and not options.after and not Path(where).is_dir():  # what runs before it may make it
+        raise UserError(f"--directory {where}: there is no such folder: make it, or give one that the hosts have, too")
+    return str(Path(where).absolute()) if where else ""
 
 
 def _input_file(options: SubmitOptions) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,6 @@ from tests.daemon.makers import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from cosched.api.documents import ApplicationView
 
@@ -89,6 +89,7 @@ def test_an_application_of_the_catalogue_may_always_be_watched(
 )
 @pytest.mark.usefixtures("client")
 def test_what_is_wrong_is_said_in_a_line(words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a b").mkdir()
     assert _submit(*words) == 1
     *_, line = capsys.readouterr().err.splitlines()
     assert said in line

@@ -124,6 +124,15 @@ def test_what_a_task_reads_is_there_or_made_before_it(tmp_path: Path, monkeypatc
     assert request_of(SubmitOptions(stdin="data"), ("/bin/cat",), NOW)[0].stdin == str(tmp_path / "data")
 
 
+def test_a_task_runs_in_a_folder_that_is_there_or_made_before_it(tmp_path: Path) -> None:
+    where = tmp_path / "run"
+    with pytest.raises(UserError, match="run: there is no such folder: make it"):
+        request_of(SubmitOptions(directory=str(where)), ("/bin/true",), NOW)
+    assert request_of(SubmitOptions(directory=str(where), after=["1"]), ("/bin/true",), NOW)[0].directory == str(where)
+    where.mkdir()
+    assert request_of(SubmitOptions(directory=str(where)), ("/bin/true",), NOW)[0].directory == str(where)
+
+
 def test_a_program_that_is_not_executable_is_told_from_one_that_is_not_there(tmp_path: Path) -> None:
     file = tmp_path / "job"
     file.write_text("#!/bin/sh\n")
@@ -219,6 +228,7 @@ def test_a_program_is_found_where_a_shell_finds_it(tmp_path: Path, monkeypatch: 
 
 def test_a_directory_starts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
     from_here, _ = request_of(SubmitOptions(application="sweep3d", directory="runs"), (), NOW)
     assert from_here.directory == str(tmp_path / "runs")
     assert request_of(SubmitOptions(application="sweep3d"), (), NOW)[0].directory == ""
