@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from cosched.api.documents.tasks import FINAL_STATES, LIVE_STATES
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, print_answer, print_table
@@ -143,8 +144,11 @@ def wait(
 ) -> None:
     """Wait until tasks have ended; exit 1 unless all of them completed."""
     selection = Selection(user=user, name=name, states=state or (), late=late, array=array)
+    # An array is known by its identifier: what has failed of it before anybody waited counts, too.
+    states = (*LIVE_STATES, *FINAL_STATES) if array else LIVE_STATES
     with connect(server) as client:
-        tasks = client.wait(selection.tasks(client, task_ids), parse_duration(timeout) if timeout else float("inf"))
+        chosen = selection.tasks(client, task_ids, states)
+        tasks = client.wait(chosen, parse_duration(timeout) if timeout else float("inf"))
     print_answer(
         json,
         [asdict(task) for task in tasks],

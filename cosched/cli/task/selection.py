@@ -39,6 +39,18 @@ def _complete_id(incomplete: str) -> list[tuple[str, str]]:
     return []
 
 
+def _nothing_chosen(owner: str, states: Sequence[str], *, as_typed: bool) -> UserError:
+    """Return the refusal of a choice of nothing, in states that were typed or that the command looks at by itself."""
+    *others, last = states
+    named = " or ".join([", ".join(others), last] if others else [last])
+    everything = {*states} == {*LIVE_STATES, *FINAL_STATES}
+    shown = "which are" if as_typed or everything else "those in other states, which --state chooses"
+    return UserError(
+        f"no {'' if everything else f'{named} '}task of {owner} is chosen: "
+        f"`cosched task list` with the same options shows {shown}"
+    )
+
+
 def _complete_state(incomplete: str) -> list[str]:
     return [state for state in (*LIVE_STATES, *FINAL_STATES) if state.startswith(incomplete)]
 
@@ -92,6 +104,7 @@ class Selection:
         Raises:
             UserError: neither identifiers nor conditions were given, both were, or no task is chosen.
         """
+        wanted = self.states or states
         given = bool(self.user or self.name or self.states or self.late or self.array)
         if task_ids and given:
             raise UserError("tasks are named by their identifiers and chosen by options: do one of both")
@@ -105,7 +118,7 @@ class Selection:
         found: list[str] = []
         while True:
             page = client.tasks(
-                self.states or states,
+                wanted,
                 _PAGE,
                 len(found),
                 owner=owner,
@@ -117,5 +130,5 @@ class Selection:
             if not page.tasks or len(found) >= page.total:
                 break
         if not found:
-            raise UserError(f"no task of {owner} is chosen: `cosched task list` with the same options shows which are")
+            raise _nothing_chosen(owner, wanted, as_typed=bool(self.states))
         return found[::-1]

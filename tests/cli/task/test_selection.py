@@ -55,6 +55,24 @@ def test_tasks_are_chosen_by_name_state_and_user(here: Daemon, capsys: pytest.Ca
     assert (code, err) == (1, "")
 
 
+def test_waiting_for_an_array_counts_what_has_failed_before(here: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
+    now, owner = time.time(), getuser()
+    ended = [
+        make_task(
+            number, name="a", owner=owner, state=state, submitted=now, finished=now, array="1", array_index=number
+        )
+        for number, state in ((1, TaskState.FAILED), (2, TaskState.COMPLETED))
+    ]
+    here.store.commit(changed(ended, []))
+    capsys.readouterr()
+    code, out, _ = said(capsys, "task", "wait", "--array", "1", "--timeout", "5s")
+    assert (code, out) == (1, "task 1 is failed\ntask 2 is completed\n")
+    assert said(capsys, "task", "wait", "--array", "1", "--state", "completed") == (0, "task 2 is completed\n", "")
+    assert f"no task of {owner} is chosen" in said(capsys, "task", "wait", "--array", "9")[2]
+    code, _, err = said(capsys, "task", "wait", "--name", "a")
+    assert (code, "shows those in other states, which --state chooses" in err) == (1, True)
+
+
 def test_late_tasks_are_those_that_ended_late_or_will(here: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
     now = time.time()
     late, punctual = (
@@ -107,7 +125,14 @@ def test_what_was_meant_by_a_file_or_an_empty_deadline_is_told(
     [
         ([], "no task is named: give identifiers, or choose by --user, --name, --state, --array or --late"),
         (["1", "--late"], "tasks are named by their identifiers and chosen by options: do one of both"),
-        (["--name", "nothing*"], f"no task of {getuser()} is chosen: `cosched task list`"),
+        (
+            ["--name", "nothing*"],
+            f"no queued, forwarded, dispatching, running or cancelling task of {getuser()} is chosen: ",
+        ),
+        (
+            ["--name", "nothing*", "--state", "queued"],
+            f"no queued task of {getuser()} is chosen: `cosched task list` with the same options shows which are",
+        ),
     ],
 )
 def test_a_selection_that_chooses_nothing_is_refused(
