@@ -60,6 +60,8 @@ def check_fields(request: TaskRequest, connector: str) -> None:
         request: what is asked for.
         connector: name of the domain's connector, for which a file of the user's own must be written.
     """
+    if request.application and request.command and request.native is None:
+        raise UserError("give an application or a command, not both")
     _check_native(request, connector)
     _check_launch(request)
     checked_retries(request.retries)

@@ -333,8 +333,6 @@ class TaskValidator:
         return range(least, most + 1)
 
     def _catalogue_task(self, request: TaskRequest, domain: DomainState, ranks: int) -> Task:
-        if request.command and request.native is None:
-            raise UserError("give an application or a command, not both")
         entry = self._catalogue.get(request.application)
         values = entry.values(request.parameters)
         least, most = _host_range(request, domain, entry.hosts.min, entry.hosts.max)

@@ -197,3 +197,8 @@ def test_such_a_program_is_refused_where_no_lead_can_have_workers(
 ) -> None:
     with pytest.raises(UserError, match=f"one program with workers through all of its stages, and {why}"):
         validator(tmp_path, ONE_PROGRAM).tasks(request(), domain)
+
+
+def test_a_command_beside_a_tunable_application_is_refused_as_beside_any(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="give an application or a command, not both"):
+        validator(tmp_path).tasks(request(command=("/bin/true",)), DOMAIN)
