@@ -5,7 +5,6 @@ The configuration says where the daemon listens.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,6 +32,5 @@ def connect(server: str) -> Client:
         UserError: the address or the configuration is wrong.
     """
     from cosched.client import Client
-    from cosched.client.configured_address import configured_address
 
-    return Client(server or configured_address(os.environ))
+    return Client(server)

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from cosched.addresses import is_loopback_host
+from cosched.client.configured_address import configured_address
 from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.secret_files import read_secret
 from cosched.version import __version__
@@ -94,17 +95,17 @@ class ApiCaller:
         """Prepare; the connection is made when it is needed.
 
         Args:
-            server: `unix:/path` or `http://host:port`; empty: $COSCHED_SERVER, else the socket of a daemon of this
-                user that runs without a configuration.
+            server: `unix:/path` or `http://host:port`; empty: as for the commands, $COSCHED_SERVER or where the
+                configuration says.
             timeout: seconds for one answer.
             token: says who you are where the socket does not; empty: $COSCHED_TOKEN, else the first line of
                 $COSCHED_TOKEN_FILE, else none.
 
         Raises:
-            UserError: the address is neither, the token's file can be read by everybody, or the token would be on its
-                way.
+            UserError: the address is neither, the configuration is wrong, the token's file can be read by everybody, or
+                the token would be on its way.
         """
-        self.server = server or os.environ.get("COSCHED_SERVER", "") or _own_socket()
+        self.server = server or os.environ.get("COSCHED_SERVER", "") or configured_address(os.environ)
         transport, base = _transport(self.server)
         headers = {"User-Agent": f"cosched/{__version__}"} | _authorization(token)
         if "Authorization" in headers:
@@ -188,12 +189,6 @@ def _check_listening(server: str, path: Path, *, answered: bool) -> None:
             return  # it is busy
         except OSError as error:
             raise _unreachable(server, error) from error
-
-
-def _own_socket() -> str:
-    from cosched.paths import default_socket
-
-    return default_socket(os.environ)
 
 
 def _transport(server: str) -> tuple[httpx2.HTTPTransport, str]:

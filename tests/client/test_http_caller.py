@@ -138,6 +138,14 @@ def test_the_address_comes_from_the_environment_or_the_users_state(monkeypatch: 
         assert client.server == "unix:/s/cosched/cosched.sock"
 
 
+def test_the_address_is_the_configurations_as_for_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "site.toml").write_text('[server]\nlisten = ["unix:/run/site.sock"]\n')
+    monkeypatch.delenv("COSCHED_SERVER", raising=False)
+    monkeypatch.setenv("COSCHED_CONFIG", str(tmp_path / "site.toml"))
+    with Client() as client:
+        assert client.server == "unix:/run/site.sock"
+
+
 RUN = RunView(task="1", name="n", application="a", hosts=("x", "y"), start=1.0, end=2.0, deadline=None, state="failed")
 CURVES = CurvesView(
     model="m",
