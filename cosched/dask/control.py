@@ -56,11 +56,12 @@ class Control:
         wished = max(useful, self._least)
         return wished if self._most is None else max(min(wished, self._most), 1)
 
-    async def over(self, scheduler: Scheduler, lease: float) -> None:
-        """Return when the cluster is to end: it was told to, or for `lease` seconds nobody has asked for it."""
+    async def over(self, scheduler: Scheduler, lease: float) -> bool:
+        """Return when the cluster is to end; False where it was not told to, but nobody asked for it for `lease` s."""
         while not self._ended:
             if scheduler.clients.keys() - {"fire-and-forget"}:
                 self._heard = time.monotonic()
             if time.monotonic() - self._heard > lease:
-                return
+                return False
             await asyncio.sleep(_LOOK_AGAIN)
+        return True

@@ -30,6 +30,7 @@ from cosched.dask.statistics import Figures, SteadyWish
 from cosched.dask.task_ends import TaskEnds
 from cosched.dask.tls_files import join_address, make_tls_files
 from cosched.dask.worker import INTERFACE_VARIABLE, QUIET, thread_count, worker_command
+from cosched.durations import format_duration
 from cosched.elastic_lead import Lead
 from cosched.errors import CoschedError, UserError
 
@@ -114,14 +115,17 @@ def script_use(script: Sequence[str]) -> _Use:
 
 
 def distant_use(lease: float) -> _Use:
-    """Return the use by a notebook: the cluster ends on its word, or after `lease` seconds of silence."""
+    """Return the use by a notebook: the cluster ends on its word, or fails after `lease` seconds of silence."""
 
     async def use(scheduler: Scheduler, control: Control, _files: ClusterTlsFiles) -> int:
         loop = asyncio.get_running_loop()
         for number in _PASSED:
             loop.add_signal_handler(number, control.end)
-        await control.over(scheduler, lease)
-        return 0
+        if await control.over(scheduler, lease):
+            return 0
+        silence = format_duration(lease)
+        sys.stderr.write(f"nothing has been heard of the notebook for {silence}, its lease: the cluster ends\n")
+        return 1
 
     return use
 

@@ -47,7 +47,7 @@ def test_users_reach_it_through_the_scheduler(tmp_path: Path) -> None:
                 assert control.hosts(10) == 3
                 assert not over.done()
                 await getattr(lead, END)()
-                await asyncio.wait_for(over, 60)
+                assert await asyncio.wait_for(over, 60)
             assert await client.submit(abs, -1) == 1
 
     asyncio.run(run())
@@ -58,6 +58,6 @@ def test_without_anybody_it_ends_by_itself(tmp_path: Path) -> None:
     async def run() -> None:
         async with cluster(tmp_path, "0") as (scheduler, _, client):
             await client.close()
-            await asyncio.wait_for(Control().over(scheduler, 0.1), 60)
+            assert not await asyncio.wait_for(Control().over(scheduler, 0.1), 60)
 
     asyncio.run(run())

@@ -27,7 +27,7 @@ def run_lead(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     make_mailbox(folder / "box")
     (folder / "script.py").write_text(_SCRIPT)
     return subprocess.run(
-        [sys.executable, "-m", "cosched.dask.lead", str(folder / "script.py"), *arguments],
+        [sys.executable, "-m", "cosched.dask.lead", *arguments],
         env={**os.environ, "COSCHED_MAILBOX": str(folder / "box"), "COSCHED_TASK": "1"},
         capture_output=True,
         text=True,
@@ -40,7 +40,7 @@ def run_lead(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("code", [0, 7])
 def test_a_script_finds_its_cluster_and_its_end_is_the_tasks(tmp_path: Path, code: int) -> None:
-    done = run_lead(tmp_path, str(code))
+    done = run_lead(tmp_path, str(tmp_path / "script.py"), str(code))
     assert (done.stdout, done.returncode) == ("6\n", code), done.stderr
     assert "INFO" not in done.stderr
     answers = tmp_path / "box" / ANSWERS
@@ -50,6 +50,13 @@ def test_a_script_finds_its_cluster_and_its_end_is_the_tasks(tmp_path: Path, cod
     assert address.startswith("tls://")
     assert folder == str(answers / "dask")
     assert not (answers / "dask").exists()  # nor its key
+
+
+@pytest.mark.daemon
+def test_a_cluster_whose_notebook_falls_silent_fails_and_says_why(tmp_path: Path) -> None:
+    done = run_lead(tmp_path, "--serve", "0.5")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("nothing has been heard of the notebook for 0.5 s, its lease: the cluster ends")
 
 
 def test_a_process_that_leads_no_task_is_told_so(
