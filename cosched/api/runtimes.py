@@ -35,7 +35,10 @@ def parse_runtime(text: str | float, hosts: str = "", option: str = "--") -> tup
     elif ":" not in text and "," not in text:
         times = {_rigid_count(text, hosts, option): parse_duration(text)}
     else:
-        times = dict(_counted_time(part, text, name) for part in text.split(","))
+        told = [_counted_time(part, text, name) for part in text.split(",")]
+        times = dict(told)
+        if len(times) < len(told):
+            raise UserError(f"{name} {text[:80]!r} has two times for the same number of hosts: give one")
     if any(seconds <= 0 for seconds in times.values()):
         raise UserError(f"{name} {text[:80]!r} has a time of 0: write how long it runs")
     return tuple(times.get(count) for count in range(1, max(times) + 1))

@@ -19,6 +19,12 @@ def test_run_times_are_told_by_hosts_or_by_hosts_and_cores() -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["1:5m,1:6m", "2:1h,4:30m, 2:1h"])
+def test_two_times_for_one_number_of_hosts_are_refused(text: str) -> None:
+    with pytest.raises(UserError, match="has two times for the same number of hosts: give one"):
+        parse_runtime(text)
+
+
 @pytest.mark.parametrize("text", ["1x8", "1x8:", "1x8:30m,4:9m", "1x8:0s", "1x8:00:10:00", "1x8:soon"])
 def test_figures_that_cannot_be_read_are_refused_with_an_example(text: str) -> None:
     with pytest.raises(UserError, match=r"1x8:30m,2x16:9m|time of 0|is not a duration"):
