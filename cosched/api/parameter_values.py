@@ -62,14 +62,14 @@ def _parameter_values(text: str, setting: str, option: str) -> list[float]:
         count = math.floor(math.log(last / first) / math.log(step) + 1e-9) + 1
     else:
         if not (step > 0 and first <= last and last - first < math.inf):
-            raise UserError(f"{option} {setting!r}: a range goes up by a step above 0")
+            raise UserError(f"{option} {setting!r}: a range goes up, by a step above 0: write the smaller number first")
         count = math.floor(min((last - first) / step, 2 * _MOST_VALUES) + 1e-9) + 1
     if count > _MOST_VALUES:
-        raise UserError(f"{option} {setting!r}: more than {_MOST_VALUES} values")
+        raise UserError(f"{option} {setting!r}: more than {_MOST_VALUES} values: take a larger step, or a part")
     return [first * step**turn if match[3] else first + turn * step for turn in range(count)]
 
 
 def _unreadable_setting(setting: str, option: str) -> UserError:
     return UserError(
-        f"{option} {setting!r}: write NAME=NUMBER, or NAME=1,2,4, NAME=1..10:2 or NAME=1..64:*2 for a sweep"
+        f"{option} {setting!r}: write NAME=NUMBER, or NAME=1,2,4, NAME=1..10:2 or NAME=1..64:*2 for a sweep of numbers"
     )

@@ -111,7 +111,8 @@ def main() -> None:
 def _print_usage_error(error: typer.TyperException) -> None:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "cosched"
-    message = error.format_message().rstrip(".")
+    # Pydantic puts words of its own before ours, and speaks of an input that should be.
+    message = error.format_message().replace("Value error, ", "").replace("Input should be", "it must be").rstrip(".")
     if message:  # else the help has been printed in place of an error
         sys.stderr.write(f"cosched: {' '.join(message.split())} (try '{command} --help')\n")
 

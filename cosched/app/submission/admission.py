@@ -156,11 +156,13 @@ def check_deadline_can_be_met(task: Task, domain: DomainState) -> None:
         return
     if _first_start(task, domain) + min(task.profile.stated or task.profile.seconds) <= task.spec.deadline:
         return  # nor is what they say of a model that would meet it
-    earliest = math.ceil(_first_start(task, domain) + shortest)
+    start = _first_start(task, domain)
+    earliest = math.ceil(start + shortest)
+    begin = "" if start == domain.time else f", from its begin {format_time(start)} on"
     raise UserError(
         f"the deadline {format_time(task.spec.deadline)} cannot be met: "
         f"the shortest prediction is {format_duration(shortest)}, "
-        f"on {plural(task.profile.quickest.best_count, 'host')}; "
+        f"on {plural(task.profile.quickest.best_count, 'host')}{begin}; "
         f"the earliest deadline that can be met is {format_time(earliest)}, and that with all hosts free: give it or a "
         "later one, or submit it as best effort"
     )

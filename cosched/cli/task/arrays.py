@@ -97,7 +97,8 @@ def read_lines(file: str, *, application: bool = False) -> list[list[str]]:
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"--from {file}: cannot be read ({error}): give a text file, or - for the input") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UserError(f"--from {file}: cannot be read ({why}): give a text file, or - for the input") from error
     if file.lower().endswith(".csv"):
         return _table_lines(file, text, application=application)
     found = [_line_words(file, number, line) for number, line in enumerate(text.splitlines(), 1)]

@@ -245,6 +245,8 @@ def test_a_deadline_that_cannot_be_met_is_answered_with_the_earliest(intake: Tas
     request = TaskRequest(application="halving", deadline=NOW + 9)
     with pytest.raises(UserError, match=r"shortest prediction is 10 s, on 8 hosts; the earliest deadline .* is 2025-"):
         intake.task(request, DOMAIN)
+    with pytest.raises(UserError, match=r"is 10 s, on 8 hosts, from its begin 2025-06-1\d \S+ on; the earliest"):
+        intake.task(replace(request, begin=NOW + 7800, deadline=NOW + 3600), DOMAIN)
     assert intake.task(replace(request, best_effort=True), DOMAIN).spec.best_effort
     # Where there are neighbours it is offered to them, also from a user's own file.
     offering = replace(DOMAIN, accepts_late=True)
