@@ -46,6 +46,15 @@ class _ModulesAlone:
     def pytest_pycollect_makeitem(self) -> list[pytest.Item]:
         return []
 
+    def pytest_exception_interact(self, node: pytest.Collector) -> None:
+        """Forget what could not be imported: with `--import-mode=importlib` the part of it that could be stays known.
+
+        The workers would take that for the whole, and leave out the tests that stand behind the mistake.
+        """
+        for name, module in list(sys.modules.items()):
+            if getattr(module, "__file__", None) == str(node.path):
+                del sys.modules[name]
+
 
 def _import_tests(places: Sequence[str]) -> None:
     """Import them as pytest does. What cannot be imported every worker says itself."""

@@ -22,11 +22,23 @@ def test_what_fails_is_explained():
 """
 
 
+_HALF_BROKEN = """def test_before_the_mistake():
+    pass
+import nowhere_else
+def test_behind_it():
+    assert False
+"""
+
+
 @pytest.mark.daemon
-def test_workers_begin_with_all_tests_imported_and_say_what_fails(tmp_path: Path) -> None:
+def test_workers_begin_with_all_tests_imported_and_say_what_fails_half_way_too(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "conftest.py").write_text(_CONFTEST)
     (tmp_path / "test_some.py").write_text(_TESTS)
     (tmp_path / "test_broken.py").write_text("import nowhere\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n")  # as this project's
+    (tmp_path / "test_half.py").write_text(_HALF_BROKEN)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     leave_out = [
@@ -34,6 +46,7 @@ def test_workers_begin_with_all_tests_imported_and_say_what_fails(tmp_path: Path
     ]
     command = [sys.executable, "-m", "pytest", *leave_out, "-n", "1", "--continue-on-collection-errors"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert "1 failed, 1 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 1 passed, 2 errors" in done.stdout, done.stdout + done.stderr
     assert "assert 3 == 4" in done.stdout
     assert "No module named 'nowhere'" in done.stdout
+    assert "No module named 'nowhere_else'" in done.stdout
