@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,8 +20,6 @@ from tests.portal.pages.makers import NOW, detail, explained, portal, profile
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from tests.portal.pages.makers import Portal
 
@@ -354,6 +353,18 @@ def test_a_stage_shows_its_application_and_all_ways(tmp_path: Path) -> None:
         clone = ann.see("/submit?like=3")
         assert 'name="p.images"' in clone
         assert re.search('name="least_quality"[^>]*value="0.9"', clone)
+
+
+@pytest.mark.parametrize("runs", ['[stages.sample]\ncommand = ["/opt/sample"]', 'worker = ["/opt/worker"]'])
+def test_the_form_of_a_tunable_application_asks_for_nothing_that_its_model_says(tmp_path: Path, runs: str) -> None:
+    add_detection(
+        tmp_path, f'model = "{{model}}"\ncommand = ["/opt/detect"]\n{runs}\n[parameters.images]\ndefault = 1\n'
+    )
+    with portal(tmp_path) as here:
+        form = here.person("ann").see("/submit?application=detect")
+        asked = set(re.findall(r'<(?:input|textarea|select)[^>]* name="([^"]+)"', form))
+        assert {"deadline", "after", "least_quality", "settings", "sweep"} <= asked
+        assert not {"hosts", "runtime", "array", "worker", "restart", "processes"} & asked
 
 
 def test_a_least_quality_that_is_no_number_is_refused_on_its_form(tmp_path: Path) -> None:
