@@ -1,7 +1,7 @@
 """Command: real HTCondor pools for whoever is not a Python program.
 
-python -m tests.testbed.condor --hosts 16 [--dir DIR]     starts a pool, prints it as one line of JSON, and stops it
-                                                          when interrupted, terminated or when its input ends
+python -m tests.testbed.condor --hosts 16 [--dir DIR]     starts a pool, prints cosched's settings for it, and stops
+                                                          it when interrupted or terminated
 python -m tests.testbed.condor --cores 64 --gpus 4        with hosts of 64 cores that jobs share
 python -m tests.testbed.condor --dir DIR --take node03    takes a host of a running pool off
 python -m tests.testbed.condor --dir DIR --give node03    brings it back
@@ -12,21 +12,18 @@ python -m tests.testbed.condor --prepare                  only downloads and unp
 from __future__ import annotations
 
 import argparse
-import json
-import signal
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.testbed.condor_install import prefix
 from tests.testbed.condor_pool import CondorPool, PoolError
 from tests.testbed.debian import PackageError
-from tests.testbed.node_size import add_size_options, chosen_size
+from tests.testbed.keeping import keep
+from tests.testbed.node_size import WHOLE, add_size_options, chosen_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import FrameType
 
 __all__ = ["main"]
 
@@ -40,7 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.take or options.give or options.stop:
             _change(options)
         else:
-            _keep(options)
+            node = chosen_size(options)
+            keep("condor", lambda: CondorPool(options.hosts, options.dir, node=node), shared=node != WHOLE)
     except (PackageError, PoolError) as error:
         print(f"testbed: {error}", file=sys.stderr)
         return 2
@@ -70,27 +68,6 @@ def _change(options: argparse.Namespace) -> None:
         pool.give_host(options.give)
     else:
         pool.stop()
-
-
-def _keep(options: argparse.Namespace) -> None:
-    """Start a pool and keep it until nobody needs it."""
-    over = threading.Event()
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        over.set()
-
-    def end_with_input() -> None:
-        sys.stdin.read()
-        over.set()
-
-    # Before the start, so that an early Ctrl-C still removes what was started.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
-    with CondorPool(options.hosts, options.dir, node=chosen_size(options)) as pool:
-        print(json.dumps(pool.described()), flush=True)
-        if not sys.stdin.isatty():
-            threading.Thread(target=end_with_input, daemon=True).start()
-        over.wait()
 
 
 if __name__ == "__main__":

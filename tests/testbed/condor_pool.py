@@ -145,14 +145,10 @@ class CondorPool:
         folder.mkdir(mode=0o700)
         self._token(folder / "token", identity, self._dropped())  # the key is the daemons' own by now
 
-    def described(self) -> dict[str, object]:
-        """Return what a client needs, as JSON can carry it."""
-        return {
-            "directory": str(self.directory),
-            "config": str(self.config),
-            "spool": str(self.spool),
-            "hosts": list(self.hosts),
-        }
+    @property
+    def settings(self) -> dict[str, str]:
+        """The connector's settings for this pool."""
+        return {"config": str(self.config), "spool": str(self.spool)}
 
     def start(self) -> None:
         """Start the daemons and wait until every host is there."""

@@ -1,7 +1,7 @@
 """Command: a real Slurm cluster for whoever is not a Python program.
 
-python -m tests.testbed.slurm --hosts 16   starts a cluster, prints it as one line of JSON, and stops it when
-                                           interrupted, terminated or when its input ends
+python -m tests.testbed.slurm --hosts 16   starts a cluster, prints cosched's settings for it, and stops it when
+                                           interrupted or terminated
 python -m tests.testbed.slurm --cores 64 --gpus 4   with hosts of 64 cores that jobs share
 python -m tests.testbed.slurm --accounting with a slurmdbd (sacct, accounts, QOS, limits)
 python -m tests.testbed.slurm --prepare    only downloads and unpacks Slurm and its accounting
@@ -10,22 +10,19 @@ python -m tests.testbed.slurm --prepare    only downloads and unpacks Slurm and 
 from __future__ import annotations
 
 import argparse
-import json
-import signal
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.testbed.debian import PackageError
-from tests.testbed.node_size import add_size_options, chosen_size
+from tests.testbed.keeping import keep
+from tests.testbed.node_size import WHOLE, add_size_options, chosen_size
 from tests.testbed.slurm_accounting import prefix as accounting_prefix
 from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
 from tests.testbed.slurm_install import SUITE, check_release, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import FrameType
 
 __all__ = ["main"]
 
@@ -51,33 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(prefix(options.suite))
             print(accounting_prefix())
         else:
-            _keep(options)
+            node, wanted = chosen_size(options), {"suite": options.suite, "accounting": options.accounting}
+            keep("slurm", lambda: SlurmCluster(options.hosts, **wanted, node=node), shared=node != WHOLE)
     except (PackageError, ClusterError) as error:
         print(f"testbed: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def _keep(options: argparse.Namespace) -> None:
-    """Start a cluster and keep it until nobody needs it."""
-    over = threading.Event()
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        over.set()
-
-    def end_with_input() -> None:
-        sys.stdin.read()
-        over.set()
-
-    # Before the start, so that an early Ctrl-C still removes what was started.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end)
-    node = chosen_size(options)
-    with SlurmCluster(options.hosts, suite=options.suite, accounting=options.accounting, node=node) as cluster:
-        print(json.dumps(cluster.described()), flush=True)
-        if not sys.stdin.isatty():
-            threading.Thread(target=end_with_input, daemon=True).start()
-        over.wait()
 
 
 if __name__ == "__main__":

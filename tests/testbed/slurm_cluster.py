@@ -125,10 +125,6 @@ class SlurmCluster:
             "completions": str(self.completions),
         }
 
-    def described(self) -> dict[str, object]:
-        """Return what a client needs, as JSON can carry it."""
-        return {"directory": str(self.directory), **self.settings, "hosts": list(self.hosts)}
-
     def stop(self) -> None:
         """End every process of the cluster and remove its folder."""
         while left := self.processes():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -13,21 +12,22 @@ import pytest
 
 from tests.testbed.condor import main
 from tests.testbed.condor_pool import CondorPool, PoolError
+from tests.testbed.keeping import printed_settings
 
 pytestmark = pytest.mark.pool
 
 
 def test_the_command_starts_a_pool_and_leaves_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.testbed.condor", "--hosts", "2"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as keeper:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as keeper:
         assert keeper.stdout is not None
-        shown = json.loads(keeper.stdout.readline())
-        pool = CondorPool.at(Path(shown["directory"]))
-        assert shown == pool.described()
+        settings = printed_settings(keeper.stdout, "condor")
+        pool = CondorPool.at(Path(settings["config"]).parent)
+        assert settings == pool.settings
         assert pool.hosts == ("node01", "node02")
-        assert main(["--dir", shown["directory"], "--take", "node02"]) == 0
+        assert main(["--dir", str(pool.directory), "--take", "node02"]) == 0
         assert pool.tool("condor_status", "-af", "Machine").split() == ["node01"]
-        assert main(["--dir", shown["directory"], "--give", "node02"]) == 0
+        assert main(["--dir", str(pool.directory), "--give", "node02"]) == 0
         keeper.send_signal(signal.SIGTERM)
         assert keeper.wait() == 0
     assert pool.processes() == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.testbed.debian import PackageError
+from tests.testbed.keeping import printed_settings
 from tests.testbed.slurm import main
 from tests.testbed.slurm_cluster import ClusterError, SlurmCluster
 from tests.testbed.slurm_install import prefix
@@ -63,17 +63,18 @@ def test_a_slurm_that_pyslurm_does_not_fit_is_told_in_one_line(
 
 def test_the_command_starts_a_cluster_and_leaves_nothing() -> None:
     command = [sys.executable, "-m", "tests.testbed.slurm", "--hosts", "2"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as keeper:
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as keeper:
         assert keeper.stdout is not None
-        shown = json.loads(keeper.stdout.readline())
-        environment = {**os.environ, "SLURM_CONF": shown["config"]}
-        sinfo = [f"{shown['bin']}/sinfo", "--noheader", "--Node", "--format=%N"]
+        settings = printed_settings(keeper.stdout, "slurm")
+        environment = {**os.environ, "SLURM_CONF": settings["config"]}
+        sinfo = [f"{settings['bin']}/sinfo", "--noheader", "--Node", "--format=%N"]
         listed = subprocess.run(sinfo, env=environment, capture_output=True, text=True, check=True).stdout
-        assert listed.split() == shown["hosts"] == ["node01", "node02"]
+        assert listed.split() == ["node01", "node02"]
         keeper.send_signal(signal.SIGTERM)
         assert keeper.wait() == 0
-    assert not Path(shown["directory"]).exists()
-    assert not _processes_with(shown["directory"])
+    directory = Path(settings["config"]).parent
+    assert not directory.exists()
+    assert not _processes_with(str(directory))
 
 
 def test_two_clusters_live_side_by_side() -> None:
