@@ -11,7 +11,7 @@ Every message is one line that names the thing at fault and what to do next.
 
 from __future__ import annotations
 
-__all__ = ["CoschedError", "SystemFault", "UserError"]
+__all__ = ["CoschedError", "SystemFault", "UserError", "expected_text"]
 
 
 class CoschedError(Exception):
@@ -24,3 +24,9 @@ class UserError(CoschedError):
 
 class SystemFault(CoschedError):  # noqa: N818  "fault" is the word our pages use
     """The machine, the resource manager or cosched itself failed; the request may be right."""
+
+
+def expected_text(message: str) -> str:
+    """Return pydantic's message on a value as ours: "it must be true or false"."""
+    message = message.removeprefix("Value error, ")
+    return message.replace("Input should be", "it must be").replace("a valid boolean", "true or false")

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from cosched.access.authentication import COOKIE
-from cosched.errors import CoschedError
+from cosched.errors import CoschedError, expected_text
 from cosched.portal.computations import Computations
 from cosched.portal.middleware.guard import RequestGuard
 from cosched.portal.middleware.headers import SecureHeaders
@@ -181,7 +181,7 @@ def build_application(
 def _validation_problem(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     fault = error.errors()[0]  # its place is ("query" or "path", name, …)
-    wanted = fault["msg"].replace("Input should be", "it must be")
+    wanted = expected_text(fault["msg"])
     return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, f"{fault['loc'][1]} is {fault.get('input')!r}: {wanted}")
 
 

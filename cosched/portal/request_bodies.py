@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from cosched.api.documents import TaskRequest
 from cosched.api.problems import RequestError
-from cosched.errors import UserError
+from cosched.errors import UserError, expected_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -138,7 +138,7 @@ def _sentence(fault: Any, name: str, keys: Sequence[str]) -> str:
         case "missing":
             return f"{key} is missing"
         case _:
-            wanted = fault["msg"].replace("Input should be", "it must be").replace("array", "list")
+            wanted = expected_text(fault["msg"]).replace("array", "list")
             return f"{key} is {str(fault['input'])[:80]!r}: {wanted}"
 
 

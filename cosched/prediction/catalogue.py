@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from cosched.errors import UserError
+from cosched.errors import UserError, expected_text
 from cosched.licence_requests import checked_amounts
 
 if TYPE_CHECKING:
@@ -471,5 +471,5 @@ def _sentence(location: tuple[int | str, ...], kind: str, message: str) -> str:
         return f"unknown key {key}: valid here are {', '.join(model.model_fields)}"
     if kind == "missing":
         return f"{key} is missing: set it"
-    text = message.removeprefix("Value error, ").replace("Input should be", "it must be")
+    text = expected_text(message)
     return f"{key}: {text}" if key else text

@@ -194,9 +194,9 @@ BAD_TASKS: list[tuple[Any, int, str]] = [
     (TRUE | {"notify": "x"}, 422, "notify is 'x': it must be a valid list"),
     (TRUE | {"owner": "root"}, 422, "unknown key 'owner': a task has application, command"),
     (TRUE | {"native": {"manager": "slurm"}}, 422, "this domain's resource manager is 'local'"),
-    (TRUE | {"best_effort": "perhaps"}, 422, "best_effort is 'perhaps': it must be a valid boolean"),
-    (TRUE | {"best_effort": "true"}, 422, "best_effort is 'true': it must be a valid boolean"),
-    (TRUE | {"best_effort": 1}, 422, "best_effort is '1': it must be a valid boolean"),
+    (TRUE | {"best_effort": "perhaps"}, 422, "best_effort is 'perhaps': it must be true or false"),
+    (TRUE | {"best_effort": "true"}, 422, "best_effort is 'true': it must be true or false"),
+    (TRUE | {"best_effort": 1}, 422, "best_effort is '1': it must be true or false"),
     # What is no JSON, or no task.
     (b"", 400, NOT_JSON),
     (b"{", 400, NOT_JSON),

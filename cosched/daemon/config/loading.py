@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from cosched.addresses import parse_listen_address
 from cosched.daemon.config.sections import STATE, Configuration
-from cosched.errors import UserError
+from cosched.errors import UserError, expected_text
 from cosched.paths import ENVIRONMENT_PREFIX, configuration_file, default_state
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class _MergedLayers:
             case "value_error":
                 return f"{place}: {key}: {fault['ctx']['error']}"
             case _:
-                wanted = fault["msg"].replace("Input should be", "it must be").replace("String should", "it should")
+                wanted = expected_text(fault["msg"]).replace("String should", "it should")
                 return f"{place}: {key} is {fault['input']!r}: {wanted}"
 
     def _check_public_ports(self, configuration: Configuration) -> None:

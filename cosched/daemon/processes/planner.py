@@ -294,7 +294,8 @@ class _Progress:
 
 def main() -> None:
     """Run until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the daemon, which closes our input
+    for number in (signal.SIGINT, signal.SIGTERM):  # to a whole group they are for the daemon, which closes our input
+        signal.signal(number, signal.SIG_IGN)
     nice, *seconds = sys.argv[1:]
     courtesy = SearchAllowance(int(nice), *map(float, seconds))
     code = _MachineCode()

@@ -66,6 +66,20 @@ def pid(running: SearchProcess) -> int:
     return running._process.pid
 
 
+def test_signals_to_all_of_the_daemons_processes_are_for_the_daemon_alone() -> None:
+    """A service manager ends all processes of a daemon at once: its log had an error of the search each time."""
+    with search() as (running, told):
+        ask(running)
+        assert told.plans.get(timeout=60).since == 100.0
+        first = pid(running)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            os.kill(first, number)
+        ask(running, moment=200.0)
+        while told.plans.get(timeout=60).since != 200.0:
+            pass
+        assert (running.ended, running.pid) == (0, first)
+
+
 def test_a_search_that_dies_is_started_again_and_goes_on_with_what_it_had() -> None:
     with search() as (running, told):
         ask(running)
