@@ -470,7 +470,8 @@ class AttemptLifecycle:
         if AttemptState.HELD in (state, attempt.state):
             self._state.replan()  # its hosts come free, or are taken again
         if state is AttemptState.RUNNING is not attempt.state:
-            self._corrections.learn_latency(attempt)
+            if self._state.attempts[attempt.uuid].hosts:  # else it waited for hosts of the manager's choice
+                self._corrections.learn_latency(attempt)
             self.unstarted.began(attempt)
             if task.profile is None:
                 self._state.replan()  # it takes hosts that the plan did not reckon with
@@ -485,7 +486,9 @@ class AttemptLifecycle:
             reason = f"held by the resource manager: {report.reason}"
         self._state.put_attempt(replace(attempt, state=state, reason=report.reason or (reason and attempt.reason)))
         unstarted = self.unstarted.tries(task.id)
-        self._state.put(task.with_status(state=task_state, started=attempt.started, reason=reason, unstarted=unstarted))
+        hosts = task.status.hosts or attempt.hosts
+        task = task.with_status(state=task_state, started=attempt.started, reason=reason, unstarted=unstarted)
+        self._state.put(task.with_status(hosts=hosts))
 
     def _ended(self, attempt: Attempt, reason: str, time: float) -> None:
         """End an attempt and with it its task."""
@@ -500,6 +503,7 @@ class AttemptLifecycle:
             self._state.tasks[attempt.task].with_status(
                 state=TaskState(attempt.state.value),
                 reason=reason,
+                hosts=self._state.tasks[attempt.task].status.hosts or attempt.hosts,
                 started=attempt.started,
                 finished=time if attempt.finished is None else attempt.finished,
                 actual=actual,

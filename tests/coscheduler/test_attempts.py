@@ -309,3 +309,24 @@ def test_a_held_job_gives_its_hosts_to_others_and_takes_them_back_when_released(
     assert core.tasks["1"].status.reason == "held by the resource manager: out of quota"
     report(core, held, JobState.RUNNING, 5.0, started=5.0)
     assert (core.tasks["1"].status.state, core.tasks["1"].status.reason) == (TaskState.RUNNING, "")
+
+
+def test_the_wait_for_hosts_of_the_managers_choice_is_no_hand_over() -> None:
+    """Plans had seconds of start delay in each task, learnt from jobs that waited for all hosts at once."""
+    core = a_core(2)
+    (attempt,) = dispatched(submit(core, a_task(1, None)))
+    report(core, attempt, JobState.RUNNING, 50.0, started=50.0, hosts=("node01",))
+    assert core.planning_view.assumptions(50.0).handover == 0.0
+    (planned,) = dispatched(submit(core, a_task(2, [10.0]), 51.0))
+    report(core, planned, JobState.RUNNING, 53.0, started=53.0)
+    assert core.planning_view.assumptions(53.0).handover == 2.0
+
+
+def test_a_task_that_passed_through_says_where_it_runs_and_ran() -> None:
+    core = a_core(2)
+    (attempt,) = dispatched(submit(core, a_task(1, None)))
+    report(core, attempt, JobState.RUNNING, 5.0, started=5.0, hosts=("node02",))
+    assert core.tasks["1"].status.hosts == ("node02",)
+    (quick,) = dispatched(submit(core, a_task(2, None), 6.0))
+    ended = report(core, quick, JobState.COMPLETED, 7.0, started=6.5, finished=7.0, hosts=("node01",))
+    assert ended.changes.tasks["2"].status.hosts == ("node01",)
