@@ -126,7 +126,7 @@ def _picture(tasks: Sequence[TaskView], plan: PlanView, began: float) -> Group:
 
     for spot in plan.placements:
         if spot.task in kinds:
-            paint(spot.hosts, spot.task, spot.start, spot.end, "█" if spot.running else "░")
+            paint(spot.hosts, spot.task, spot.start, spot.until, "█" if spot.running else "░")
     for task in tasks:
         if task.state == "completed" and task.started is not None and task.finished is not None:
             paint(task.hosts, task.id, task.started, task.finished, "▓")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.hosts import predicted_end
 
 if TYPE_CHECKING:
     from cosched.app.neighbours.neighbour_access import NeighbourAccess
@@ -15,13 +15,19 @@ __all__ = ["expected_ends", "late_tasks"]
 
 
 def expected_ends(core: Coscheduler, neighbours: NeighbourAccess, now: float) -> dict[str, float]:
-    """Return when tasks are expected to end, epoch seconds; on the core's thread."""
-    ends = {attempt.task: expected_end(attempt, now) for attempt in core.attempts.values() if not attempt.worker}
+    """Return when tasks are expected to end, epoch seconds, those of which somebody has predicted it.
+
+    To be called on the core's thread.
+    """
+    own = {attempt.task: predicted_end(attempt, now) for attempt in core.attempts.values() if not attempt.worker}
+    ends = {task: end for task, end in own.items() if end is not None}
     ends |= {name: now + end for name, _, end, _ in core.planning_view.spans(now) or ()}
     return ends | neighbours.forwarded_ends(core)
 
 
 def late_tasks(core: Coscheduler, neighbours: NeighbourAccess, now: float) -> list[str]:
-    """Return the tasks that are expected to end after their deadlines; on the core's thread."""
-    tasks = ((core.tasks.get(name), end) for name, end in expected_ends(core, neighbours, now).items())
+    """Return the tasks that are, or are expected to be, late for their deadlines; on the core's thread."""
+    running = {attempt.task: now for attempt in core.attempts.values() if not attempt.worker}  # they end later
+    ends = running | expected_ends(core, neighbours, now)
+    tasks = ((core.tasks.get(name), end) for name, end in ends.items())
     return [task.id for task, end in tasks if task is not None and end > (task.spec.deadline or math.inf)]

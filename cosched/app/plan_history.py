@@ -110,9 +110,10 @@ class PlanHistory(PeriodicWriter):
         planned = self._core.planning_view.spans(time)
         if planned is None:
             return
+        begin = time + self._core.planning_view.assumptions(time).handover
         with self._guard:
             for task, start, end, hosts in planned[:_TASKS]:
-                self._note(task, (time, time + start, time + end, hosts))
+                self._note(task, (time, begin + start, time + end, hosts))
 
     def _note(self, task: str, point: _Point) -> None:
         known = self._tasks.get(task)

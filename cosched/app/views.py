@@ -35,7 +35,7 @@ from cosched.connector.hosts import HostShare
 from cosched.coscheduler import explain
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.learnt_corrections import corrected_profile
-from cosched.coscheduler.places.hosts import expected_end, overrun
+from cosched.coscheduler.places.hosts import expected_end, overrun, predicted_end
 from cosched.coscheduler.progress import doubtful_hosts
 from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.scheduling.bounds import proved_optimal
@@ -245,6 +245,7 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
     whole = core.domain.claims(time)
     parts = {held.host: held for held in core.domain.held((), time)}
     claims = whole | {name: held.until for name, held in parts.items()}
+    handover = core.planning_view.assumptions(time).handover
     left = core.domain.left(core.attempts.values()) if core.domain.shared else {}
     reserved = {host: each.title for each in core.reservations.live(time) if each.begin <= time for host in each.hosts}
     views = []
@@ -261,7 +262,7 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 reason=host.reason,
                 task=task,
                 owner=", ".join(sorted(owners - {""})),
-                free_at=max((expected_end(attempt, time) for attempt in here), default=claims.get(host.name)),
+                free_at=_free_at(host, here, claims.get(host.name), time, handover),
                 reserved=reserved.get(host.name, ""),
                 memory=host.memory,
                 cores=host.cores,
@@ -271,9 +272,21 @@ def host_views(principal: Principal, core: Coscheduler, time: float) -> list[Hos
                 others_until=claims.get(host.name),
                 others_cores=parts[host.name].share.cores if host.name in parts and host.name not in whole else 0,
                 cluster=host.cluster,
+                busy=bool(here) or host.name in claims,
             )
         )
     return views
+
+
+def _free_at(
+    host: Host, attempts: Sequence[Attempt], others_until: float | None, time: float, handover: float
+) -> float | None:
+    """Return when a host's last job ends, of jobs that are not ours where it has no others; None where nobody says."""
+    if not attempts:
+        return None if host.free_at is None else others_until
+    ends = [predicted_end(attempt, time, handover) for attempt in attempts]
+    known = [end for end in ends if end is not None]
+    return max(known) if len(known) == len(ends) else None
 
 
 def _by_number(task: str) -> tuple[int, str]:
@@ -292,38 +305,21 @@ def _free_view(host: Host, left: HostShare, *, whole: bool) -> FreeView:
 def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     """Return the schedule in force: running, then planned tasks; other users' unnamed."""
     doubtful, ranges = doubtful_hosts(core, time), EndRanges(core)
+    handover = core.planning_view.assumptions(time).handover
     places = [
-        PlacementView(
-            **_shown_place(
-                principal,
-                core,
-                attempt.task,
-                attempt.reckoned_hosts,
-                attempt.started or attempt.created,
-                expected_end((core.attempt_of(attempt.task) or attempt) if attempt.loan else attempt, time),
-                ranges,
-            ),
-            running=True,
-            unstarted=core.unstarted.waited(attempt.uuid, time),
-            overrun=overrun(attempt, time),
-            certain=doubtful.isdisjoint(attempt.hosts) and attempt.state is not AttemptState.HELD,
-            cores=attempt.cores,
-            memory=attempt.memory,
-            gpus=attempt.gpus,
-        )
+        _running_place(principal, core, attempt, time, ranges, handover, doubtful)
         for attempt in sorted(core.attempts.values(), key=lambda each: not each.loan)  # the last one is the task's own
         if attempt.hosts and not (attempt.worker and not attempt.loan)
     ]
     forecast = core.planning_view.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
-    handover = core.planning_view.assumptions(time).handover
     places += [_planned_place(principal, core, spot, time, ranges, handover, doubtful) for spot in planned]
     improved = core.last_search if planned else None
     changed, why = core.last_improvement if planned and core.last_improvement else (None, "")
     return PlanView(
         time=time,
         placements=tuple(places),
-        makespan=max((spot.end - time for spot in places), default=0.0),
+        makespan=max((spot.end - time for spot in places if spot.end is not None), default=0.0),
         bound=None if improved is None else max(improved.since + improved.bound - time, 0.0),
         gap=None if improved is None else improved.gap,
         optimal=improved is not None and proved_optimal(improved.makespan, improved.bound),
@@ -361,6 +357,31 @@ def forwarded_placements(
     )
 
 
+def _running_place(
+    principal: Principal,
+    core: Coscheduler,
+    attempt: Attempt,
+    time: float,
+    ranges: EndRanges,
+    handover: float,
+    doubtful: Collection[str],
+) -> PlacementView:
+    """Return the place of a task that has a job, or of a host that it is lent."""
+    ending = (core.attempt_of(attempt.task) or attempt) if attempt.loan else attempt
+    start, end = attempt.begins(time, handover), predicted_end(ending, time, handover)
+    return PlacementView(
+        **_shown_place(principal, core, attempt.task, attempt.reckoned_hosts, start, end, ranges),
+        running=True,
+        reckoned=expected_end(ending, time, handover) if end is None else None,
+        unstarted=core.unstarted.waited(attempt.uuid, time),
+        overrun=overrun(attempt, time),
+        certain=not any(host in doubtful for host in attempt.hosts) and attempt.state is not AttemptState.HELD,
+        cores=attempt.cores,
+        memory=attempt.memory,
+        gpus=attempt.gpus,
+    )
+
+
 def _planned_place(
     principal: Principal,
     core: Coscheduler,
@@ -372,9 +393,10 @@ def _planned_place(
 ) -> PlacementView:
     """Return the place of a task that waits."""
     shape = explain.planned_shape(core, core.tasks[spot.task], spot)
-    share, start, end = core.domain.share_of(shape.spec) or HostShare(), time + spot.start, time + spot.end
+    # Problems reckon each task with the seconds of its hand-over, in which it does not run yet.
+    share, start, end = core.domain.share_of(shape.spec) or HostShare(), time + spot.start + handover, time + spot.end
     return PlacementView(
-        **_shown_place(principal, core, spot.task, spot.hosts, start, end, ranges, handover, shape),
+        **_shown_place(principal, core, spot.task, spot.hosts, start, end, ranges, shape),
         running=False,
         certain=not any(host in doubtful for host in spot.hosts) and not core.unstarted.tries(spot.task),
         cores=share.cores,
@@ -389,15 +411,14 @@ def _shown_place(
     task: str,
     hosts: tuple[str, ...],
     start: float,
-    end: float,
+    end: float | None,
     ranges: EndRanges,
-    handover: float = 0.0,
     planned: Task | None = None,
 ) -> dict[str, Any]:
     """Return what all places have, of other users' tasks without names."""
     shown, known = _visible_task(principal, core, task)
-    dated = known is not None and known.spec.deadline is not None
-    ends = ranges.of(planned or known, hosts, start + handover) if known is not None and dated else None
+    dated = end is not None and known is not None and known.spec.deadline is not None
+    ends = ranges.of(planned or known, hosts, start) if known is not None and dated else None
     return {
         "task": shown,
         "name": "" if known is None else known.spec.name,
@@ -407,7 +428,8 @@ def _shown_place(
         "end": end,
         "deadline": None if known is None else known.spec.deadline,
         "owner": "" if known is None else known.owner,
-        "end_high": None if ends is None else max(ends[1], end),
+        "end_high": None if ends is None or end is None else max(ends[1], end),
+        "state": str(core.tasks[task].status.state),
     }
 
 

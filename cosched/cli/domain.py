@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 
 from cosched.api.deadlines import parse_since
-from cosched.api.documents import GroupUseView, LearntRunView, ResourceUseView
+from cosched.api.documents import GroupUseView, LearntRunView, PlacementView, ResourceUseView
 from cosched.api.times import format_optional_time
 from cosched.cli.connection import ServerOption, connect
-from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, figure, print_table
+from cosched.cli.output import JsonOption, LimitOption, OffsetOption, clean, emit_json, figure, percentage, print_table
 from cosched.counts import plural
 from cosched.durations import format_duration, parse_duration
 from cosched.errors import UserError
@@ -85,26 +85,33 @@ def schedule(server: ServerOption = "", json: JsonOption = False) -> None:
             place.name,
             place.owner,
             place.application,
-            "running" if place.running else "planned",
+            place.state if place.running else "planned",
             f"{len(place.hosts)}{f'x{place.cores}' if place.cores else ''}",
             format_optional_time(place.start),
             format_optional_time(place.end),
             format_optional_time(place.deadline),
-            "" if place.deadline is None else format_duration(place.deadline - place.end),
+            format_duration(place.in_hand),
         )
-        for place in sorted(plan.placements, key=lambda place: (place.start, place.task))
+        for place in sorted(plan.placements, key=_as_read)
     ]
     print_table(("TASK", "NAME", "OWNER", "APPLICATION", "IS", "HOSTS", "START", "END", "DEADLINE", "IN HAND"), rows)
     gap = ""
     if plan.gap is not None and plan.bound is not None:
-        gap = f", {plan.gap:.2%} above the bound of {format_duration(plan.bound)}, {plan.evaluations} plans tried"
+        above = f"{percentage(plan.gap)} above the bound of {format_duration(plan.bound)}"
+        gap = f", {above}, {plan.evaluations} plans tried"
     if plan.optimal:
         gap = f", optimal: no plan of the waiting tasks is shorter, {plan.evaluations} plans tried"
     for each in plan.licences:
         held = f" (tasks {', '.join(each.tasks)})" if each.tasks else ""
         waits = f", {plural(each.waiting, 'task')} waiting" if each.waiting else ""
         sys.stderr.write(clean(f"cosched: {each.name}: {each.in_use} of {each.total} in use{held}{waits}") + "\n")
-    sys.stderr.write(f"cosched: makespan {format_duration(plan.makespan)}{gap}\n")
+    unforeseen = f", without {plural(plan.unforeseen, 'run')} that nobody predicted" if plan.unforeseen else ""
+    sys.stderr.write(f"cosched: makespan {format_duration(plan.makespan)}{unforeseen}{gap}\n")
+
+
+def _as_read(place: PlacementView) -> tuple[int, int, str]:
+    """Return what rows are sorted by: the second of the start, as it is shown, and the task's number."""
+    return int(place.start), len(place.task), place.task
 
 
 @app.command()
@@ -119,7 +126,7 @@ def search(server: ServerOption = "", json: JsonOption = False) -> None:
         (
             format_optional_time(point.time),
             format_optional_time(point.end),
-            "" if point.gap is None else f"{point.gap:.2%}",
+            "" if point.gap is None else percentage(point.gap),
             str(point.evaluations),
         )
         for point in found

@@ -50,8 +50,9 @@ def list_hosts(server: ServerOption = "", json: JsonOption = False) -> None:
         )
         for host in hosts
     ]
-    places = ("HOST", "CLASS", "CLUSTER")
-    print_table((*places, "MEMORY", "CORES", "GPUS", "STATE", "TASK", "OWNER", "FREE AT", "REASON"), rows)
+    free = "FREE " if any(host.free is not None for host in hosts) else ""
+    sizes = (f"{free}MEMORY", f"{free}CORES", f"{free}GPUS")
+    print_table(("HOST", "CLASS", "CLUSTER", *sizes, "STATE", "TASK", "OWNER", "FREE AT", "REASON"), rows)
 
 
 def _sizes(host: HostView) -> tuple[str, str, str]:

@@ -26,6 +26,7 @@ __all__ = [
     "emit_json",
     "figure",
     "finite",
+    "percentage",
     "print_answer",
     "print_table",
     "write_text",
@@ -62,6 +63,11 @@ def finite(value: float | None) -> float | None:
 def figure(value: float, digits: int) -> str:
     """Return a number with at least `digits`; whole numbers as people count them, no 3.006e+05."""
     return f"{value:.0f}" if 10 ** (digits - 1) <= abs(value) < 1e15 else f"{value:.{digits}g}"
+
+
+def percentage(share: float) -> str:
+    """Return a share of 1 in percent, the larger the fewer places: 0.12%, 2.3%, 235%."""
+    return f"{share:.{0 if abs(share) >= 0.1 else 1 if abs(share) >= 0.01 else 2}%}"
 
 
 def emit_json(document: Mapping[str, Any] | Sequence[Any]) -> None:

@@ -14,10 +14,10 @@ import numpy as np
 from cosched.connector.hosts import HostShare
 from cosched.coscheduler.elastic.explaining import lent_sentences, worker_sentences
 from cosched.coscheduler.end_ranges import EndRanges
-from cosched.coscheduler.places.contention_text import contention_sentences
+from cosched.coscheduler.places.contention_text import contention_change, contention_sentences
 from cosched.coscheduler.places.hosts import expected_end, needs_on_host
 from cosched.coscheduler.places.owner_loads import owner_sentences
-from cosched.coscheduler.places.shortage import share_text, shortage
+from cosched.coscheduler.places.shortage import needs_text, shape_text, share_text, shortage
 from cosched.coscheduler.places.spare_room import SpareRoom, kept_for, planned_shares
 from cosched.coscheduler.progress import doubtful_hosts, overrun_of
 from cosched.coscheduler.rescue import rescues
@@ -104,7 +104,8 @@ def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None
         why = f"a domain that takes it: it comes from {task.origin}, cannot run here and only goes through"
         return TaskExplanation(name, status.state, (why,))
     if task.profile is None:
-        why = "it has no model: it goes to the resource manager as it is"
+        shape = shape_text(core.domain, task.spec, task.spec.count)
+        why = f"it has no model: it goes to the resource manager as it is, for {shape}"
         if task.spec.deadline is not None:
             why += ", and nothing plans towards its deadline"
         beyond = _beyond_licences(core, task)
@@ -132,9 +133,11 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
     ]
     waited = core.unstarted.waited(attempt.uuid, time)
     if waited:
-        sentences = [_not_begun(core, attempt, job, waited)]
-    elif attempt.state is AttemptState.SUBMITTED and attempt.reason:
-        sentences.append(f"why it has not begun: {attempt.reason}")
+        sentences = _not_begun(core, task, attempt, job, waited)
+    elif attempt.state is AttemptState.SUBMITTED:
+        sentences += [f"why it has not begun: {attempt.reason}"] if attempt.reason else []
+        if not attempt.hosts:
+            sentences.append(needs_text(core.domain, task.spec, attempt.count, core.attempts.values()))
     if attempt.predicted is None or waited or attempt.state is AttemptState.HELD:
         return TaskExplanation(task.id, task.status.state, tuple(sentences))  # nothing is known of its end
     sentences += worker_sentences(core, task, attempt, time)
@@ -145,22 +148,34 @@ def _explain_attempt(core: Coscheduler, task: Task, attempt: Attempt, time: floa
     sentences += contention_sentences(core, task, attempt.hosts)
     if (past := overrun_of(core, attempt, time)) is not None:
         sentences += _overrun_sentences(core, task, past, time)
-    start = attempt.created if attempt.started is None else attempt.started
     handover = core.planning_view.assumptions(time).handover
-    end = expected_end(attempt, time, handover)
+    start, end = attempt.begins(time, handover), expected_end(attempt, time, handover)
     slack = None if task.spec.deadline is None else task.spec.deadline - end
-    begins = max(start + handover, time) if attempt.started is None else start
-    low, high = (EndRanges(core).of(task, attempt.reckoned_hosts, begins) if past is None else None) or (None, None)
+    low, high = (EndRanges(core).of(task, attempt.reckoned_hosts, start) if past is None else None) or (None, None)
     hosts = attempt.reckoned_hosts
     return TaskExplanation(task.id, task.status.state, tuple(sentences), start, end, low, high, hosts, slack)
 
 
-def _not_begun(core: Coscheduler, attempt: Attempt, job: str, waited: float) -> str:
-    reason = core.unstarted.reason(attempt.uuid)
-    return (
-        f"the resource manager has {job}, and has not started it on free hosts for {format_duration(waited)}"
+def _not_begun(core: Coscheduler, task: Task, attempt: Attempt, job: str, waited: float) -> list[str]:
+    """Say that an attempt should have begun, and who may be in its way."""
+    reason, hosts = core.unstarted.reason(attempt.uuid), set(attempt.reckoned_hosts)
+    others = [each for each in core.attempts.values() if each.task != task.id]
+    beside = list(dict.fromkeys(each.task for each in others if hosts.intersection(each.reckoned_hosts)))
+    foreign = any(known.others != HostShare() for host in hosts if (known := core.domain.hosts.get(host)) is not None)
+    free = "" if beside or foreign else " on free hosts"
+    found = [
+        f"the resource manager has {job}, and has not started it{free} for {format_duration(waited)}"
         f"{f': {reason}' if reason else ''}; it is asked why, and the job is called back if it does not begin"
-    )
+    ]
+    if beside:
+        found.append(f"on its hosts, too: {_first_tasks(core, beside, task)}")
+    if anywhere := [each.task for each in others if each.state is AttemptState.SUBMITTED and not each.hosts]:
+        waits, its = ("waits", "its") if len(anywhere) == 1 else ("wait", "their")
+        found.append(
+            f"{_first_tasks(core, anywhere, task)} {waits} in the resource manager, which chooses {its} hosts and may "
+            "keep some of these for that"
+        )
+    return found
 
 
 def _overrun_sentences(core: Coscheduler, task: Task, past: Overrun, time: float) -> list[str]:
@@ -191,7 +206,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
     low, high = EndRanges(core).of(shape, mine.hosts, begins) or (None, None)
     earlier = _earlier_unreserved(core, mine, time)
     changes = [*_changes(core, problem, mine, handover), *owner_sentences(core, shape, mine.hosts)]
-    changes += contention_sentences(core, shape, mine.hosts)
+    changes += contention_change(core, shape, mine.hosts)
     if earlier:
         changes.append(f"without reservations it would end {format_duration(earlier)} earlier")
     waits_for = [
@@ -352,12 +367,7 @@ def _ahead(
     found = lent_sentences(core, hosts)
     if taken := list(dict.fromkeys(taken)):
         found.append(f"on hosts it will use: {_first_tasks(core, taken, task)}")
-    for attempt in core.attempts.values():
-        if hosts.intersection(attempt.hosts) and (waited := core.unstarted.waited(attempt.uuid, time)):
-            name = _task_text(core, attempt.task, task)
-            found.append(
-                f"{name} has not begun on free hosts for {format_duration(waited)}: until it does, no end is promised"
-            )
+    found += _open_ends(core, task, hosts, time)
     aside = sorted(hosts.intersection(core.unstarted.set_aside(time)))
     if aside:
         found.append(f"hosts on which several tasks did not begin, and which are tried again later: {', '.join(aside)}")
@@ -376,6 +386,24 @@ def _ahead(
         found.append(f"planned before it with licences that it needs, too: {_first_tasks(core, first, task)}")
     if planned:
         found.append(f"planned before it on those hosts: {_first_tasks(core, planned, task)}")
+    return found
+
+
+def _open_ends(core: Coscheduler, task: Task, hosts: set[str], time: float) -> list[str]:
+    """Name the jobs on hosts of which nobody can say when they end: they have not begun, or nobody predicted it."""
+    found = []
+    here = [each for each in core.attempts.values() if hosts.intersection(each.hosts)]
+    if late := {each.task: age for each in here if (age := core.unstarted.waited(each.uuid, time))}:
+        longest = format_duration(max(late.values()))
+        has, until = ("has", f"{longest}: until it does")
+        if len(late) > 1:
+            has, until = "have", f"up to {longest}: until they do"
+        found.append(f"{_first_tasks(core, list(late), task)} {has} not begun for {until}, no end is promised")
+    if open_ends := [each.task for each in here if each.predicted is None and each.started is not None]:
+        found.append(
+            f"nobody has predicted when {_first_tasks(core, open_ends, task)} will end: plans reckon with half as "
+            "long again as it has run"
+        )
     return found
 
 

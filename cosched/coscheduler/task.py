@@ -468,6 +468,15 @@ class Attempt:
         """Return whether its hosts are taken: the manager gives those of a held one to others meanwhile."""
         return self.state.live and self.state is not AttemptState.HELD
 
+    def begins(self, now: float, handover: float) -> float:
+        """Return when its job began or is expected to begin, epoch seconds.
+
+        Args:
+            now: epoch seconds.
+            handover: seconds from a decision to the start of its job.
+        """
+        return max(self.created + handover, now) if self.started is None else self.started
+
     @property
     def leaves(self) -> bool:
         """Return whether it is a worker that has to leave, or is being ended."""

@@ -158,7 +158,7 @@ class UnstartedAttempts:
             self._retry[attempt.task] = time + min(grace * _PAUSE_GROWTH ** min(tries - 1, 10), _LONGEST_PAUSE)
             self._blame(attempt, time)
         words = diagnosis.reason or "it names no reason"
-        return f"the resource manager did not start it on free hosts in {format_duration(age)}: {words}"
+        return f"the resource manager did not start it in {format_duration(age)}: {words}"
 
     def waited(self, attempt: str, time: float) -> float:
         """Return how long an attempt with hosts has waited to begin; 0: as usual."""

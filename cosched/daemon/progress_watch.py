@@ -74,8 +74,8 @@ class ProgressWatch(threading.Thread):
         if count := len(known.unstarted):
             tasks = "1 task is" if count == 1 else f"{count} tasks are"
             faults.append(
-                f"not started: {tasks} not started by the resource manager on free hosts; `cosched task list` tells "
-                "owners and operators why"
+                f"not started: {tasks} not started by the resource manager; `cosched task explain` tells owners and "
+                "operators why"
             )
         faults += [
             f"not started: {tasks} tasks did not begin on host {host} although it was free; others are preferred for a "

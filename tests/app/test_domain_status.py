@@ -43,6 +43,7 @@ def test_a_plan_shows_what_waits_and_what_runs(tmp_path: Path) -> None:
         assert [(place.task, place.running) for place in plan.placements] == [("1", True), ("2", False)]
         assert plan.placements[1].start == pytest.approx(plan.placements[0].end)
         end = plan.placements[1].end
+        assert end is not None
         assert end == pytest.approx(plan.placements[0].start + 20)
         assert end - here.clock.now() <= plan.makespan <= end - before
         assert {(host.task, host.up) for host in here.services.domain.hosts(ME)} == {("1", True)}

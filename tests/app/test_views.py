@@ -231,6 +231,47 @@ def test_the_plan_has_what_runs_and_what_waits(core: Coscheduler) -> None:
     assert (plan.bound, plan.gap, plan.optimal) == (None, None, False)
 
 
+def test_a_run_that_nobody_predicted_has_no_end_in_any_document() -> None:
+    """Plans reckon with half as long again, which the schedule and the hosts showed, at each look a little later."""
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h1"), Host("h2", claimed=True, reason="taken by job 7"))))
+    passed = replace(PREDICTED_TASK, profile=None)
+    (attempt,) = [
+        each.attempt for each in core.handle(TaskSubmitted(NOW, passed)).decisions if isinstance(each, DispatchAttempt)
+    ]
+    core.handle(JobReported(NOW, JobReport(attempt.uuid, JobState.RUNNING, "j", started=NOW, hosts=("h1",))))
+    core.handle(TaskSubmitted(NOW, replace(PREDICTED_TASK, id="2", number=2)))
+    plan = plan_view(ME, core, NOW + 20)
+    run, waiting = plan.placements
+    assert (run.end, run.in_hand, run.reckoned, run.until) == (None, None, NOW + 30, NOW + 30)
+    assert (plan.expected_ends(), plan.unforeseen) == ({"2": waiting.end}, 1)
+    assert [(host.busy, host.free_at) for host in host_views(ME, core, NOW + 20)] == [(True, None), (True, None)]
+    why = explain(core, "2", NOW + 20)
+    assert why is not None
+    assert any("nobody has predicted when 1 (n, running) will end" in words for words in why.waits_for)
+
+
+def test_the_schedule_says_of_a_job_that_has_not_begun_what_the_list_and_the_explanation_say() -> None:
+    """It was said to run since it was sent, and planned tasks to start earlier than their explanations said."""
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h1"),)))
+    core.handle(TaskSubmitted(NOW, PREDICTED_TASK))
+    (attempt,) = core.attempts.values()
+    core.handle(JobReported(NOW, JobReport(attempt.uuid, JobState.RUNNING, "j", started=NOW + 3)))
+    core.handle(JobReported(NOW + 13, JobReport(attempt.uuid, JobState.COMPLETED, "j", finished=NOW + 13)))
+    for number in (2, 3):
+        core.handle(TaskSubmitted(NOW + 14, replace(PREDICTED_TASK, id=str(number), number=number)))
+    sent, planned = plan_view(ME, core, NOW + 14).placements
+    assert (sent.state, planned.state) == (core.tasks["2"].status.state, "queued")
+    assert sent.state == "dispatching"
+    for place in (sent, planned):
+        told = explain(core, place.task, NOW + 14)
+        assert told is not None
+        assert (told.planned_start, told.planned_end) == (place.start, place.end)
+        assert place.end == place.start + 10
+    assert sent.start == NOW + 17
+
+
 def test_places_on_shared_hosts_say_what_they_take_running_and_planned() -> None:
     core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0, share_hosts=True))
     core.handle(HostsObserved(NOW, (Host("h1", memory=8000, cores=8, gpus=4),)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched import __version__
-from cosched.api.documents import Accuracy, GroupUseView, LearntRunView, ResourceUseView, UtilisationView
+from cosched.api.documents import Accuracy, GroupUseView, LearntRunView, PlanView, ResourceUseView, UtilisationView
 from cosched.cli.main import run
 from cosched.client import Client
 from cosched.daemon.inbox import Inbox
@@ -44,6 +44,29 @@ def test_the_domain_is_told_to_people(capsys: pytest.CaptureFixture[str]) -> Non
     assert "submitted" in said(capsys, "log")
     for empty in ("runs", "search", "accuracy", "usage"):
         assert len(said(capsys, empty).splitlines()) == 1  # the headings
+
+
+@pytest.mark.usefixtures("server")
+def test_the_schedule_is_in_the_order_of_starts_and_numbers_and_says_what_has_not_begun_or_has_no_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was 1, 10, 2; what was sent was said to run; and the end of a run without a prediction ran away."""
+    known = Client.plan
+
+    def plan(client: Client) -> PlanView:
+        found = known(client)
+        (place,) = found.placements
+        places = [replace(place, task=str(number), start=100.9 - number / 20) for number in (10, 2, 1)]
+        running = replace(places[0], running=True, state="running", end=None, reckoned=200.0)
+        return replace(found, placements=(running, replace(places[1], running=True, state="dispatching"), places[2]))
+
+    monkeypatch.setattr(Client, "plan", plan)
+    assert run(["domain", "schedule"]) == 0
+    told = capsys.readouterr()
+    rows = [line.split() for line in told.out.splitlines()[1:]]
+    assert [(row[0], row[4]) for row in rows] == [("1", "planned"), ("2", "dispatching"), ("10", "running")]
+    assert [len(row) for row in rows] == [10, 10, 8]
+    assert ", without 1 run that nobody predicted" in told.err
 
 
 @pytest.mark.usefixtures("server")

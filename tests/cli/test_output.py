@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.cli.output import clean, emit_json, figure, finite, print_table
+from cosched.cli.output import clean, emit_json, figure, finite, percentage, print_table
 
 
 @given(st.text(st.characters(exclude_categories=[])))
@@ -31,6 +31,13 @@ def test_a_table_is_aligned_and_without_empty_columns(capsys: pytest.CaptureFixt
 def test_json_is_plain_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
     emit_json({"name": "ü", "end": finite(math.inf), "start": finite(1.5)})
     assert json.loads(capsys.readouterr().out) == {"name": "ü", "end": None, "start": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0.00%"), (0.00123, "0.12%"), (0.0234, "2.3%"), (0.5903, "59%"), (2.3498, "235%")]
+)
+def test_a_large_share_has_no_false_precision(share: float, text: str) -> None:
+    assert percentage(share) == text
 
 
 @pytest.mark.parametrize(

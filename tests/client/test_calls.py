@@ -143,6 +143,7 @@ def test_the_plans_of_a_task_are_told(tmp_path: Path) -> None:
         daemon.inbox.ask(lambda _core, _time: None).result(60)  # it looks at the plan when it has answered
         (point,), (spot,) = client.plans(task.id), client.plan().placements
         assert point.hosts == len(spot.hosts)
+        assert spot.end is not None
         assert point.end - point.start == pytest.approx(spot.end - spot.start)
 
 

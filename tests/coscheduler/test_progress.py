@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from cosched.connector.hosts import Host
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobState
-from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, Tick
+from cosched.coscheduler.core import Coscheduler
+from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick
 from cosched.coscheduler.explain import explain
 from cosched.coscheduler.progress import progress
-from tests.coscheduler.makers import a_core, a_task, complete, dispatched, report, start, submit
+from tests.coscheduler.makers import a_core, a_task, complete, dispatched, report, settings, start, submit
 
 GREEDY = StartDiagnosis(StartVerdict.BLOCKED, "no host has so much memory")
 
@@ -29,7 +33,47 @@ def test_nothing_is_promised_behind_a_job_that_does_not_begin() -> None:
     assert behind is not None
     assert (mine.slack, behind.slack) == (None, None)
     assert "has not started it on free hosts for 30 s" in mine.waits_for[0]
-    assert any("has not begun on free hosts for 30 s" in words for words in behind.waits_for)
+    assert "1 (t1, dispatching) has not begun for 30 s: until it does, no end is promised" in behind.waits_for
+
+
+def test_hosts_of_which_others_have_a_part_are_not_called_free_and_who_waits_there_is_named() -> None:
+    """A job that waited for a core of each host had kept the room that cosched's books called free."""
+    core = Coscheduler(settings(share_hosts=True))
+    core.handle(HostsObserved(0.0, (Host("node01", memory=16000, cores=8),)))
+    for number, seconds in ((1, [500.0]), (2, [10.0]), (3, None)):
+        task = a_task(number, seconds)
+        (attempt,) = dispatched(submit(core, replace(task, spec=replace(task.spec, cores=2))))
+        if number == 1:
+            start(core, attempt, 0.0)
+        else:
+            report(core, attempt, JobState.QUEUED, 0.0)
+    core.handle(Tick(30.0))
+    found = explain(core, "2", 30.0)
+    assert found is not None
+    assert found.waits_for[0].startswith("the resource manager has its job, and has not started it for 30 s; ")
+    assert found.waits_for[1:] == (
+        "on its hosts, too: 1 (t1, running)",
+        "3 (t3, dispatching) waits in the resource manager, which chooses its hosts and may keep some of these for "
+        "that",
+    )
+
+
+def test_many_that_do_not_begin_are_named_in_one_line() -> None:
+    core = Coscheduler(settings(share_hosts=True))
+    core.handle(HostsObserved(0.0, (Host("node01", memory=16000, cores=8),)))
+    for number in (1, 2, 3):
+        task = a_task(number, [10.0])
+        (attempt,) = dispatched(submit(core, replace(task, spec=replace(task.spec, cores=2))))
+        report(core, attempt, JobState.QUEUED, 0.0)
+    last = a_task(4, [5.0])
+    submit(core, replace(last, spec=replace(last.spec, cores=8)), 1.0)
+    core.handle(Tick(30.0))
+    found = explain(core, "4", 30.0)
+    assert found is not None
+    assert [words for words in found.waits_for if "begun" in words] == [
+        "1 (t1, dispatching), 2 (t2, dispatching), 3 (t3, dispatching) have not begun for up to 30 s: until they do, "
+        "no end is promised"
+    ]
 
 
 def test_a_task_that_was_not_started_promises_nothing_and_those_behind_it_do_again() -> None:

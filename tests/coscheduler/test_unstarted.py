@@ -70,7 +70,7 @@ def test_an_attempt_that_does_not_begin_on_free_hosts_leaves_them_to_others() ->
     assert (sane.task, sane.hosts) == ("2", ("node01",))
     task = core.tasks["1"]
     assert task.status.state is TaskState.QUEUED
-    assert task.status.reason.endswith("on free hosts in 1 min: no host has 999999999 MB of memory")
+    assert task.status.reason.endswith("did not start it in 1 min: no host has 999999999 MB of memory")
 
 
 def test_it_is_asked_once_and_an_answer_that_comes_again_changes_nothing() -> None:

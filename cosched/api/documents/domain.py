@@ -44,13 +44,14 @@ class FreeView:
 class HostView:
     """A host; `task`, `owner` and `free_at` say what occupies it, and until when.
 
-    Another user's task has no name here: what is not free has `free_at`. `reserved` says for what the host is kept now.
+    Another user's task has no name here: what is not free is `busy`, and `free_at` is null where nobody has predicted
+    when that ends. `reserved` says for what the host is kept now.
     `memory` (MiB), `cores` and `gpus` are what a job may have of it; null where the manager does not say.
     Where tasks share hosts, `tasks` are all that have names here, `free` is what is left, and `free_at` is when the
     last of them ends; `task` is the one if there is only one, `owner` names the owners of all, joined by ", ". Else
     `tasks` is empty, `free` null.
-    What jobs that are not cosched's hold of it is expected to be free at `others_until` (null: there are none);
-    `others_cores` are the cores that they hold, 0 for the whole host.
+    What jobs that are not cosched's hold of it counts in plans until `others_until` (null: there are none), whether or
+    not the manager says when they end; `others_cores` are the cores that they hold, 0 for the whole host.
     `cluster` names the hosts, such as those of a site, between which communication is quick; empty where nobody says.
     """
 
@@ -70,6 +71,7 @@ class HostView:
     others_until: float | None = None
     others_cores: int = 0
     cluster: str = ""
+    busy: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +248,12 @@ class PlacementView:
     """A task's place in the plan; another user's task has no name, owner and deadline.
 
     Attributes:
-        unstarted: seconds for which its job has not begun on free hosts; 0 where all is well.
+        start: when its job began, or is expected to begin.
+        end: when it is expected to end; null where nobody has predicted that.
+        reckoned: until when plans reckon with a run whose end nobody has predicted; null for all others.
+        running: whether it has a job.
+        state: the task's: "running" where its job has begun, "dispatching" where that is still to come.
+        unstarted: seconds for which its job has not begun; 0 where all is well.
         overrun: seconds by which it runs longer than predicted; 0 within the usual.
         certain: whether its end can be counted on: not where a job has not begun that should have.
         cores: that it takes of each of its hosts where tasks share them; 0 for the whole.
@@ -260,7 +267,7 @@ class PlacementView:
     application: str = ""
     hosts: tuple[str, ...]
     start: float
-    end: float
+    end: float | None
     deadline: float | None
     running: bool
     owner: str = ""
@@ -271,6 +278,18 @@ class PlacementView:
     memory: int = 0
     gpus: int = 0
     end_high: float | None = None
+    reckoned: float | None = None
+    state: str = ""
+
+    @property
+    def until(self) -> float:
+        """Return until when plans reckon with it: its expected end, where one is known."""
+        return self.start if (known := self.reckoned if self.end is None else self.end) is None else known
+
+    @property
+    def in_hand(self) -> float | None:
+        """Return the seconds from its end to its deadline, below 0 where it is late; None where one is not known."""
+        return None if self.end is None or self.deadline is None else self.deadline - self.end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,11 +332,11 @@ class PlanView:
 
     Attributes:
         forwarded: tasks in other domains, where these have said when they expect to end them.
-        makespan: seconds from `time` to the end of the last task that runs or waits.
+        makespan: seconds from `time` to the end of the last task that runs or waits, of those whose ends are known.
         bound: no schedule of the waiting tasks is shorter, seconds from `time`; null before the search has said it.
         gap: (planned makespan of the waiting tasks - bound) / bound; null likewise.
         optimal: it is proved that no schedule of the waiting tasks is shorter than the planned one: it is at the bound.
-        called_back: jobs that were called back since the start, because they had not begun on free hosts.
+        called_back: jobs that were called back since the start, because they had not begun.
         licences: the domain's, by name.
         evaluations: schedules the search has looked at for this queue.
         rate: generations of the search in each second that it worked on this queue; null before it has begun.
@@ -339,9 +358,14 @@ class PlanView:
     forwarded: tuple[ForwardedPlacement, ...] = ()
     licences: tuple[LicenceView, ...] = ()
 
+    @property
+    def unforeseen(self) -> int:
+        """Return how many of the running tasks have no end that anybody has predicted."""
+        return sum(spot.end is None for spot in self.placements)
+
     def expected_ends(self) -> dict[str, float]:
         """Return when its tasks are expected to end, here and in other domains; epoch seconds."""
-        here = {spot.task: spot.end for spot in self.placements if spot.task}
+        here = {spot.task: spot.end for spot in self.placements if spot.task and spot.end is not None}
         return here | {spot.task: spot.end for spot in self.forwarded}
 
 

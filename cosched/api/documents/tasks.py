@@ -325,6 +325,12 @@ class Forecast:
         promises: both ends of an elastic task for each number of hosts that it may be promised, ascending (for some of
             them where there are many); empty for others.
         same: the newest earlier runs of the same with the same numbers, at most 50, whatever the prediction rests on.
+        count: on how many hosts it would be, where these are planned or it has no prediction; 0 for all others.
+        memory: MiB that it would take of each host; 0 where nobody says, as for cores and GPUs.
+        cores: that it would take of each host.
+        gpus: that it would take of each host.
+        processes_per_host: that it would start on each host.
+        exclusive: whether it would have its hosts for itself.
     """
 
     application: str
@@ -345,6 +351,12 @@ class Forecast:
     ways: tuple[WayView, ...] = ()
     promises: tuple[PromiseView, ...] = ()
     same: tuple[NearRun, ...] = ()
+    count: int = 0
+    memory: int = 0
+    cores: int = 0
+    gpus: int = 0
+    processes_per_host: int = 1
+    exclusive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

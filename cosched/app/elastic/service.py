@@ -10,7 +10,7 @@ from cosched.api.documents import WorkersView, WorkerView
 from cosched.api.problems import BusyError, ConflictError, NotFoundError
 from cosched.app.elastic.offers import events_of, offer_of
 from cosched.coscheduler.events import LeadAnnounced, WorkerRefused
-from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.hosts import predicted_end
 from cosched.coscheduler.task import AttemptState
 from cosched.durations import format_duration
 
@@ -177,7 +177,7 @@ def _lead(core: Coscheduler, principal: Principal, task_id: str) -> Attempt:
 
 def _expected_end(core: Coscheduler, task: str, time: float) -> float | None:
     attempt = core.attempt_of(task)
-    return None if attempt is None or attempt.predicted is None else expected_end(attempt, time)
+    return None if attempt is None else predicted_end(attempt, time)
 
 
 def _notes(core: Coscheduler, task: str, time: float) -> dict[str, str]:

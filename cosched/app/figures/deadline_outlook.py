@@ -57,16 +57,17 @@ class Deadlines:
 def deadlines(plan: PlanView) -> Deadlines:
     """Sort the tasks of a plan by what is expected of their deadlines; others' tasks have none that one may see.
 
-    A task whose job should have begun and has not is at risk, whatever was predicted.
+    A task whose job should have begun and has not is at risk, whatever was predicted. Of a run without a prediction
+    nothing is expected before it is late.
     """
     found: dict[str, str] = {}  # by task: one that is lent hosts has several places
     for spot in plan.forwarded:
         if spot.deadline is not None:
             found[spot.task] = "late" if spot.end > spot.deadline else "on time"
     for place in plan.placements:
-        if place.deadline is None:
+        if place.deadline is None or (place.end is None and plan.time <= place.deadline):
             continue
-        if place.end > place.deadline:
+        if (plan.time if place.end is None else place.end) > place.deadline:
             found[place.task] = "late"
         elif not place.certain or (place.end_high is not None and place.end_high > place.deadline):
             found[place.task] = "at risk"

@@ -72,7 +72,7 @@ def utilisation(
     """
     hosts, placements = services.domain.hosts(principal), services.domain.plan(principal).placements
     part, since = past / _PARTS, time - past
-    ahead = max((place.end for place in placements), default=time) - time
+    ahead = max((place.until for place in placements), default=time) - time
     parts = _PARTS + round(min(max(ahead, _LEAST * past), _FUTURE * past) / part)
     ended = services.history.uses(principal, since)
     return UtilisationView(
@@ -220,7 +220,7 @@ def _amount(use: HostUse, host: HostView, resource: UsedResource) -> float:
 
 
 def _placed(place: PlacementView) -> HostUse:
-    return HostUse(place.owner, place.hosts, place.start, place.end, place.cores, place.memory, place.gpus)
+    return HostUse(place.owner, place.hosts, place.start, place.until, place.cores, place.memory, place.gpus)
 
 
 def _mean(amounts: Sequence[float]) -> float:

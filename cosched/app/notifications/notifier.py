@@ -22,7 +22,7 @@ from cosched.app.notifications.transports import (
     send_mail,
 )
 from cosched.app.views import task_view
-from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.hosts import predicted_end
 from cosched.errors import SystemFault
 from cosched.store.notice_outbox import NoticeOutbox
 from cosched.store.rows import Notice
@@ -57,12 +57,12 @@ def late_notices(core: Coscheduler, time: float) -> list[Notice]:
     if not deadlines:
         return notices
     live = [attempt for attempt in core.attempts.values() if attempt.hosts and not attempt.worker]
-    ends = {attempt.task: expected_end(attempt, time) for attempt in live}
+    ends = {attempt.task: predicted_end(attempt, time) for attempt in live}
     if not deadlines.keys() <= ends.keys():
         forecast = core.planning_view.forecast(time)
         planned = () if forecast is None else forecast[1].assignments
         ends |= {place.task: time + place.end for place in planned if place.task not in ends}
-    late = [name for name, deadline in deadlines.items() if max(ends.get(name, time), time) > deadline]
+    late = [name for name, deadline in deadlines.items() if max(ends.get(name) or time, time) > deadline]
     return notices + [Notice(name, "late", each, time, time) for name in late for each in core.tasks[name].spec.notify]
 
 

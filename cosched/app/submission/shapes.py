@@ -236,6 +236,16 @@ def _useful(
 def chosen_by_turn(tasks: Sequence[Task], turn: int) -> Task:
     """Return the task of one shape where nothing is known of its run time.
 
-    In turn the smallest, the largest and the middle one, so that runs soon tell how the time depends on the cores.
+    Of a range of cores in turn the smallest, the largest and the middle one, so that runs soon tell how the time
+    depends on them. Processes are put on as few hosts as will hold them: one that needs a core of each host waits for
+    all of them. Of a range of processes it is first the most that fit there, then in turn the fewest and the middle.
+
+    Args:
+        tasks: one for each shape, ascending by what it takes of a host.
+        turn: how many such tasks have been before it.
     """
-    return tasks[(0, -1, len(tasks) // 2)[turn % 3]]
+    if not tasks[0].spec.processes:
+        return tasks[(0, -1, len(tasks) // 2)[turn % 3]]
+    fewest = min(task.spec.count for task in tasks)
+    dense = [task for task in tasks if task.spec.count == fewest]
+    return dense[(-1, 0, len(dense) // 2)[turn % 3]]

@@ -20,6 +20,7 @@ from cosched.app.submission.promise_views import promise_views
 from cosched.app.views import profile_view, task_view
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.places.hosts import needs_on_host
 from cosched.coscheduler.planning.what_if import PredictedPlacement, predict_placement
 from cosched.errors import UserError
 
@@ -303,6 +304,8 @@ class SubmissionService:
         task, placement, classes = self._core.ask(lambda core, time: _with_placement(core, task, time))
         promises = self._core.ask(lambda core, time: promise_views(core, task, placement, time)) if promised else ()
         shape = task if placement is None or not placement.cores else task.shaped(placement.cores, ())
+        memory, cores, gpus = self._core.ask(lambda core, _time: needs_on_host(shape.spec, core.domain.memory_per_core))
+        unplanned = shape.spec.count if task.profile is None else 0
         profile = corrected_profile(shape, state.corrections)
         meets = None if placement is None or task.spec.deadline is None else placement.end <= task.spec.deadline
         offered = meets is False and state.accepts_late and not forwarding_obstacle(task)
@@ -324,6 +327,12 @@ class SubmissionService:
             planned_cores=0 if placement is None else placement.cores,
             promises=promises,
             same=self._validator.same_runs(shape),
+            count=unplanned if placement is None else len(placement.hosts),
+            memory=memory,
+            cores=cores,
+            gpus=gpus,
+            processes_per_host=shape.spec.processes_per_host,
+            exclusive=shape.spec.exclusive,
         )
 
 

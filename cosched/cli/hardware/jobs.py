@@ -74,7 +74,7 @@ def _known(classes: Sequence[str]) -> str:
 def _occupied(host: HostView) -> str:
     if not host.up:
         return f"is down ({host.reason or 'no reason given'})"
-    return "is reserved" if host.reserved else "is busy" if host.task or host.free_at is not None else ""
+    return "is reserved" if host.reserved else "is busy" if host.busy else ""
 
 
 def measure_hosts(

@@ -72,8 +72,6 @@ def task_rows(tasks: Sequence[TaskView], plan: PlanView) -> list[tuple[str, ...]
     for task in tasks:
         place = placements.get(task.id)
         end = ends.get(task.id) if task.finished is None else task.finished
-        if task.finished is None and place is not None and place.running and task.predicted is None:
-            end = None  # plans reckon with as long again, which nobody has said
         promised = end is not None and (place is None or place.certain) and task.state not in ("failed", "cancelled")
         in_hand = task.deadline - end if task.deadline is not None and end is not None and promised else None
         ended = (
@@ -110,7 +108,7 @@ def _note(task: TaskView, place: PlacementView | None) -> str:
 def _trouble(place: PlacementView | None) -> str:
     """Tell what of a running task is not as planned."""
     if place is not None and place.unstarted:
-        return f"not begun on free hosts for {format_duration(place.unstarted)}"
+        return f"not begun for {format_duration(place.unstarted)}"
     if place is not None and place.overrun:
         return f"{format_duration(place.overrun)} longer than predicted"
     return "" if place is None or place.certain or place.running else "no end is promised"
@@ -186,7 +184,7 @@ def task_lines(task: TaskDetail) -> list[str]:
         ("dispatched", format_optional_time(task.dispatched)),
         ("started", format_optional_time(task.started)),
         ("finished", format_optional_time(task.finished)),
-        ("hosts", f"{_hosts_text(task.hosts)}{_with_cores(task.host_cores)}" if task.hosts else ""),
+        ("hosts", _placed_text(task)),
         ("predicted", format_duration(task.predicted)),
         ("actual", format_duration(task.actual)),
         ("exit code", "" if task.exit_code is None else str(task.exit_code)),
@@ -209,12 +207,20 @@ def task_lines(task: TaskDetail) -> list[str]:
     return lines
 
 
+def _placed_text(task: TaskDetail) -> str:
+    """Tell on which hosts a task is or was, or on how many one without a prediction will be."""
+    if task.hosts:
+        return f"{_hosts_text(task.hosts)}{_with_cores(task.host_cores)}"
+    passes = task.profile is None and task.state not in FINAL_STATES and not task.peer and not task.origin
+    return _any_hosts(task.count, task.processes_per_host) if passes and task.chain is None else ""
+
+
 def _attempt_words(attempt: AttemptView) -> tuple[str, ...]:
     takes = _needs_text(attempt)
     return attempt.job, f"({takes})" if takes else "", attempt.reason
 
 
-def _needs_text(task: TaskDetail | AttemptView, *, alone: bool = False) -> str:
+def _needs_text(task: TaskDetail | AttemptView | Forecast, *, alone: bool = False) -> str:
     """Tell what it needs, or takes, on each host."""
     parts = [f"{format_memory(task.memory)} of memory"] if task.memory else []
     parts += [f"{task.cores} core{'s' * (task.cores > 1)}"] if task.cores else []
@@ -306,7 +312,11 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     if forecast.ways:
         return [clean(line) for line in (*way_lines(forecast.ways), *_times_of(forecast))]
     if forecast.profile is None:
-        lines = [f"{clean(forecast.name)} has no model: it would go to the resource manager as it is"]
+        lines = [
+            f"{clean(forecast.name)} has no model: it would go to the resource manager as it is",
+            f"hosts:         {_any_hosts(forecast.count, forecast.processes_per_host)}",
+            *_needs_lines(forecast),
+        ]
         if forecast.more_runs:
             runs = f"{forecast.more_runs} more run{'s' if forecast.more_runs > 1 else ''}"
             lines.append(f"prediction:    after {runs} of this program, from what they took")
@@ -325,6 +335,7 @@ def forecast_lines(forecast: Forecast) -> list[str]:
             f"{_with_cores(forecast.planned_cores)}"
         )
         lines.append(f"end:           {format_optional_time(forecast.planned_end)}")
+    lines += _needs_lines(forecast)
     if forecast.meets_deadline is not None:
         lines.append(
             f"deadline:      {format_optional_time(forecast.deadline)}, "
@@ -334,6 +345,17 @@ def forecast_lines(forecast: Forecast) -> list[str]:
     if claim := _claim_text(forecast):
         lines.append(f"claim:         {claim}")
     return [clean(line) for line in (*lines, *promise_lines(forecast.promises))]
+
+
+def _needs_lines(forecast: Forecast) -> list[str]:
+    needs = _needs_text(forecast, alone=forecast.exclusive)
+    return [f"needs:         {needs}"] if needs else []
+
+
+def _any_hosts(count: int, processes: int) -> str:
+    """Tell of how many hosts a task will be that the resource manager is to choose, and how many processes of each."""
+    each = f", with {processes} processes on each" if processes > 1 else ""
+    return f"{count} that the resource manager chooses{each}"
 
 
 def _times_of(forecast: Forecast) -> list[str]:

@@ -27,6 +27,7 @@ __all__ = [
     "needs_of_alternative",
     "needs_on_host",
     "overrun",
+    "predicted_end",
     "share_of",
 ]
 
@@ -52,12 +53,16 @@ def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
     predicted = attempt.predicted or 0.0
     if attempt.worker:  # it leaves when it is told to, or with its lead
         return now + predicted
-    start = max(attempt.created + handover, now) if attempt.started is None else attempt.started
-    start = max(start, attempt.created)  # the host's clock may be behind ours
+    start = max(attempt.begins(now, handover), attempt.created)  # the host's clock may be behind ours
     end = start + predicted
     if end > now:
         return end
     return now + max(_OVERRUN_SHARE * predicted, _OVERRUN_GROWTH * (now - end))
+
+
+def predicted_end(attempt: Attempt, now: float, handover: float = 0.0) -> float | None:
+    """Return `expected_end`; None where nobody has predicted it, and plans only reckon with one."""
+    return None if attempt.predicted is None else expected_end(attempt, now, handover)
 
 
 class HeldShare(NamedTuple):

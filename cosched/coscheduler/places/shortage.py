@@ -11,13 +11,13 @@ from cosched.counts import plural
 from cosched.sizes import format_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from cosched.connector.hosts import HostShare
     from cosched.coscheduler.places.hosts import DomainHosts
-    from cosched.coscheduler.task import TaskSpec
+    from cosched.coscheduler.task import Attempt, TaskSpec
 
-__all__ = ["share_text", "shortage"]
+__all__ = ["needs_text", "shape_text", "share_text", "shortage"]
 
 
 def share_text(share: HostShare) -> str:
@@ -46,6 +46,35 @@ def shortage(domain: DomainHosts, spec: TaskSpec, hosts: int, left: Mapping[str,
     # Each may be free on hosts enough, and all of them together on too few.
     parts = _joined([_text(name, getattr(share, name)) for name in short or wanted])
     return f"{parts} on {'one host' if hosts == 1 else f'{hosts} hosts'}"
+
+
+def shape_text(domain: DomainHosts, spec: TaskSpec, hosts: int) -> str:
+    """Return what a task takes of so many hosts: "4 cores of each of 3 hosts, 4 processes on each"."""
+    share = domain.share_of(spec)
+    processes = f", {spec.processes_per_host} processes on each" if spec.processes_per_host > 1 else ""
+    if share is None:
+        return f"{plural(hosts, 'host')}{' for itself' if domain.shared else ''}{processes}"
+    return f"{share_text(share)} of {'one host' if hosts == 1 else f'each of {hosts} hosts'}{processes}"
+
+
+def needs_text(domain: DomainHosts, spec: TaskSpec, hosts: int, attempts: Collection[Attempt]) -> str:
+    """Say what a job needs whose hosts the resource manager chooses, and how many hosts have it by our books.
+
+    Args:
+        domain: the hosts.
+        spec: what the task asks for.
+        hosts: how many it takes.
+        attempts: all live ones.
+    """
+    if domain.shared:
+        left, share = domain.left(attempts), domain.share_of(spec)
+        free = sum(
+            left[name] == domain.size(name) if share is None else share.within(left[name]) for name in domain.mine()
+        )
+    else:
+        free = len(set(domain.mine()).difference(domain.occupied(attempts, 0.0)))
+    have = "host has" if free == 1 else "hosts have"
+    return f"it needs {shape_text(domain, spec, hosts)}: {free} {have} that free now, of {len(domain.up())}"
 
 
 def _text(resource: str, amount: int) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.hosts import expected_end, predicted_end
 from cosched.coscheduler.places.licences import with_licences
 from cosched.coscheduler.places.packing import Choice, PlaceRequest, place_requests, planned_hosts, with_packing
 from cosched.coscheduler.planning.problem_builder import PlanningAssumptions
@@ -53,9 +53,9 @@ _FORESEEABLE = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RU
 
 def expected_completion(attempt: Attempt | None, now: float, handover: float) -> float | None:
     """Return the expected completion of an attempt's task, epoch seconds; None if unknown."""
-    if attempt is None or attempt.predicted is None or attempt.state not in _FORESEEABLE:
+    if attempt is None or attempt.state not in _FORESEEABLE:
         return None
-    return expected_end(attempt, now, handover)
+    return predicted_end(attempt, now, handover)
 
 
 def with_dependencies(
@@ -284,8 +284,8 @@ class PlanningView:
         for name in state.licensed:
             attempt = state.attempt_of(name)
             if attempt is not None:
-                end = None if attempt.predicted is None else expected_end(attempt, time, handover) - time
-                held.append((end, state.tasks[name].spec))
+                end = predicted_end(attempt, time, handover)
+                held.append((None if end is None else end - time, state.tasks[name].spec))
         names = tuple(sorted({name for each in asked for name in each}))
         return with_licences(problem, names, state.licences, specs, held) if names else problem
 

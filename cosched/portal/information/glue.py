@@ -272,7 +272,7 @@ def _jobs(published: DomainDescription) -> dict[str, str]:
 
 
 def _used(host: HostView) -> bool:
-    return bool(host.task) or host.free_at is not None
+    return host.busy
 
 
 def _least(amounts: Iterable[int | None]) -> str:

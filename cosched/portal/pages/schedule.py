@@ -37,7 +37,7 @@ def schedule(
     plan = services.domain.plan(principal)
     hosts = sorted(services.domain.hosts(principal), key=lambda host: host.host_class)
     now = time.time()
-    window = view.window(now, plan.makespan)
+    window = view.window(now, max((spot.until for spot in plan.placements), default=plan.time) - plan.time)
     expected = deadlines(plan)
     blocks = _blocks(services, principal, plan, window[0], frozenset(expected.at_risk)) + _others(hosts, now)
     picture = schedule_chart(
@@ -110,12 +110,13 @@ def _blocks(
             spot.application,
             spot.hosts,
             spot.start,
-            spot.end,
+            spot.until,
             spot.deadline,
             "running" if spot.running else "planned",
             spot.cores,
             spot.owner,
             spot.task in at_risk,
+            known=spot.end is not None,
         )
         for spot in plan.placements
     ]
@@ -126,7 +127,16 @@ def _others(hosts: Sequence[HostView], now: float) -> list[ChartBlock]:
     """Return what jobs hold that are not cosched's, until they are expected to end."""
     return [
         ChartBlock(
-            "", host.reason or "other jobs", "", (host.name,), now, host.others_until, None, "others", host.others_cores
+            "",
+            host.reason or "other jobs",
+            "",
+            (host.name,),
+            now,
+            host.others_until,
+            None,
+            "others",
+            host.others_cores,
+            known=host.free_at is not None or bool(host.tasks or host.task),
         )
         for host in hosts
         if host.up and host.others_until is not None

@@ -15,6 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from cosched.access.principals import Principal, Role, Scope
+from cosched.app.figures.deadline_outlook import deadlines
 from cosched.app.services import DomainServices
 from cosched.portal.dependencies import Portal, needs
 
@@ -87,14 +88,14 @@ class _DomainCollector(Collector):
         yield GaugeMetricFamily("cosched_plan_makespan_seconds", "Seconds until all is done.", plan.makespan)
         gap = math.nan if plan.gap is None else plan.gap  # not known before the search has said it
         yield GaugeMetricFamily("cosched_plan_gap_ratio", "How far the plan is above its lower bound.", gap)
-        late = sum(spot.deadline is not None and spot.end > spot.deadline for spot in plan.placements)
+        late = len(deadlines(plan).late)
         yield GaugeMetricFamily("cosched_plan_late_tasks", "Tasks planned to end after their deadlines.", late)
         unstarted = sum(spot.unstarted > 0 for spot in plan.placements)
-        yield GaugeMetricFamily("cosched_plan_unstarted_tasks", "Jobs that have not begun on free hosts.", unstarted)
+        yield GaugeMetricFamily("cosched_plan_unstarted_tasks", "Jobs that should have begun, and have not.", unstarted)
         over = sum(spot.overrun > 0 for spot in plan.placements)
         yield GaugeMetricFamily("cosched_plan_overrun_tasks", "Tasks that run longer than predicted.", over)
         called_back = plan.called_back
-        yield CounterMetricFamily("cosched_called_back", "Jobs that were not started on free hosts.", called_back)
+        yield CounterMetricFamily("cosched_called_back", "Jobs that had not begun.", called_back)
         running = sum(spot.running for spot in plan.placements)
         yield GaugeMetricFamily("cosched_plan_running_tasks", "Tasks that hold hosts.", running)
 

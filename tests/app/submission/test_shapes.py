@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cosched.api.documents import ShapeFigure, TaskRequest
 from cosched.app.submission.admission import DomainState
-from cosched.app.submission.shapes import asked_shapes
+from cosched.app.submission.shapes import asked_shapes, chosen_by_turn
 from cosched.app.submission.validation import TaskValidator
 from cosched.connector import Host, LaunchMode, NativeDescription
 from cosched.errors import UserError
@@ -85,6 +85,30 @@ def test_processes_are_divided_among_hosts(intake: TaskValidator) -> None:
     assert task.spec.processes_per_host == task.alternatives[0].processes_per_host
     exact = intake.task(replace(MPI, model="m", processes=24), NODES)
     assert {count * each for count, each, _ in shapes(exact) or [(exact.spec.count, exact.spec.cores, 0.0)]} == {24}
+
+
+@pytest.mark.parametrize(
+    ("asked", "hosts", "cores"),
+    [
+        ({"processes": 64}, [1] * 4, [64] * 4),
+        ({"processes": 100}, [2] * 4, [50] * 4),
+        ({"processes": 4, "hosts": 2}, [2] * 4, [2] * 4),
+        ({"processes": "16-128"}, [1] * 4, [64, 16, 32, 64]),
+        ({"cores": "8-32"}, [1] * 4, [8, 32, 16, 8]),
+    ],
+)
+def test_processes_of_which_nothing_is_known_are_on_as_few_hosts_as_hold_them(
+    intake: TaskValidator, asked: dict[str, Any], hosts: list[int], cores: list[int]
+) -> None:
+    """They were spread over all hosts: a job of 16 waited for a core of each, and kept those that came free."""
+    request = replace(MPI if "processes" in asked else COMMAND, **asked)
+    shapes = asked_shapes(request, NODES.sizes)
+    assert shapes is not None
+    tasks = [intake.task(replace(each, processes=0), NODES) for each in shapes.requests]
+    tasks = [replace(task, spec=replace(task.spec, processes=shapes.processes)) for task in tasks]
+    chosen = [chosen_by_turn(tasks, turn).spec for turn in range(4)]
+    assert ([each.count for each in chosen], [each.cores for each in chosen]) == (hosts, cores)
+    assert intake.task(request, NODES).spec.count == hosts[0]
 
 
 def test_a_users_own_figures_are_for_hosts_and_cores(intake: TaskValidator) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 IDLE = HostView(name="n1", host_class="fast", up=True, reason="", task="", free_at=None)
 HOSTS = [
-    replace(IDLE, name="n0", task="7", free_at=9.0),
+    replace(IDLE, name="n0", task="7", free_at=9.0, busy=True),
     IDLE,
     *(replace(IDLE, name=f"n{number}") for number in (2, 3, 4)),
     replace(IDLE, name="s1", host_class="slow", up=False, reason="drained"),

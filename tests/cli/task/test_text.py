@@ -73,7 +73,7 @@ def test_a_row_shows_the_planned_end_and_what_is_in_hand() -> None:
 def test_a_row_promises_no_end_behind_a_job_that_has_not_begun_and_says_what_lasts_too_long() -> None:
     place = PlacementView(task="7", hosts=("a",), start=1e9, end=1e9 + 40, deadline=None, running=True)
     trouble = (
-        (replace(place, unstarted=70.0, certain=False), "", "not begun on free hosts for 1 min 10 s"),
+        (replace(place, unstarted=70.0, certain=False), "", "not begun for 1 min 10 s"),
         (replace(place, running=False, certain=False), "", "no end is promised"),
         (replace(place, overrun=12.0), "1 min", "12 s longer than predicted"),
     )
@@ -84,7 +84,7 @@ def test_a_row_promises_no_end_behind_a_job_that_has_not_begun_and_says_what_las
 
 def test_a_run_that_nobody_predicted_has_no_end_yet() -> None:
     """It was said to take as long again, at each look a little later."""
-    place = PlacementView(task="7", hosts=("a",), start=1e9, end=1e9 + 40, deadline=None, running=True)
+    place = PlacementView(task="7", hosts=("a",), start=1e9, end=None, reckoned=1e9 + 40, deadline=None, running=True)
     (row,) = task_rows([replace(TASK, predicted=None, state="running")], plan(place))
     assert row[6:8] == ("", "")
 
@@ -242,11 +242,37 @@ def test_a_forecast_without_room_says_so() -> None:
     )
     assert forecast_lines(forecast)[1] == "start:         not now, too few hosts are up"
     assert "no model" in forecast_lines(replace(forecast, profile=None))[0]
-    assert "nothing plans towards it" in forecast_lines(replace(forecast, profile=None, deadline=1e9))[1]
+    assert "nothing plans towards it" in forecast_lines(replace(forecast, profile=None, deadline=1e9))[-1]
     late = replace(forecast, deadline=1e9, meets_deadline=False, offered=True)
     assert forecast_lines(late)[-1].endswith("missed as things stand: neighbouring domains would be asked")
     assert forecast_lines(replace(late, claim=0.0))[-1].startswith("claim:         none: it takes turns")
     assert forecast_lines(replace(late, claim=7200.0))[-1] == "claim:         2 host-hours of the budget"
+
+
+def test_a_forecast_says_the_shape_and_what_was_understood_of_its_needs() -> None:
+    """A dry run of 64 processes did not say that each would be on a host of its own."""
+    forecast = Forecast(
+        application="a",
+        name="n",
+        profile=None,
+        planned_start=None,
+        planned_end=None,
+        planned_hosts=(),
+        deadline=None,
+        meets_deadline=None,
+        earliest_deadline=None,
+        count=2,
+        cores=64,
+        memory=32,
+        processes_per_host=64,
+    )
+    needs = "needs:         32M of memory, 64 cores on each host"
+    assert forecast_lines(forecast)[1:] == [
+        "hosts:         2 that the resource manager chooses, with 64 processes on each",
+        needs,
+    ]
+    planned = replace(forecast, profile=PROFILE, planned_start=1e9, planned_end=1e9 + 9, planned_hosts=("a", "b"))
+    assert forecast_lines(planned)[-1] == needs
 
 
 def test_a_forecast_names_the_runs_on_which_it_rests() -> None:

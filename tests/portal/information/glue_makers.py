@@ -11,7 +11,8 @@ ADDRESS = "https://north.example:8080/api/v1"
 
 
 def host(name: str, host_class: str = "", *, up: bool = True, task: str = "", free_at: float | None = None) -> HostView:
-    return HostView(name=name, host_class=host_class, up=up, reason="", task=task, free_at=free_at)
+    busy = bool(task) or free_at is not None
+    return HostView(name=name, host_class=host_class, up=up, reason="", task=task, free_at=free_at, busy=busy)
 
 
 def published(

@@ -166,7 +166,7 @@ def test_the_list_says_what_does_not_go_as_planned(tmp_path: Path, monkeypatch: 
         plan = here.daemon.services.domain.plan(Principal("ann", Role.USER))
         for spot, said, promised in (
             (place, "late", True),
-            (replace(place, unstarted=70.0, certain=False), "not begun on free hosts for 1 min 10 s", False),
+            (replace(place, unstarted=70.0, certain=False), "not begun for 1 min 10 s", False),
             (replace(place, overrun=12.0), "12 s longer than predicted", True),
         ):
             shown = MagicMock(return_value=replace(plan, placements=(spot,)))

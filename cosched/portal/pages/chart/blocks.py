@@ -13,7 +13,8 @@ class ChartBlock:
 
     `kind` is past, broken, running or planned; others is a host, or its part, that jobs hold which are not cosched's,
     from now on. `cores` is what it takes of each host where tasks share them, 0 for all.
-    `at_risk` is as `cosched.portal.pages.figures.deadlines` sorts the plan.
+    `at_risk` is as `cosched.portal.pages.figures.deadlines` sorts the plan. Where its end is not `known`, it is
+    drawn as long as plans reckon with it.
     """
 
     task: str
@@ -27,8 +28,9 @@ class ChartBlock:
     cores: int = 0
     owner: str = ""
     at_risk: bool = False
+    known: bool = True
 
     @property
     def late(self) -> bool:
         """Return whether it ends after its deadline."""
-        return self.deadline is not None and self.end > self.deadline
+        return self.known and self.deadline is not None and self.end > self.deadline

@@ -264,9 +264,12 @@ def _tip(block: ChartBlock, now: float, zone: tzinfo | None) -> str:
         hosts += (
             f", {block.cores} {'core' if block.cores == 1 else 'cores'}{' of each' if len(block.hosts) > 1 else ''}"
         )
+    begun = format_clock(block.start, now, zone)
+    if not block.known:
+        return f"{who}\n{words[block.kind]} on {hosts}\nsince {begun}, its end is not predicted"
     text = (
         f"{who}\n{words[block.kind]} on {hosts}, {format_duration(block.end - block.start)}\n"
-        f"{format_clock(block.start, now, zone)} to {format_clock(block.end, now, zone)}"
+        f"{begun} to {format_clock(block.end, now, zone)}"
     )
     if block.deadline is None:
         return text

@@ -49,6 +49,13 @@ def test_a_deadline_is_on_time_at_risk_or_late(changes: dict[str, Any], kind: st
     assert (getattr(found, kind), found.total) == (("7",), 1)
 
 
+def test_nothing_is_expected_of_a_run_that_nobody_predicted_before_it_is_late() -> None:
+    """Its end was said to be as far ahead as its begin is ago."""
+    run = place("7", end=None, reckoned=NOW + 30, running=True)
+    assert deadlines(plan(run)).total == 0
+    assert deadlines(plan(place("7", end=None, reckoned=NOW + 30, running=True, deadline=NOW - 1))).late == ("7",)
+
+
 def test_the_list_leads_with_deadlines_and_shows_the_late_alone(tmp_path: Path) -> None:
     with portal(tmp_path, hosts=1) as here:
         ann = here.person("ann")
