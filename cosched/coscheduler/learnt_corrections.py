@@ -100,7 +100,7 @@ class LearntCorrections:
             seconds = whole.seconds
         actual, longer = seconds / status.load_factor, status.contention
         if status.beside is not None:
-            learnt = self.contention.learnt.get(contention_key(task, task.profile.hardware))
+            learnt = self.contention.learnt_exponent(task, task.profile.hardware)
             longer = longer if learnt is None else times_longer(learnt, status.beside)
         if task.correction:
             known = self.corrections.get(task.correction, Correction())

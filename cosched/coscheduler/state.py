@@ -328,6 +328,9 @@ class CoreState:
         if attempt.finished > attempt.started and len(found) == 1:
             features, hardware = task.spec.features(task.owner), found.pop()
             longer = task.status.load_factor  # its time alone on dedicated hosts tells of any
+            expected = self.corrections.contention
+            taught = task.profile is not None and expected.learnt_exponent(task, task.profile.hardware) is not None
+            beside = task.status.contention if taught else 1.0  # what is only stated may not have been there
             low, high = ends or (None, None)
             self._new_runs.append(
                 RunRecord(
@@ -339,7 +342,7 @@ class CoreState:
                     len(attempt.hosts) or attempt.count,
                     hardware,
                     None if predicted is None else predicted / (longer * contention),
-                    seconds / (longer * task.status.contention),
+                    seconds / (longer * beside),
                     attempt.finished,
                     task.spec.program_digest,
                     _stated_seconds(task, attempt, hardware),

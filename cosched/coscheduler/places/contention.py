@@ -39,7 +39,8 @@ class ExpectedContention:
 
     Attributes:
         learnt: exponents that runs have taught, by `contention_key`.
-        stated: slowdown on a full host as the administrator says, by class of hosts (`CoreSettings.contention`).
+        stated: slowdown on a full host as the administrator says, by class of hosts (`CoreSettings.contention`); of
+            programs that have not run yet, as what runs took has in it what was beside them.
     """
 
     learnt: Mapping[str, float] = field(default_factory=dict)
@@ -59,10 +60,15 @@ class ExpectedContention:
         """
         if task.spec.elastic is not None:
             return 0.0
-        learnt = self.learnt.get(contention_key(task, hardware)) if self.learnt else None
-        if learnt is not None:
+        if (learnt := self.learnt_exponent(task, hardware)) is not None:
             return learnt
+        if task.profile is not None and task.profile.runs:
+            return 0.0
         return exponent_of(stated_slowdown(self.stated, host_class))
+
+    def learnt_exponent(self, task: Task, hardware: str) -> float | None:
+        """Return the exponent that runs have taught; None where they have not."""
+        return self.learnt.get(contention_key(task, hardware)) if self.learnt else None
 
     def times_longer(self, task: Task, hardware: str, host_class: str, part: float) -> float:
         """Return the expected run time as a multiple of that alone, where others have a part of the host."""

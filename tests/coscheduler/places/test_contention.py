@@ -231,6 +231,21 @@ def test_the_administrator_may_state_it_until_runs_have_taught_it() -> None:
     assert dispatched(submit(taught, a_part(1, 4), time))[0].predicted == pytest.approx(100.0)
 
 
+def test_runs_are_not_divided_by_what_is_only_stated_of_others_beside_them() -> None:
+    """The user's exact 40 s became 37 s: nothing had slowed the runs, and 8 % had been stated."""
+    core = a_sharing_core(contention={"default": 0.44})
+    begun(core, a_part(1, 4, (1000.0,)), 0.0)
+    attempt = begun(core, a_part(2, 4, (40.0,), correction=""), 0.0)
+    assert attempt.predicted == pytest.approx(48.0)  # it has not run yet
+    (run,) = complete(core, attempt, 0.0, 40.0).changes.runs
+    assert run.seconds == pytest.approx(40.0)
+    assert run.predicted == pytest.approx(40.0)
+    known = a_part(3, 4, (40.0,), correction="")
+    assert known.profile is not None
+    again = begun(core, replace(known, profile=replace(known.profile, runs=1)), 40.0)
+    assert again.predicted == pytest.approx(40.0)
+
+
 def test_plain_hosts_are_planned_as_ever_whatever_is_stated() -> None:
     plain, stated = a_core(2), a_core(2, contention={"default": 0.5})
     for core in (plain, stated):
