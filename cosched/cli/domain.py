@@ -223,7 +223,7 @@ def utilisation(
     print_table(("RESOURCE", "TOTAL", by.upper(), f"LAST {last}", "NOW", "PLANNED"), rows)
     if not found.complete:
         sys.stderr.write("cosched: there were more runs in this time than are counted: the oldest are left out\n")
-    sys.stderr.write(f"cosched: planned is from now until {format_optional_time(found.until)}\n")
+    sys.stderr.write(f"cosched: planned is from now until {format_optional_time(found.planned_until)}\n")
 
 
 def _parts(use: ResourceUseView | GroupUseView) -> tuple[str, str, str]:

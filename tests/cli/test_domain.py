@@ -176,7 +176,9 @@ def test_cores_memory_and_gpus_are_told_with_their_units(
         ResourceUseView(resource=name, total=total, past=0.25, now=0.5, planned=0.125, groups=(group,))
         for name, total in (("cores", 1024.0), ("memory", 4096.0), ("gpus", 64.0))
     )
-    found = UtilisationView(since=0, time=1, until=2, part=1, past_parts=1, complete=False, resources=resources)
+    found = UtilisationView(
+        since=0, time=1, until=2, planned_until=2, part=1, past_parts=1, complete=False, resources=resources
+    )
     monkeypatch.setattr(Client, "utilisation", lambda *_: found)
     assert run(["domain", "utilisation"]) == 0
     told = capsys.readouterr()

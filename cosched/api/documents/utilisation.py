@@ -15,7 +15,7 @@ class GroupUseView:
         name: class or user; "others" are the smaller groups together, and users who have no name here.
         past: on average over the past.
         now: by what runs.
-        planned: on average from now until the end of the time.
+        planned: on average from now until the end of what is planned, or that of the time.
         amounts: of each part of the time on average, in the resource's unit.
     """
 
@@ -53,6 +53,7 @@ class UtilisationView:
         since: where the time begins.
         time: now.
         until: where the time ends, that of the plan or half as much as was asked of the past.
+        planned_until: where what is planned ends, or the time.
         part: seconds of each part of the time; the first `past_parts` of them are past.
         past_parts: how many parts are past.
         complete: whether all runs of the past are counted; where there are too many, the oldest are left out.
@@ -62,6 +63,7 @@ class UtilisationView:
     since: float
     time: float
     until: float
+    planned_until: float
     part: float
     past_parts: int
     complete: bool

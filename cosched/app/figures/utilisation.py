@@ -12,7 +12,7 @@ from cosched.api.documents import GroupUseView, ResourceUseView, UtilisationView
 from cosched.app.history import MOST_USES, HostUse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from cosched.access.principals import Principal
     from cosched.api.documents import HostView, PlacementView
@@ -79,6 +79,7 @@ def utilisation(
         since=since,
         time=time,
         until=since + part * parts,
+        planned_until=min(time + max(ahead, 0.0), since + part * parts),
         part=part,
         past_parts=_PARTS,
         complete=len(ended) < MOST_USES,
@@ -128,13 +129,16 @@ def resource_use(
         now[span.group] = now.get(span.group, 0.0) + span.amount
     spans = used_spans([*ended, *running, *planned], hosts, resource, by)
     groups = use_groups(spread(spans, since, part, parts))
-    apart = sum(amount for name, amount in now.items() if name not in groups or name == OTHERS)
+    time = since + part * past_parts
+    ahead = min(max((each.end for each in (*running, *planned)), default=time), since + part * parts) - time
+    planned_spans = used_spans([*running, *planned], hosts, resource, by)
+    to_come = {name: amounts[0] for name, amounts in spread(planned_spans, time, ahead, 1).items()} if ahead > 0 else {}
     found = tuple(
         GroupUseView(
             name=name,
             past=_mean(amounts[:past_parts]) / total,
-            now=(apart if name == OTHERS else now.get(name, 0.0)) / total,
-            planned=_mean(amounts[past_parts:]) / total,
+            now=_of_group(name, now, groups) / total,
+            planned=_of_group(name, to_come, groups) / total,
             amounts=tuple(amounts),
         )
         for name, amounts in groups.items()
@@ -144,7 +148,7 @@ def resource_use(
         total=sum(_capacity(host, resource) for host in hosts),
         past=sum(each.past for each in found),
         now=sum(now.values()) / total,
-        planned=sum(each.planned for each in found),
+        planned=sum(to_come.values()) / total,
         groups=found,
     )
 
@@ -196,6 +200,13 @@ def use_groups(used: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     if rest:
         found[OTHERS] = [sum(column) for column in zip(*rest, strict=True)]
     return found
+
+
+def _of_group(name: str, amounts: Mapping[str, float], groups: Collection[str]) -> float:
+    """Return the amount of a group; of the others together that of all which are not told apart."""
+    if name != OTHERS:
+        return amounts.get(name, 0.0)
+    return sum(amount for each, amount in amounts.items() if each not in groups or each == OTHERS)
 
 
 def _capacity(host: HostView, resource: UsedResource) -> float:

@@ -98,6 +98,13 @@ def test_past_now_and_plan_of_each_resource() -> None:
     assert gpus.groups[0].amounts == pytest.approx((2.0,) * 5 + (0.0,) * 15)
 
 
+def test_what_is_planned_is_part_of_the_time_until_the_plan_ends() -> None:
+    """All cores in use for five minutes more were 1.4 % of a tenth of a day."""
+    run = place("ann", -50.0, 5.0, running=True, cores=64, memory=1)
+    found = resource_use(UsedResource.CORES, [NODE], [], [run], UseGrouping.USER, -1000.0, 100.0, (10, 20))
+    assert (found.planned, found.groups[0].planned) == (1.0, 1.0)
+
+
 def test_hosts_without_tasks_count_among_all() -> None:
     assert used(UsedResource.MEMORY, hosts=2).now == 0.25
 

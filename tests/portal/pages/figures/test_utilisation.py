@@ -24,7 +24,14 @@ def test_areas_stand_on_one_another_and_the_future_begins_at_now() -> None:
     groups = (group("a", (1.0, 1.0, 2.0)), group("b", (1.0, 3.0, 0.0)))
     use = ResourceUseView(resource="hosts", total=4, past=0.5, now=1.0, planned=0.5, groups=groups)
     found = UtilisationView(
-        since=NOW, time=NOW + 2400, until=NOW + 3600, part=1200, past_parts=2, complete=True, resources=(use,)
+        since=NOW,
+        time=NOW + 2400,
+        until=NOW + 3600,
+        planned_until=NOW + 3600,
+        part=1200,
+        past_parts=2,
+        complete=True,
+        resources=(use,),
     )
     chart = use_chart(use, found, UTC)
     first, second = chart.areas
@@ -44,7 +51,14 @@ def test_memory_is_drawn_in_gibibytes() -> None:
         resource="memory", total=4096, past=0.5, now=0.5, planned=0.5, groups=(group("a", (2048.0, 1536.0)),)
     )
     found = UtilisationView(
-        since=NOW, time=NOW + 60, until=NOW + 120, part=60, past_parts=1, complete=True, resources=()
+        since=NOW,
+        time=NOW + 60,
+        until=NOW + 120,
+        planned_until=NOW + 120,
+        part=60,
+        past_parts=1,
+        complete=True,
+        resources=(),
     )
     chart = use_chart(use, found, UTC)
     assert chart.counts[-1] == (0.0, "4")
