@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
@@ -22,7 +23,14 @@ from cosched_condor.htcondor_client import PER_SUBMISSION, CondorClient
 from cosched_condor.job_events import JobEventSource, LogEvents, QueueEvents
 from cosched_condor.job_owners import JobOwners
 from cosched_condor.jobs import TRANSFER_SECONDS, OutputFetcher, SchedulerJobs
-from cosched_condor.machines import JobRequirements, OwnClusters, PlaceAttributes, pool_hosts, slot_projection
+from cosched_condor.machines import (
+    IdleClaims,
+    JobRequirements,
+    OwnClusters,
+    PlaceAttributes,
+    pool_hosts,
+    slot_projection,
+)
 from cosched_condor.spool import CondorAttemptFolders
 from cosched_condor.submit_description import ClusterBatch, SubmitDescription, cluster_batches, describe, is_parallel
 
@@ -57,6 +65,7 @@ class CondorConnector:
         self._event_client = CondorClient(self._settings)
         self._requirements = JobRequirements.of(self._settings)
         self._own_clusters = OwnClusters()
+        self._idle_claims = IdleClaims()
         self._events_guard = threading.Lock()
         self._owners = JobOwners(self._client, self._attempts)
         self._output_fetcher = (
@@ -91,7 +100,8 @@ class CondorConnector:
         self._own_clusters.resolve(slots, self._queued_clusters)
         self._job_events.slots_seen(slots)
         ours, slot_hosts = self._own_clusters.owns, self._settings.slot_hosts
-        return pool_hosts(slots, places, ours, self._requirements, slot_hosts=slot_hosts)
+        held = self._idle_claims.held(slots, self._owners.own_names(), time.monotonic())
+        return pool_hosts(slots, places, ours, self._requirements, idle_claims=held, slot_hosts=slot_hosts)
 
     def submit(self, launch: Launch) -> str:
         """Submit a cluster and return the number of its first process.

@@ -66,10 +66,14 @@ class JobOwners:
             return f'GlobalJobId == "{key}"'
         return self.own_selection()
 
+    def own_names(self) -> tuple[str, ...]:
+        """Return as whom the scheduler knows cosched, or knew it ("cosched"); empty while that is not known."""
+        self._know()
+        return self._names
+
     def own_selection(self) -> str:
         """Return the expression that selects jobs that cosched has submitted."""
-        self._know()
-        names = ", ".join(f'"{name}"' for name in self._names)
+        names = ", ".join(f'"{name}"' for name in self.own_names())
         return f"member(Owner, {{{names}}})" if names else "true"
 
     def _own_view(self, ad: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -14,13 +14,15 @@ from cosched.connector import Host, HostShare
 from cosched_condor.job_ads import whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from cosched_condor.condor_settings import CondorSettings
 
-    Ours = Callable[[Mapping[str, Any]], bool]
+    OfSlot = Callable[[Mapping[str, Any]], bool]
 
-__all__ = ["JobRequirements", "OwnClusters", "PlaceAttributes", "pool_hosts", "slot_projection"]
+__all__ = ["IdleClaims", "JobRequirements", "OwnClusters", "PlaceAttributes", "pool_hosts", "slot_projection"]
+
+_IDLE_CLAIM_HELD = 20.0  # seconds: a claim whose job is about to begin, or has just ended, is idle for a moment
 
 
 class OwnClusters:
@@ -74,6 +76,36 @@ class OwnClusters:
 
 def _cluster(slot: Mapping[str, Any]) -> str:
     return str(slot.get("JobId", "")).partition(".")[0]
+
+
+class IdleClaims:
+    """Slots that other users keep claimed without a job: no job of cosched's can begin there.
+
+    The dedicated scheduler keeps a claim after a parallel job (`UNUSED_CLAIM_TIMEOUT`, ten minutes by default), and
+    any user does so by `keep_claim_idle`.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[tuple[str, str], float] = {}
+
+    def held(self, slots: Iterable[Mapping[str, Any]], own_names: Collection[str], now: float) -> frozenset[str]:
+        """Return the names of the slots that others have kept idle for a while.
+
+        Args:
+            slots: ads of all slots.
+            own_names: as whom the scheduler knows cosched, whose claims wait for its own next jobs; empty while that
+                is not known.
+            now: seconds of a clock that goes on steadily.
+        """
+        shown: dict[tuple[str, str], float] = {}
+        for slot in slots:
+            owner = str(slot.get("RemoteOwner", ""))
+            idle = slot.get("State") == "Claimed" and slot.get("Activity") == "Idle" and "JobId" not in slot
+            if idle and own_names and owner and owner.partition("@")[0] not in own_names:
+                claim = (str(slot.get("Name", "")), owner)
+                shown[claim] = self._since.get(claim, now)
+        self._since = shown
+        return frozenset(name for (name, _), since in shown.items() if now - since >= _IDLE_CLAIM_HELD)
 
 
 _OUT_OF_USE = ("Drained", "Draining", "Delete", "Shutdown", "Backfill")
@@ -151,9 +183,10 @@ def slot_projection(places: PlaceAttributes) -> list[str]:
 def pool_hosts(
     slots: Iterable[Mapping[str, Any]],
     places: PlaceAttributes,
-    ours: Ours,
+    ours: OfSlot,
     requirements: JobRequirements,
     *,
+    idle_claims: Collection[str] = (),
     slot_hosts: bool = False,
 ) -> list[Host]:
     """Return one host for each machine, sorted by name; with `slot_hosts` one for each static slot.
@@ -163,15 +196,20 @@ def pool_hosts(
         places: the attributes that name a machine's class and cluster.
         ours: returns whether a slot's job is cosched's.
         requirements: requirements of a job of cosched's; a partitionable slot that has less left is claimed.
+        idle_claims: names of the slots that other users keep claimed without a job.
         slot_hosts: whether each static slot is a host by its own name.
     """
+
+    def is_foreign(slot: Mapping[str, Any]) -> bool:
+        return _is_foreign(slot, ours) or slot.get("Name") in idle_claims
+
     by_machine: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for slot in slots:
         parted = slot.get("PartitionableSlot") is True or slot.get("DynamicSlot") is True
         name = str(slot.get("Name" if slot_hosts and not parted else "Machine", ""))
         if name and "," not in name:
             by_machine[name].append(slot)
-    hosts = [_machine_host(name, by_machine[name], places, ours, requirements) for name in sorted(by_machine)]
+    hosts = [_machine_host(name, by_machine[name], places, is_foreign, requirements) for name in sorted(by_machine)]
     return [replace(host, unparted=slot_hosts and _is_slot(host.name)) for host in hosts]
 
 
@@ -184,7 +222,7 @@ def _machine_host(
     name: str,
     slots: Sequence[Mapping[str, Any]],
     places: PlaceAttributes,
-    ours: Ours,
+    is_foreign: OfSlot,
     requirements: JobRequirements,
 ) -> Host:
     usable = [slot for slot in slots if not _why_unavailable(slot)]
@@ -197,13 +235,13 @@ def _machine_host(
         memory=memory,
         cores=cores,
         gpus=gpus,
-        others=_others_share(slots, ours),
+        others=_others_share(slots, is_foreign),
         owner_takes=owner,
         cluster=cluster,
     )
     if not usable:
         return replace(host, up=False, reason=_why_unavailable(slots[0]))
-    foreign = [slot for slot in usable if _is_foreign(slot, ours)]
+    foreign = [slot for slot in usable if is_foreign(slot)]
     rest = [slot for slot in usable if slot not in foreign]
     parted = any(slot.get("PartitionableSlot") is True for slot in usable)
     if parted:  # what is left of it counts, with what our own jobs have of it now
@@ -222,9 +260,9 @@ def _whole_machine(host: Host) -> dict[str, float]:
     return {"Cpus": host.cores or 0, "Memory": host.memory or 0, "GPUs": host.gpus or 0}
 
 
-def _others_share(slots: Iterable[Mapping[str, Any]], ours: Ours) -> HostShare:
-    """Return what foreign jobs hold of a machine's partitionable slots."""
-    held = [slot for slot in slots if slot.get("DynamicSlot") is True and _is_foreign(slot, ours)]
+def _others_share(slots: Iterable[Mapping[str, Any]], is_foreign: OfSlot) -> HostShare:
+    """Return what foreign jobs and claims hold of a machine's partitionable slots."""
+    held = [slot for slot in slots if slot.get("DynamicSlot") is True and is_foreign(slot)]
     memory, cores, gpus = (sum(whole_number(slot, name) for slot in held) for name in ("Memory", "Cpus", "GPUs"))
     return HostShare(memory, cores, gpus)
 
@@ -248,7 +286,7 @@ def _amount(slot: Mapping[str, Any], name: str) -> float:
     return math.inf if value == math.inf else float(max(whole_number(slot, name), 0))
 
 
-def _is_foreign(slot: Mapping[str, Any], ours: Ours) -> bool:
+def _is_foreign(slot: Mapping[str, Any], ours: OfSlot) -> bool:
     """Return whether the machine's owner or a foreign job occupies the slot."""
     if slot.get("State") == "Owner":
         return True

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import ConnectorError, Host, HostShare
-from cosched_condor.machines import JobRequirements, OwnClusters, PlaceAttributes, pool_hosts, slot_projection
+from cosched_condor.machines import (
+    IdleClaims,
+    JobRequirements,
+    OwnClusters,
+    PlaceAttributes,
+    pool_hosts,
+    slot_projection,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -94,6 +101,33 @@ def test_foreign_jobs_hold_their_dynamic_slots_together() -> None:
     part = {"Machine": "a", "DynamicSlot": True, "State": "Claimed", "Memory": 100, "GPUs": 1}
     slots = [whole, *({**part, "Cpus": cores, "JobId": job} for cores, job in ((8, "8.0"), (4, "7.0"), (2, "9.0")))]
     assert _hosts(slots)[0].others == HostShare(200, 10, 2)
+
+
+def test_a_dynamic_slot_that_another_user_keeps_claimed_without_a_job_is_not_free() -> None:
+    """A parallel job's claim outlives it by ten minutes; a task that was planned there was called back five times."""
+    whole = {"Machine": "a", "Name": "slot1@a", "PartitionableSlot": True, "Cpus": 14, "GPUs": 0}
+    totals = {"TotalSlotCpus": 16, "TotalSlotMemory": 4096, "TotalSlotGPUs": 2, "Memory": 4096, "State": "Unclaimed"}
+    part = {"Machine": "a", "Name": "slot1_1@a", "DynamicSlot": True, "Cpus": 2, "Memory": 1024, "GPUs": 2}
+    idle = {**part, "State": "Claimed", "Activity": "Idle", "RemoteOwner": "ann@pool"}
+    slots, claims = [{**whole, **totals}, idle], IdleClaims()
+
+    def others(slots: Sequence[Mapping[str, object]], now: float) -> HostShare:
+        held = claims.held(slots, ["cosched"], now)
+        return pool_hosts(slots, PlaceAttributes(), lambda _: False, JobRequirements(), idle_claims=held)[0].others
+
+    assert others(slots, 0) == HostShare()  # a job of hers may be about to begin, an adopted one too
+    assert others(slots, 30) == HostShare(1024, 2, 2)
+    assert others([slots[0]], 31) == HostShare()
+    assert others(slots, 32) == HostShare()
+    kept = [{**idle, "RemoteOwner": "cosched@pool"}]  # keep_claim: the next task's
+    assert claims.held(kept, ["cosched"], 40) == claims.held(kept, ["cosched"], 99) == frozenset()
+    assert claims.held(slots, [], 100) == claims.held(slots, [], 199) == frozenset()  # whose is ours is not known yet
+
+
+def test_a_static_slot_that_another_user_keeps_claimed_is_claimed() -> None:
+    kept = {"Machine": "a", "Name": "a", "State": "Claimed", "Activity": "Idle", "RemoteOwner": "ann@pool"}
+    (host,) = pool_hosts([kept], PlaceAttributes(), lambda _: False, JobRequirements(), idle_claims=["a"])
+    assert (host.claimed, host.reason) == (True, "claimed by ann@pool")
 
 
 def test_a_job_may_have_the_largest_slot_of_a_machine() -> None:
