@@ -50,6 +50,7 @@ _COSCHED_REQUESTS = {
     "runtime": "runtime",
 }
 _FLAGS = ("besteffort", "norequeue")
+_REQUEST = re.compile(r"(my\.cosched|cosched_)(\w+)", re.IGNORECASE)
 # Commands of HTCondor's that cosched does itself.
 _REQUESTS_OF_COMMANDS = {"max_retries": "retries", "priority": "priority", "prio": "priority"}
 # Commands that cosched decides: where and when the job runs, and how it is followed.
@@ -91,7 +92,8 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
     """Return the tasks that a submit file asks for.
 
     `queue N` and `queue … from …` are tasks of their own, each on one host; with `+CoschedHosts`, or in the parallel
-    universe, the file is one task on that many hosts.
+    universe, the file is one task on that many hosts. A request to cosched is an attribute (`+CoschedDeadline`) or a
+    command (`cosched_deadline`), as `condor_submit` takes it where jobs are adopted.
 
     Raises:
         UserError: the file is at fault, or asks for what cosched cannot keep.
@@ -181,6 +183,7 @@ def _without_network() -> tuple[str, ...]:
 
 def _job(commands: Mapping[str, str], place: int, origin: UserFileOrigin) -> UserJob:
     lower = {key.lower(): value.strip() for key, value in commands.items()}
+    _check_hold(lower.get("hold", ""), origin)
     folder = origin.folder / lower.get("initialdir", lower.get("initial_dir", ""))
     settings = {key: value for key, value in lower.items() if is_known_command(key) and not _is_taken(key)}
     settings.pop("initial_dir", None)
@@ -200,6 +203,14 @@ def _job(commands: Mapping[str, str], place: int, origin: UserFileOrigin) -> Use
         array=(place, _at_most(lower.get("max_materialize", ""), origin)),
         requests=tuple(_cosched_requests(commands, origin)),
     )
+
+
+def _check_hold(text: str, origin: UserFileOrigin) -> None:
+    if text.lower() not in ("", "false", "f", "no", "n", "0"):
+        raise UserError(
+            f"{origin.name}: hold = {text[:40]} would keep the job from the hosts that are planned for it: leave it "
+            "out, and hold the task itself with `cosched task hold`"
+        )
 
 
 def _needs(settings: Mapping[str, str]) -> HostShare:
@@ -253,34 +264,37 @@ def _universe(name: str, origin: UserFileOrigin) -> str:
 
 
 def _hosts(lower: Mapping[str, str], universe: str, origin: UserFileOrigin) -> str:
-    if universe == "parallel" and "my.coschedhosts" not in lower:
+    chosen = "my.coschedhosts" in lower or "cosched_hosts" in lower
+    if universe == "parallel" and not chosen:
         count = lower.get("machine_count", "1")
         if not count.isdecimal() or int(count) < 1:
             raise UserError(f"{origin.name}: machine_count is {count!r}: give a number from 1")
         return count
-    if "my.coschedhosts" in lower and lower.get("cosched.queued", "1") != "1":
+    if chosen and lower.get("cosched.queued", "1") != "1":
         return lower["cosched.queued"]
-    return "" if "my.coschedhosts" in lower else "1"
+    return "" if chosen else "1"
 
 
 def _cosched_requests(commands: Mapping[str, str], origin: UserFileOrigin) -> Iterator[tuple[str, str]]:
     for key, value in commands.items():
         if key.lower() in _REQUESTS_OF_COMMANDS:
             yield _REQUESTS_OF_COMMANDS[key.lower()], value.strip()
-        if not key.lower().startswith("my.cosched"):
+        if not (request := _REQUEST.fullmatch(key)):
             continue
-        name, value = key[len("my.cosched") :].lower(), value.strip()
+        name, value = request[2], value.strip()
         text = value[1:-1] if len(value) > 1 and value[0] == value[-1] == '"' else value
-        if name.startswith("set_"):
-            yield "set", f"{key[len('my.coschedset_') :]}={text}"
-        elif name not in _COSCHED_REQUESTS:
-            known = ", ".join(f"+Cosched{request.title()}" for request in _COSCHED_REQUESTS)
-            raise UserError(f"{origin.name}: +Cosched{name} is unknown: write one of {known}, +CoschedSet_NAME")
-        elif name in _FLAGS:
-            if text.lower() == "true":
-                yield _COSCHED_REQUESTS[name], ""
-        else:
-            yield _COSCHED_REQUESTS[name], text
+        if name.lower().startswith("set_"):
+            yield "set", f"{name[len('set_') :]}={text}"
+            continue
+        word = name.lower().replace("_", "")
+        if word not in _COSCHED_REQUESTS:
+            known = ", ".join(f"+Cosched{each.title()}" for each in _COSCHED_REQUESTS)
+            shown = key if request[1].lower() == "cosched_" else f"+Cosched{name}"
+            raise UserError(f"{origin.name}: {shown} is unknown: write one of {known}, +CoschedSet_NAME")
+        if word not in _FLAGS:
+            yield _COSCHED_REQUESTS[word], text
+        elif text.lower() == "true":
+            yield _COSCHED_REQUESTS[word], ""
 
 
 def _environment(getenv: str, origin: UserFileOrigin) -> dict[str, str]:

@@ -100,7 +100,7 @@ def _tasks(text: str) -> Iterator[dict[str, str]]:
     items = _items(submit)
     commands = {key.lower(): value for key, value in submit.items()}
     parallel = commands.get("universe", "").strip().lower() in ("parallel", "mpi", "10", "11")
-    gang = parallel or "my.coschedhosts" in commands
+    gang = parallel or "my.coschedhosts" in commands or "cosched_hosts" in commands
     if gang and len(items) > 1 and any(items):
         raise _SubmitFileError(
             "a task on several hosts (+CoschedHosts, universe = parallel) takes `queue` or `queue N`"

@@ -46,6 +46,31 @@ def test_wishes_and_variables_are_taken_apart(tmp_path: Path) -> None:
     assert (job.environment, job.directory, job.hosts) == ({"A": "1", "AC": "3"}, str(tmp_path / "run"), "")
 
 
+def test_requests_in_the_words_of_adopted_jobs_are_requests_too(tmp_path: Path) -> None:
+    """They were taken for macros of the file's own: the task had no deadline, and nobody was told."""
+    commands = "cosched_deadline = now+2h\ncosched_hosts = 2-4\ncosched_runtime = 2:30m,4:18m\ncosched_priority = 3\n"
+    more = 'cosched_best_effort = true\ncosched_name = "night"\ncosched_licences = matlab:2\ncosched_set_Scale = 2\n'
+    (job,) = _read(tmp_path, f"executable = /bin/true\n{commands}{more}queue\n")
+    assert dict(job.requests) == {
+        "deadline": "now+2h",
+        "hosts": "2-4",
+        "runtime": "2:30m,4:18m",
+        "priority": "3",
+        "best-effort": "",
+        "name": "night",
+        "licences": "matlab:2",
+        "set": "Scale=2",
+    }
+    assert (job.hosts, job.native.settings) == ("", {"executable": "/bin/true"})
+
+
+def test_hold_in_a_file_is_refused_where_it_would_be_lost(tmp_path: Path) -> None:
+    """The job of a file with `hold = true` ran at once."""
+    with pytest.raises(UserError, match=r"job\.sub: hold = true .* `cosched task hold`"):
+        _read(tmp_path, "executable = /bin/true\nhold = true\nqueue\n")
+    assert len(_read(tmp_path, "executable = /bin/true\nhold = False\nqueue\n")) == 1
+
+
 @pytest.mark.parametrize(
     ("commands", "needs"),
     [
@@ -98,7 +123,8 @@ def test_the_parallel_universe_is_one_task_on_as_many_hosts(tmp_path: Path) -> N
         ("arguments = 1\nqueue\n", "no executable"),
         ("executable = /x\nuniverse = grid\nqueue\n", "universe 'grid'"),
         ("executable = /x\narguments = $ENV(NOT_THERE)\nqueue\n", r"\$ENV\(NOT_THERE\)"),
-        ("executable = /x\n+CoschedDeadlin = 1\nqueue\n", r"\+Cosched"),
+        ("executable = /x\n+CoschedDeadlin = 1\nqueue\n", r"\+CoschedDeadlin is unknown"),
+        ("executable = /x\ncosched_deadlin = 1\nqueue\n", "cosched_deadlin is unknown"),
         ("executable = /x\narguments = a\u202eb\nqueue\n", "arguments contains"),
         ("executable = /x\nuniverse = parallel\nmachine_count = none\nqueue\n", "machine_count"),
         ("executable = /x\ninclude command : yes\nqueue\n", "job.sub: "),
