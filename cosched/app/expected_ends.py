@@ -27,7 +27,6 @@ def expected_ends(core: Coscheduler, neighbours: NeighbourAccess, now: float) ->
 
 def late_tasks(core: Coscheduler, neighbours: NeighbourAccess, now: float) -> list[str]:
     """Return the tasks that are, or are expected to be, late for their deadlines; on the core's thread."""
-    running = {attempt.task: now for attempt in core.attempts.values() if not attempt.worker}  # they end later
-    ends = running | expected_ends(core, neighbours, now)
+    ends = dict.fromkeys(core.tasks, now) | expected_ends(core, neighbours, now)  # whatever ends, ends later
     tasks = ((core.tasks.get(name), end) for name, end in ends.items())
     return [task.id for task, end in tasks if task is not None and end > (task.spec.deadline or math.inf)]

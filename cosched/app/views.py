@@ -314,6 +314,12 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     forecast = core.planning_view.forecast(time)
     planned = () if forecast is None else forecast[1].assignments
     places += [_planned_place(principal, core, spot, time, ranges, handover, doubtful) for spot in planned]
+    placed = {attempt.task for attempt in core.attempts.values()} | {spot.task for spot in planned}
+    overdue = [
+        task.id
+        for task in core.tasks.values()
+        if (task.spec.deadline or math.inf) < time and task.id not in placed and not task.status.peer
+    ]
     improved = core.last_search if planned else None
     changed, why = core.last_improvement if planned and core.last_improvement else (None, "")
     return PlanView(
@@ -329,6 +335,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
         changed=changed,
         why=why,
         licences=tuple(_licence_view(principal, core, name) for name in sorted(core.licences.total)),
+        overdue=tuple(name for name in overdue if principal.may_see(core.tasks[name].owner)),
     )
 
 

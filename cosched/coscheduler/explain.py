@@ -6,7 +6,7 @@ Start at `explain`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +60,7 @@ class TaskExplanation:
         end_high: after when one ends, likewise.
         planned_hosts: its hosts in the plan.
         planned_cores: of a task with alternatives: cores of each host in the one that is planned; 0 for others.
-        slack: deadline minus planned end; negative when late; None without a deadline or plan.
+        slack: deadline minus planned end, or what has passed since; negative when late; None where neither is known.
         would_change: changes that would make it end earlier, one sentence each.
         rescues: what would save one that is planned to be late, the best first.
     """
@@ -90,6 +90,13 @@ def explain(core: Coscheduler, name: str, time: float) -> TaskExplanation | None
     task = core.tasks.get(name)
     if task is None:
         return None
+    found = _explain_live(core, task, time)
+    left = math.inf if task.spec.deadline is None else task.spec.deadline - time
+    return replace(found, slack=left) if found.slack is None and left < 0 else found
+
+
+def _explain_live(core: Coscheduler, task: Task, time: float) -> TaskExplanation:
+    name = task.id
     attempt = core.attempt_of(name)
     if attempt is not None:
         return _explain_attempt(core, task, attempt, time)

@@ -13,6 +13,7 @@ from cosched.agents.protocol.advertised_rooms import advertised_rooms
 from cosched.agents.protocol.advertisement import AdvertisedService, shared_class
 from cosched.agents.protocol.letters import Advertisement
 from cosched.agents.transport.allow_list import PeerEntry
+from cosched.app.figures.deadline_outlook import deadlines
 from cosched.app.views import (
     ended_explanation,
     explanation_view,
@@ -249,6 +250,23 @@ def test_a_run_that_nobody_predicted_has_no_end_in_any_document() -> None:
     why = explain(core, "2", NOW + 20)
     assert why is not None
     assert any("nobody has predicted when 1 (n, running) will end" in words for words in why.waits_for)
+
+
+def test_a_task_without_a_place_is_late_once_its_deadline_has_passed() -> None:
+    """One that needed more hosts than were up was counted nowhere, and its explanation had no word of the deadline."""
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h1"), Host("h2"))))
+    wide = replace(PREDICTED_TASK, profile=Profile((math.inf, 10.0), PredictionSource.USER))
+    core.handle(HostsObserved(NOW, (Host("h1"), Host("h2", up=False))))
+    core.handle(TaskSubmitted(NOW, wide))
+    assert wide.spec.deadline == NOW + 60
+    assert deadlines(plan_view(ME, core, NOW + 59)).total == 0
+    plan = plan_view(ME, core, NOW + 90)
+    assert deadlines(plan).late == ("1",)
+    assert plan_view(Principal("other", Role.USER), core, NOW + 90).overdue == ()
+    why = explain(core, "1", NOW + 90)
+    assert why is not None
+    assert (why.slack, why.planned_end) == (-30.0, None)
 
 
 def test_the_schedule_says_of_a_job_that_has_not_begun_what_the_list_and_the_explanation_say() -> None:

@@ -338,6 +338,7 @@ class PlanView:
         optimal: it is proved that no schedule of the waiting tasks is shorter than the planned one: it is at the bound.
         called_back: jobs that were called back since the start, because they had not begun.
         licences: the domain's, by name.
+        overdue: tasks that have no place in the plan, and whose deadlines have passed; other users' are left out.
         evaluations: schedules the search has looked at for this queue.
         rate: generations of the search in each second that it worked on this queue; null before it has begun.
         changed: when the search last made the plan better; null before it has.
@@ -357,6 +358,7 @@ class PlanView:
     optimal: bool = False
     forwarded: tuple[ForwardedPlacement, ...] = ()
     licences: tuple[LicenceView, ...] = ()
+    overdue: tuple[str, ...] = ()
 
     @property
     def unforeseen(self) -> int:

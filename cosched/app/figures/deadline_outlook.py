@@ -60,7 +60,7 @@ def deadlines(plan: PlanView) -> Deadlines:
     A task whose job should have begun and has not is at risk, whatever was predicted. Of a run without a prediction
     nothing is expected before it is late.
     """
-    found: dict[str, str] = {}  # by task: one that is lent hosts has several places
+    found = dict.fromkeys(plan.overdue, "late")  # by task: one that is lent hosts has several places
     for spot in plan.forwarded:
         if spot.deadline is not None:
             found[spot.task] = "late" if spot.end > spot.deadline else "on time"

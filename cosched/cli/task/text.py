@@ -74,6 +74,8 @@ def task_rows(tasks: Sequence[TaskView], plan: PlanView) -> list[tuple[str, ...]
         end = ends.get(task.id) if task.finished is None else task.finished
         promised = end is not None and (place is None or place.certain) and task.state not in ("failed", "cancelled")
         in_hand = task.deadline - end if task.deadline is not None and end is not None and promised else None
+        if in_hand is None and task.finished is None and (task.deadline or plan.time) < plan.time:
+            in_hand = (task.deadline or plan.time) - plan.time  # so far
         ended = (
             format_optional_time(end) if task.finished is not None or end is None else f"~{format_optional_time(end)}"
         )
@@ -276,7 +278,7 @@ def explanation_lines(explanation: ExplanationView) -> list[str]:
         late = explanation.slack < 0
         lines.append(
             f"deadline:      {'missed by' if late else 'met with'} {format_duration(abs(explanation.slack))}"
-            f"{'' if late else ' in hand'}"
+            f"{' so far' if late and explanation.planned_end is None else '' if late else ' in hand'}"
         )
     lines += [f"would change:  {clean(sentence)}" for sentence in explanation.would_change]
     lines += [_rescue_line(explanation.task, each) for each in explanation.rescues]
