@@ -606,7 +606,8 @@ def _move_text(attempt: Attempt, record: RestartRecord) -> str:
     before, lead = plural(attempt.count, "host"), attempt.lead
     if lead is None or attempt.leave_by is None:
         return f"without being asked; it goes on with {before}"
-    return f"{before} → {plural(lead.next_hosts, 'host')}: {record.why}"
+    after = f" → {plural(lead.next_hosts, 'host')}" if lead.next_hosts != attempt.count else ", then on as many again"
+    return f"{before}{after}: {record.why}"
 
 
 def _with_report(attempt: Attempt, report: JobReport) -> Attempt:

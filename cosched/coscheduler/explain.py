@@ -117,7 +117,10 @@ def _explain_live(core: Coscheduler, task: Task, time: float) -> TaskExplanation
             why += ", and nothing plans towards its deadline"
         beyond = _beyond_licences(core, task)
         return TaskExplanation(name, status.state, (*_obstacles(core, task, time), beyond or why))
-    return _explain_waiting(core, task, time)
+    found = _explain_waiting(core, task, time)
+    if status.restarts is None or not status.reason:
+        return found
+    return replace(found, waits_for=(status.reason, *found.waits_for))  # why it was stopped
 
 
 def _explain_forwarded(status: TaskStatus) -> str:

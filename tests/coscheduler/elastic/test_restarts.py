@@ -410,6 +410,15 @@ def test_an_attempt_that_has_checkpointed_is_no_failure_and_teaches_no_run_time(
     assert not outcome.changes.runs
 
 
+def test_a_task_that_waits_between_two_attempts_says_why_it_was_stopped() -> None:
+    core, attempt = asked()
+    core.handle(HostsObserved(11.0, hosts(4, down=[1, 2, 3, 4])))
+    stopped(core, core.attempts[attempt.uuid], 12.0)
+    found = explain(core, "1", 12.0)
+    assert found is not None
+    assert found.waits_for[0] == "it has checkpointed: task 2 would be late without its hosts"
+
+
 HALF = HostLoad(rate=1 / 100, mean=100, square=20_000)
 
 
@@ -434,6 +443,7 @@ def test_a_program_that_checkpoints_leaves_a_host_whose_owner_comes() -> None:
     outcome = report(core, attempt, JobState.FAILED, 112.0, started=0.0, finished=112.0, exit_code=85)
     (again,) = dispatched(outcome)
     assert again.hosts == ("node02",)
+    assert outcome.changes.attempts[attempt.uuid].reason.startswith("1 host, then on as many again: on 1 host it ends ")
     known = core.tasks["1"].status.restarts
     assert known is not None
     assert known.left == pytest.approx(1 - (100.5 + 9.5 / 2) / 400)  # beside the owner it did half as much
