@@ -49,7 +49,7 @@ class _Known:
         told: the last predictions, by what was asked for.
         corrected: the last answers to what a model or a user says, by the question.
         owed: tries of other numbers of hosts that tasks have earned; one whole try is taken.
-        turns: how often `RunHistory.turn` was asked.
+        turns: how many of `RunHistory.turn` were taken.
     """
 
     newest: int
@@ -239,14 +239,19 @@ class RunHistory:
         """
         return max(FEWEST_RUNS - self._known_of(features).learnt.count, 0)
 
-    def turn(self, features: RunFeatures) -> int:
-        """Return how often this was asked of runs like one: what is to vary from one to the next goes by it.
+    def turn(self, features: RunFeatures, *, taken: bool = True) -> int:
+        """Return how many turns runs like one have taken: what is to vary from one to the next goes by it.
+
+        Args:
+            features: what decides how long it runs.
+            taken: whether this one takes its turn.
 
         Raises:
             StoreFault: the runs cannot be read.
         """
         known = self._known_of(features)
-        self._keep(features.key, replace(known, turns=known.turns + 1))
+        if taken:
+            self._keep(features.key, replace(known, turns=known.turns + 1))
         return known.turns
 
     def _start_ups_now(self) -> StartUps:

@@ -162,7 +162,7 @@ class SubmissionService:
             )
         state = self._state()
         forecasts, elastic = [], 0
-        for chain in by_chain(self._make(principal, requests, state, check)):
+        for chain in by_chain(self._make(principal, requests, state, check, dry=True)):
             check()
             elastic += chain[0].spec.elastic is not None
             forecasts.append(
@@ -220,13 +220,15 @@ class SubmissionService:
         requests: Sequence[TaskRequest],
         state: DomainState,
         check: Callable[[], None] = lambda: None,
+        *,
+        dry: bool = False,
     ) -> list[Task]:
         tasks: list[Task] = []
         places = 0
         for number, request in enumerate(requests, start=1):
             check()
             try:
-                made = self._validator.tasks(request, state, principal.name)
+                made = self._validator.tasks(request, state, principal.name, dry=dry)
                 places += sum(len(task.stage.ways) for task in made if task.stage is not None)
                 if number > 1 and places > _MOST_PLACES:
                     raise UserError(

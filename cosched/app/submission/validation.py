@@ -128,10 +128,13 @@ class TaskValidator:
         """Return whether an application has several ways through its stages, which take long to predict."""
         return self.knows(application) and self._catalogue.get(application).tunable
 
-    def tasks(self, request: TaskRequest, domain: DomainState, owner: str = "") -> tuple[Task, ...]:
+    def tasks(
+        self, request: TaskRequest, domain: DomainState, owner: str = "", *, dry: bool = False
+    ) -> tuple[Task, ...]:
         """Return the task of a request, or those of all stages of a tunable application; see `task`."""
-        entry = self._tunable(request)
-        return (self.task(request, domain, owner),) if entry is None else self._stage_tasks(entry, request, domain)
+        if (entry := self._tunable(request)) is not None:
+            return self._stage_tasks(entry, request, domain)
+        return (self.task(request, domain, owner, dry=dry),)
 
     def task(
         self,
@@ -139,6 +142,8 @@ class TaskValidator:
         domain: DomainState,
         owner: str = "",
         predict: Callable[[int], Profile] | None = None,
+        *,
+        dry: bool = False,
     ) -> Task:
         """Return the task of a request, with its prediction; it has no number yet.
 
@@ -148,6 +153,7 @@ class TaskValidator:
             owner: whose runs may tell how long it takes; empty: nobody's.
             predict: returns the run times on hosts with so many ranks each, 0 for one on each processor; None: the
                 catalogue's model or the request's own model or figures tell.
+            dry: whether it is only looked at: of several shapes the next one has the same.
 
         Raises:
             UserError: it cannot be done as asked; says what would be accepted.
@@ -163,7 +169,7 @@ class TaskValidator:
         if asked is None:
             task = self._one_task(with_whole_cores(request), domain, owner, predict=predict)
         else:
-            task = self._best_shapes(asked, domain, owner, predict)
+            task = self._best_shapes(asked, domain, owner, predict, dry=dry)
         check_predicted(task)
         check_promisable(task, domain)
         check_deadline_can_be_met(task, domain)
@@ -235,7 +241,13 @@ class TaskValidator:
         return tasks
 
     def _best_shapes(
-        self, asked: AskedShapes, domain: DomainState, owner: str, predict: Callable[[int], Profile] | None
+        self,
+        asked: AskedShapes,
+        domain: DomainState,
+        owner: str,
+        predict: Callable[[int], Profile] | None,
+        *,
+        dry: bool,
     ) -> Task:
         """Return the task with the shapes that are worth a place in a plan; with any where nothing is predicted."""
         tasks, faults, in_a_row = list[Task](), list[UserError](), 0
@@ -254,7 +266,7 @@ class TaskValidator:
             return of_shapes(predicted, domain.sizes)
         turn = 0
         if owner and self._history is not None:
-            turn = self._history.turn(tasks[0].spec.features(owner))
+            turn = self._history.turn(tasks[0].spec.features(owner), taken=not dry)
         return chosen_by_turn(tasks, turn)
 
     def _launched(self, request: TaskRequest) -> TaskRequest:

@@ -311,6 +311,15 @@ def test_a_dry_run_shows_the_nearest_runs_and_what_was_not_seen(here: Daemon) ->
     assert here.services.submissions.foresee(BOB, [HEAT])[0].evidence is None
 
 
+def test_a_dry_run_shows_the_shape_that_the_task_gets(here: Daemon) -> None:
+    """Each look took the turn of a task: the dry run said 4 cores, and the task had 16."""
+    request = replace(HEAT, cores="4-16")
+    for _ in range(3):
+        (shown,) = here.services.submissions.foresee(ANN, [request])
+        (task,) = here.services.submissions.submit(ANN, [request], "", "")
+        assert shown.cores == here.services.tasks.task(ANN, task.id).cores
+
+
 def test_runs_with_several_numbers_of_cores_tell_the_time_with_each(here: Daemon) -> None:
     validator, domain = _validator(here, 0.0), DomainState(0.0, 4)
     request = replace(HEAT, cores="4-16")
