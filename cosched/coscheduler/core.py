@@ -501,17 +501,24 @@ class Coscheduler:
 
         Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
         for leaves no sooner by a look shortly after the last one. A job that goes on frees nothing, and one that the
-        manager has accepted or begun frees no part of a shared host: there each look takes tens of milliseconds.
+        manager has accepted or begun frees no part of a shared host: there each look takes tens of milliseconds. Nor
+        does it free a whole host in the very moment of the last look, as moments of virtual time are.
         """
         if isinstance(event, NeighboursChanged | PredictionPassed | Restored | SearchAwaited):
             return True
         if event.time >= self._dispatched_at + _WINDOW:
             return False
         if not isinstance(event, TaskSubmitted):
-            return self.domain.shared and not self._state.elastic and _comes_forward(event)
+            looked = self.domain.shared or (event.time == self._dispatched_at and self._door_is_open)
+            return looked and not self._state.elastic and _comes_forward(event)
         if not self._policy.searched:
             return False
         return event.task.id in self._queue.planned and not self._queue.staged(event.task, event.time)
+
+    @property
+    def _door_is_open(self) -> bool:
+        """Return whether the manager takes all that may leave: none waits for it to have taken another."""
+        return not (self._state.unmodelled_submitting or self._lifecycle.limits.by_owner)
 
     def _observe(self, event: HostsObserved) -> None:
         loads = self.domain.loads
