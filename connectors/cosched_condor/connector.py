@@ -91,7 +91,11 @@ class CondorConnector:
         }
 
     def hosts(self) -> Sequence[Host]:
-        """Return the machines that the collector shows; those with foreign jobs are claimed."""
+        """Return the machines that the collector shows; those with foreign jobs are claimed.
+
+        A spool that cannot be used is told of here, too: nothing could be submitted.
+        """
+        self._prepare()
         places = PlaceAttributes(self._settings.host_class, self._settings.cluster_attribute)
         slots = self._client.call("hosts", projection=slot_projection(places))
         if not self._own_clusters.scheduler:
@@ -240,6 +244,7 @@ class CondorConnector:
         """End the processes that talk to HTCondor; jobs go on."""
         self._client.close()
         self._event_client.close()
+        self._attempts.lock.release()
 
     def _release(self, launch: Launch) -> str:
         """Let a user's own job go."""

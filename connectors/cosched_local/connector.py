@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import select
 import threading
@@ -16,6 +15,7 @@ from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.mailboxes import Mailboxes
 from cosched.connector.spool import cancelled_before_submission, read_output, spool_faults
+from cosched.connector.spool_lock import SpoolLock
 from cosched.errors import UserError
 from cosched_local.job import MAILBOX, LocalJob, reap
 from cosched_local.local_settings import LocalSettings
@@ -53,7 +53,7 @@ class LocalConnector:
         self._changed: list[JobReport] = []
         self._closed = False
         self._pruned_at = 0.0
-        self._lock: int | None = None
+        self._lock = SpoolLock(self._spool.root, self._spool.root / "lock")
         self._size = _slot_size(self._settings)
         self._slots = SlotParts(self._settings.hosts, self._size)
         self._foreign = ForeignUse(len(self._settings.hosts), self._own_sessions)
@@ -175,15 +175,14 @@ class LocalConnector:
         """Release the spool; jobs go on, but this object cannot be used again."""
         with self._guard:
             self._closed = True
-            if self._lock is None:
+            if not self._lock.is_held:
                 return
             for job in self._jobs.values():
                 job.release()
             self._jobs.clear()
             self._changed.clear()
             os.close(self._wake_fd)
-            os.close(self._lock)
-            self._lock = None
+            self._lock.release()
 
     @contextlib.contextmanager
     def _working(self) -> Iterator[None]:
@@ -191,26 +190,18 @@ class LocalConnector:
         with spool_faults(self.name, self._settings.spool), self._guard:
             if self._closed:
                 raise ConnectorError("this local connector was closed: make another", transient=False)
-            if self._lock is None:
+            if not self._lock.is_held:
                 self._open()
             yield
 
     def _open(self) -> None:
         self._spool.create()
-        lock = os.open(self._spool.root / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        self._lock.take()
         try:
-            # Children do not inherit a lock of this kind: none that outlives a killed daemon keeps the next one out.
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._wake_fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        except OSError as error:
-            os.close(lock)
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                raise
-            raise ConnectorError(
-                f"the spool {self._spool.root} is in use by another cosched: stop that one or configure another spool",
-                transient=True,
-            ) from None
-        self._lock = lock
+        except OSError:
+            self._lock.release()
+            raise
         self._prune()
         for attempt in self._spool.attempts():
             self._load(attempt)

@@ -154,7 +154,7 @@ class AttemptFolders:
     def create(self, attempt: str) -> bool:
         """Make the attempt's folder, durably; return False where there is one already."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._make_fences()
+        self.make_fences()
         self._make_mailboxes()
         folder = self.folder(attempt)
         try:
@@ -267,7 +267,7 @@ class AttemptFolders:
                 return True
         return attempt in self._formers
 
-    def _make_fences(self) -> None:
+    def make_fences(self) -> None:
         """Make the folder of fences with a list of the attempts begun without it.
 
         It is made with the list or not at all.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -336,10 +338,34 @@ def test_after_an_error_events_are_taken_from_the_logs_beginning(
     assert [report.state for report in connector.events(0.0)] == [JobState.QUEUED, JobState.RUNNING]
 
 
+_SECOND = """
+import sys
+from cosched_condor.connector import CondorConnector
+CondorConnector({"spool": sys.argv[1]}).hosts()
+"""
+
+
+def test_a_second_daemon_on_the_same_spool_is_refused(
+    play: Callable[..., tuple[CondorConnector, Played]], tmp_path: Path
+) -> None:
+    """Neither saw the other's jobs: both planned with the hosts that these had."""
+    connector, _ = play()
+    connector.hosts()
+    words = [sys.executable, "-c", _SECOND, str(tmp_path / "spool")]
+    second = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert f"the spool {tmp_path / 'spool'} is in use by another cosched" in second.stderr
+    connector.close()
+
+
 def test_a_spool_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     connector = CondorConnector({"spool": str(tmp_path / "file" / "spool")})
-    for ask in (lambda: connector.submit(LAUNCH), lambda: connector.cancel(ATTEMPT), lambda: connector.events(0.0)):
+    for ask in (
+        connector.hosts,
+        lambda: connector.submit(LAUNCH),
+        lambda: connector.cancel(ATTEMPT),
+        lambda: connector.events(0.0),
+    ):
         with pytest.raises(ConnectorError, match=f"cannot work in its spool.*{tmp_path}") as caught:
             ask()
         assert caught.value.transient
