@@ -7,10 +7,11 @@ command may say what is cosched's to say (whose the job is, where and when it ru
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from cosched.errors import UserError
 
-__all__ = ["COMBINED_COMMANDS", "check_command", "check_expression", "is_known_command"]
+__all__ = ["COMBINED_COMMANDS", "check_command", "check_expression", "is_known_command", "meant_command"]
 
 COMBINED_COMMANDS = ("requirements", "periodic_remove", "environment", "env")
 """Commands that cosched extends by its own words."""
@@ -40,6 +41,8 @@ _PASSED = """
     """
 # A pool names its own resources, and a container its own ports.
 _PASSED_PATTERN = re.compile(r"request_[a-z0-9_]+|[a-z0-9_]+_container_port|[a-z0-9_]+_oauth_[a-z0-9_]+")
+_REQUESTS = ("request_cpus", "request_disk", "request_gpus", "request_memory")
+_LIKENESS = 0.8  # of two words, as difflib has it: from here on one is taken for a slip of the other
 # HTCondor would begin the job again or later by these; cosched starts each job once, when its hosts are free.
 _REPEATS = (
     "checkpoint_exit_code",
@@ -74,6 +77,12 @@ def is_known_command(name: str) -> bool:
     passed = name in _PASSED_COMMANDS or _PASSED_PATTERN.fullmatch(name) is not None
     refused = name in _OTHER_COMMANDS or name in _REPEATS or _BEGINS_LATER.fullmatch(name) is not None
     return passed or refused or name.startswith("my.")
+
+
+def meant_command(name: str) -> str:
+    """Return the command of HTCondor's that a name nearly is; empty where it is near to none."""
+    commands = [*_PASSED_COMMANDS, *_OTHER_COMMANDS, *_REPEATS, *_REQUESTS]
+    return next(iter(get_close_matches(name, commands, 1, _LIKENESS)), "")
 
 
 def check_command(name: str, value: str) -> None:

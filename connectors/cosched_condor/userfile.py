@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from cosched.connector.values import NativeDescription, check_native_description
 from cosched.errors import UserError
 from cosched.sizes import parse_memory
 from cosched_condor import userfile_interpreter
-from cosched_condor.submit_commands import check_command, is_known_command
+from cosched_condor.submit_commands import check_command, is_known_command, meant_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,6 +73,8 @@ _COSCHED_COMMANDS = (
     "prio",
     "max_retries",
 )
+_AMOUNT = re.compile(r"[\d.]+\s*[A-Za-z]+", re.ASCII)
+_NO_CORES = re.compile(r"0+(\.0*)?|-\d+", re.ASCII)
 _UNIVERSES = {
     "": "",
     "vanilla": "",
@@ -99,7 +102,9 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
         UserError: the file is at fault, or asks for what cosched cannot keep.
     """
     _check_text(text, origin)
-    jobs = [_job(commands, place, origin) for place, commands in enumerate(_interpreted(text, origin))]
+    interpreted = _interpreted(text, origin)
+    remark = _remark(interpreted[0], text, origin)
+    jobs = [replace(_job(commands, place, origin), remark=remark) for place, commands in enumerate(interpreted)]
     for job in jobs:
         check_native_description(job.native)
         for name, value in job.native.settings.items():
@@ -123,6 +128,23 @@ def _check_text(text: str, origin: UserFileOrigin) -> None:
             raise UserError(
                 f"{origin.name} uses $ENV({name}), which is not set here: set it, or write $ENV({name}:default)"
             )
+
+
+def _remark(commands: Mapping[str, str], text: str, origin: UserFileOrigin) -> str:
+    """Return a line on the names that are nearly commands of HTCondor's and that nothing in the file uses.
+
+    `condor_submit` warns of every line that is unused.
+    """
+    slips = {
+        name: meant
+        for name in map(str.lower, commands)
+        if not is_known_command(name)
+        and name not in _COSCHED_COMMANDS
+        and len(re.findall(rf"(?<![\w.]){re.escape(name)}(?![\w.])", text, re.IGNORECASE)) == 1
+        and (meant := meant_command(name))
+    }
+    lines = [f"{origin.name}: nothing uses {name}: did you mean {meant}?" for name, meant in slips.items()]
+    return " ".join(lines)
 
 
 def _interpreted(text: str, origin: UserFileOrigin) -> list[dict[str, str]]:
@@ -199,7 +221,7 @@ def _job(commands: Mapping[str, str], place: int, origin: UserFileOrigin) -> Use
         hosts=_hosts(lower, universe, origin),
         directory=str(folder.absolute()),
         environment=_environment(lower.get("getenv", ""), origin),
-        needs=_needs(settings),
+        needs=_needs(settings, origin),
         array=(place, _at_most(lower.get("max_materialize", ""), origin)),
         requests=tuple(_cosched_requests(commands, origin)),
     )
@@ -213,15 +235,22 @@ def _check_hold(text: str, origin: UserFileOrigin) -> None:
         )
 
 
-def _needs(settings: Mapping[str, str]) -> HostShare:
+def _needs(settings: Mapping[str, str], origin: UserFileOrigin) -> HostShare:
     """Return what a job takes of its host; 0 for what it does not say, or says by an expression.
 
     Of cores it has one unless it says otherwise, as HTCondor gives it.
     """
-    memory = 0
-    with contextlib.suppress(UserError):
-        memory = parse_memory(settings.get("request_memory", ""))
+    memory, wanted = 0, settings.get("request_memory", "")
+    try:
+        memory = parse_memory(wanted)
+    except UserError:
+        if _AMOUNT.fullmatch(wanted):  # no expression, and HTCondor refuses it too
+            raise UserError(
+                f"{origin.name}: request_memory is {wanted[:40]!r}: write 4G, 512M, or a number of MiB"
+            ) from None
     cores, gpus = settings.get("request_cpus", "1"), settings.get("request_gpus", "")
+    if _NO_CORES.fullmatch(cores):
+        raise UserError(f"{origin.name}: request_cpus is {cores[:40]}: ask for 1 or more, or leave it out")
     return HostShare(memory, _whole(cores), _whole(gpus))
 
 

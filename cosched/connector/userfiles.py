@@ -71,6 +71,7 @@ class UserJob:
         whole_hosts: whether it wants its hosts for itself.
         array: its index, and how many jobs of its array may run at once (0: all); None for a job by itself.
         requests: to cosched, by the names of the options of `cosched task submit`, in order.
+        remark: a line for who submits it, on what of the file nothing heeds; empty: there is nothing of the kind.
     """
 
     native: NativeDescription
@@ -85,6 +86,7 @@ class UserJob:
     whole_hosts: bool = False
     array: tuple[int, int] | None = None
     requests: tuple[tuple[str, str], ...] = ()
+    remark: str = ""
 
     @property
     def after(self) -> tuple[str, ...]:

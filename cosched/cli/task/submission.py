@@ -333,9 +333,9 @@ _NOTHING = re.compile(r"0+(\.0+)?\s*[KMGT]?(i?B)?", re.ASCII | re.IGNORECASE)  #
 
 
 def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[list[TaskRequest], str]:
-    """Return the tasks of a file, with a note on assumptions about their deadline.
+    """Return the tasks of a file, with a note on assumptions about their deadline, and on what nothing heeds.
 
-    The note is empty where nothing was assumed.
+    The note is empty where there is neither.
 
     Args:
         path: the file.
@@ -359,13 +359,14 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
     place = UserFileOrigin(Path.cwd(), dict(os.environ), path.name)
     jobs = load_user_file_reader(manager_of_user_file(text, path.name))(text, place)
     made = [_file_request(job, options, now) for job in jobs]
+    note = "; ".join(filter(None, (made[0][1], jobs[0].remark)))
     if len(made) == 1:
-        return [made[0][0]], made[0][1]
+        return [made[0][0]], note
     requests = [
         replace(request, array_index=index, array_at_most=at_most)
         for (request, _), (index, at_most) in zip(made, array_places(jobs), strict=True)
     ]
-    return requests, made[0][1]
+    return requests, note
 
 
 def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[TaskRequest, str]:

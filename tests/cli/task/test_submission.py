@@ -9,6 +9,8 @@ from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.cli.main import run
 from cosched.cli.task.options import SubmitOptions
 from cosched.cli.task.submission import request_of, requests_of_file, time_limit_note
+from cosched.connector.userfiles import UserJob
+from cosched.connector.values import NativeDescription
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
@@ -297,6 +299,12 @@ def test_a_file_names_those_it_comes_after_and_the_command_line_more(script: Pat
     script.write_text("#!/bin/sh\n#SBATCH --array=0-1\n#COSCHED --after=3 --after 4,5\ntrue\n")
     requests, _ = requests_of_file(script, SubmitOptions(after=["7", "4"]), NOW)
     assert [request.after for request in requests] == [("3", "4", "5", "7")] * 2
+
+
+def test_what_nothing_heeds_in_a_file_is_noted(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [UserJob(NativeDescription("slurm", {}), ("/bin/true",), hosts="1", remark="nothing uses x")] * 2
+    monkeypatch.setattr("cosched.cli.task.submission.load_user_file_reader", lambda _: lambda *_: jobs)
+    assert requests_of_file(script, SubmitOptions(), NOW)[1] == "nothing uses x"
 
 
 def test_a_preparation_beside_a_file_is_refused(script: Path) -> None:

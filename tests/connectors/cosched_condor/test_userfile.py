@@ -64,6 +64,23 @@ def test_requests_in_the_words_of_adopted_jobs_are_requests_too(tmp_path: Path) 
     assert (job.hosts, job.native.settings) == ("", {"executable": "/bin/true"})
 
 
+@pytest.mark.parametrize(
+    ("lines", "remark"),
+    [
+        ("reqest_cpus = 4", "job.sub: nothing uses reqest_cpus: did you mean request_cpus?"),
+        ("Reqest_Memory = 4G\nouput = x", "nothing uses ouput: did you mean output?"),
+        ("argument = 4\narguments = $(argument)", ""),  # a macro of the file's own
+        ("colour = blue\ncosched_name = x\nrequest_cpus = 4\nrequest_fpgas = 1\nmax_retries = 1", ""),
+    ],
+)
+def test_a_misspelt_command_that_nothing_uses_is_told(tmp_path: Path, lines: str, remark: str) -> None:
+    """It was taken for a macro without a word, where condor_submit warns: the job had one core."""
+    jobs = _read(tmp_path, f"executable = /bin/true\n{lines}\nqueue 2\n")
+    assert len(jobs) == 2
+    assert remark in jobs[0].remark
+    assert bool(remark) == bool(jobs[0].remark)
+
+
 def test_hold_in_a_file_is_refused_where_it_would_be_lost(tmp_path: Path) -> None:
     """The job of a file with `hold = true` ran at once."""
     with pytest.raises(UserError, match=r"job\.sub: hold = true .* `cosched task hold`"):
@@ -127,6 +144,8 @@ def test_the_parallel_universe_is_one_task_on_as_many_hosts(tmp_path: Path) -> N
         ("executable = /x\ncosched_deadlin = 1\nqueue\n", "cosched_deadlin is unknown"),
         ("executable = /x\narguments = a\u202eb\nqueue\n", "arguments contains"),
         ("executable = /x\nuniverse = parallel\nmachine_count = none\nqueue\n", "machine_count"),
+        ("executable = /x\nrequest_cpus = 0\nqueue\n", "request_cpus is 0: ask for 1 or more"),
+        ("executable = /x\nrequest_memory = 1X\nqueue\n", "request_memory is '1X': write 4G"),
         ("executable = /x\ninclude command : yes\nqueue\n", "job.sub: "),
     ],
 )
