@@ -18,6 +18,7 @@ _PINNED = re.compile(r'TARGET\.Machine == "([^"]+)"|member\(TARGET\.Machine, ?\{
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|&&|\|\||\?|[()\[\]{}]|.', re.DOTALL)
 _MOST_NAMED = 3  # requirements in one sentence
 _LONGEST = 200  # characters of one
+_RESOURCES = {"Cpus": "cores", "Memory": "MiB of memory", "Disk": "KiB of disk", "GPUs": "GPUs"}
 
 
 def pinned_machines(requirements: str) -> tuple[str, ...]:
@@ -78,6 +79,9 @@ def why_idle(job: Any, slots: Sequence[Any], parse: Callable[[str], Any]) -> str
         return f"no slot of {where or 'the pool'} meets its requirements: {named}"
     fitting = [slot for missing, slot in unmet if not missing]
     if not any(_accepts(slot, job) for slot in fitting):
+        # HTCondor's own expression for this names a dozen attributes, most of them undefined.
+        if lacking := "; ".join(_lacking(fitting[0], job)):
+            return f"{fitting[0].get('Name', where)} has too little left: {lacking}"
         policy = next(_refusals(fitting[0], job, parse), "")
         return f"the policy of {fitting[0].get('Name', where)} refuses the job{f': {policy}' if policy else ''}"
     return ""
@@ -88,6 +92,19 @@ def _accepts(slot: Any, job: Any) -> bool:
         return True
     expression = slot.lookup("Requirements")
     return not hasattr(expression, "eval") or expression.eval(slot, job) is True
+
+
+def _lacking(slot: Any, job: Any) -> Iterator[str]:
+    """Yield the resources of which a slot has less than the job asks for, in words."""
+    for name, words in _RESOURCES.items():
+        asked, left = (_number(ad, key) for ad, key in ((job, f"Request{name}"), (slot, name)))
+        if asked is not None and left is not None and left < asked:
+            yield f"the job asks for {asked:g} {words}, and it has {left:g}"
+
+
+def _number(ad: Any, name: str) -> float | None:
+    value = ad.eval(name) if name in ad else None
+    return float(value) if isinstance(value, int | float) and type(value).__name__ != "Value" else None
 
 
 def _refusals(slot: Any, job: Any, parse: Callable[[str], Any]) -> Iterator[str]:

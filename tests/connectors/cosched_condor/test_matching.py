@@ -49,6 +49,11 @@ def a_slot(start: str = "true", **values: object) -> Any:
             [a_slot("TARGET.RequestMemory < 5")],
             "the policy of slot1@n1 refuses the job: TARGET.RequestMemory < 5 (the job's RequestMemory is 10)",
         ),
+        (
+            a_job(RequestGPUs=2, RequestCpus=2),
+            [a_slot("WithinResourceLimits", GPUs=0, Cpus=14)],
+            "slot1@n1 has too little left: the job asks for 2 GPUs, and it has 0",
+        ),
         (a_job(), [], "no slot of n1 is known to HTCondor's collector"),
     ],
 )
