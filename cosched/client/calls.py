@@ -74,6 +74,8 @@ class TaskCalls(ApiCaller):
     def submit(self, request: TaskRequest, key: str = "") -> TaskView:
         """Submit a task; on return it survives a crash of the daemon.
 
+        Of a tunable application the first stage's is returned: `submit_all` of one request returns all of them.
+
         Args:
             request: the task.
             key: idempotency key: the same key and request again return the same task. Empty: a new one.
@@ -81,7 +83,7 @@ class TaskCalls(ApiCaller):
         return self.submit_all([request], key)[0]
 
     def submit_all(self, requests: Sequence[TaskRequest], key: str = "") -> list[TaskView]:
-        """Submit tasks, all or none."""
+        """Submit tasks, all or none; a tunable application is answered with the tasks of all of its stages."""
         body = [_request_document(request) for request in requests]
         # A lost answer is asked for once more under the same key, so that nothing is submitted twice.
         headers = {"Idempotency-Key": key or str(uuid4())}

@@ -20,6 +20,7 @@ from cosched.client import Client
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, JobReported
 from cosched.errors import SystemFault, UserError
+from tests.app.submission.detection import add_detection
 from tests.daemon.makers import Daemon, serving
 
 if TYPE_CHECKING:
@@ -238,3 +239,12 @@ def test_a_token_comes_from_a_file_that_not_everybody_reads(
     with Client(address) as ann:
         assert ann.me().name == "ann"
     assert os.environ["COSCHED_TOKEN_FILE"] == str(file)
+
+
+def test_a_tunable_application_is_answered_with_all_of_its_stages_by_a_list_alone(tmp_path: Path) -> None:
+    add_detection(tmp_path)
+    with serving(tmp_path, hosts=4) as (_, address), Client(address) as client:
+        request = TaskRequest(application="detect")
+        stages = ["detect.sample.1", "detect.mark.1", "detect.examine.1"]
+        assert [task.name for task in client.submit_all([request])] == stages
+        assert client.submit(request).name == stages[0]
