@@ -110,12 +110,20 @@ def gathered_runs(application: str, source: RunSource, machine: Hardware | None)
         found = [run for run in found if run.hardware in ("", source.hardware)]
         found = [replace(run, hardware=source.hardware) for run in found]
         if not found:
-            raise UserError(f"no run is on hosts of class {source.hardware}")
+            raise _no_run_on(source.hardware)
     return _restricted(found, source.parameters) if source.parameters else found
+
+
+def _no_run_on(hardware: str) -> UserError:
+    return UserError(f"no run is on hosts of class {hardware}")
 
 
 def _observed_runs(application: str, source: RunSource) -> list[TimedRun]:
     records = [record for file in source.records for record in read_records(read_text(file), str(file))]
+    if source.hardware:  # another class may have another build, or others' work on its processors
+        records = [record for record in records if record.hardware in ("", source.hardware)]
+        if not records:
+            raise _no_run_on(source.hardware)
     found = observed_runs(records, source.application or application, disturbed=source.disturbed)
     for remark in found.remarks:
         sys.stderr.write(f"cosched: {clean(remark)}\n")

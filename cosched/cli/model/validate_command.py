@@ -196,7 +196,9 @@ def _print(found: Sequence[SplitErrors], floor: float | None, unjudged: Sequence
     if floor is None:
         console.print("No point was run twice: how far repeats differ is not known", markup=False)
     elif floor > _JUDGED:
-        console.print(f"floor {floor:.1%}: repeats differ by that; it cannot judge {_JUDGED:.0%}", markup=False)
+        console.print(
+            f"floor {floor:.1%}: repeats differ by that, too much to judge errors of {_JUDGED:.0%}", markup=False
+        )
     else:
         console.print(f"floor {floor:.1%}: repeats differ by that", markup=False)
     for split in unjudged:

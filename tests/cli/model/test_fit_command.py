@@ -137,29 +137,31 @@ def test_finished_tasks_become_a_model(folder: Path, monkeypatch: pytest.MonkeyP
         run(*words, "--numbers", "n,k")
 
 
-def test_records_become_a_model_and_are_held_against_it(folder: Path) -> None:
-    def recorded(seed: int) -> str:
-        return "".join(
-            record_line(
-                ObservedRun(
-                    "heat",
-                    "sha256:0",
-                    each.parameters,
-                    1,
-                    each.processors,
-                    "node_a",
-                    float(place),
-                    each.seconds,
-                    (each.seconds,),
-                    each.seconds * (0.2 if place % 7 == 0 else 0.0),
-                    4096,
-                    False,
-                    0,
-                )
+def recorded(seed: int, hardware: str = "node_a", digest: str = "sha256:0", later: float = 0.0) -> str:
+    """Return records of runs, of which each seventh waited for processors."""
+    return "".join(
+        record_line(
+            ObservedRun(
+                "heat",
+                digest,
+                each.parameters,
+                1,
+                each.processors,
+                hardware,
+                place + later,
+                each.seconds,
+                (each.seconds,),
+                each.seconds * (0.2 if place % 7 == 0 else 0.0),
+                4096,
+                False,
+                0,
             )
-            for place, each in enumerate(stencil_runs(seed=seed))
         )
+        for place, each in enumerate(stencil_runs(seed=seed))
+    )
 
+
+def test_records_become_a_model_and_are_held_against_it(folder: Path) -> None:
     (folder / "runs.jsonl").write_text(recorded(1))
     (folder / "held.jsonl").write_text(recorded(2))
     said = run("fit", "heat", "runs.jsonl")
@@ -176,6 +178,11 @@ def test_records_become_a_model_and_are_held_against_it(folder: Path) -> None:
         run("validate", "heat.psl", "--records", "held.jsonl")
     with pytest.raises(UserError, match="no run is on hosts of class none"):
         run("fit", "heat", "runs.jsonl", "--class", "none")
+
+
+def test_another_classs_newer_build_does_not_stand_for_the_class_that_is_chosen(folder: Path) -> None:
+    (folder / "runs.jsonl").write_text(recorded(1) + recorded(2, "node_b", "sha256:1", later=1000.0))
+    assert "77 runs, 15 sizes, 1-4 processors of node_a" in run("fit", "heat", "runs.jsonl", "--class", "node_a")
 
 
 def test_a_serial_program_is_covered_on_hosts_of_several_processors(folder: Path) -> None:

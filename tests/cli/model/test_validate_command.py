@@ -71,7 +71,7 @@ def test_too_small_an_error_ends_with_1(folder: Path) -> None:
 def test_a_machine_whose_repeats_differ_more_cannot_judge(folder: Path) -> None:
     write(folder / "held.csv", held(lambda nx, ny, count: 1.3 * stencil(nx, ny, count), noise=0.3))
     said = run("validate", "heat.psl", "--table", "held.csv")
-    assert "it cannot judge 3%" in said
+    assert "repeats differ by that, too much to judge errors of 3%" in said
     assert "inside: repeats differ by more than the error that is stated: not judged" in said
 
 
