@@ -28,6 +28,7 @@ _WIDEST_LINE = 160
 # Looking for near matches costs time for each pair of words.
 _LONGEST_WORD = 64
 _MOST_CANDIDATES = 2000
+_ALIKE = 0.65  # of two words that may be meant for one another, from 0 to 1: "survey" and "closure" are not
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,7 +82,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     if len(word) > _LONGEST_WORD:
         return ""
     by_case = {name.casefold(): name for name in islice(known, _MOST_CANDIDATES)}
-    near = difflib.get_close_matches(word.casefold(), by_case, n=3, cutoff=0.6)
+    near = difflib.get_close_matches(word.casefold(), by_case, n=3, cutoff=_ALIKE)
     return f": did you mean {' or '.join(by_case[name] for name in near)}?" if near else ""
 
 

@@ -39,6 +39,12 @@ def test_suggestions_ignore_case() -> None:
     assert suggestion("xyz", ["Scale"]) == ""
 
 
+def test_words_that_have_little_in_common_are_not_suggested() -> None:
+    assert suggestion("survey", ["closure", "junctions"]) == ""
+    assert suggestion("nothere", ["gather"]) == ""
+    assert suggestion("junctoins", ["closure", "junctions"]) == ": did you mean junctions?"
+
+
 def test_a_byte_order_mark_is_dropped() -> None:
     assert decode(b"\xef\xbb\xbfapplication", "x.psl").text == "application"
 
