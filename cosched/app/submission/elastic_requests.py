@@ -14,10 +14,11 @@ from cosched.coscheduler.elastic.values import Elastic
 from cosched.coscheduler.sharing.shares import fewest_hosts
 from cosched.durations import format_duration, parse_duration
 from cosched.errors import UserError
+from cosched.language.diagnostics import suggestion
 from cosched.sizes import parse_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cosched.api.documents import ElasticRequest, TaskRequest
     from cosched.app.submission.admission import DomainState
@@ -36,6 +37,8 @@ __all__ = [
 ]
 
 _LONGEST_COST = 86_400.0  # seconds of a restart
+_PLACEHOLDERS = ("lead", "worker")
+_BRACED = re.compile(r"\{(\w+)\}", re.ASCII)
 
 
 def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
@@ -66,6 +69,7 @@ def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
         given = asked.worker[0] if asked.worker else ""
         raise UserError(f"the worker's command starts with {given[:80]!r}: give the program's absolute path")
     worker = checked_command(asked.worker)
+    _check_placeholders(worker)
     needs_lead = any("{lead}" in word for word in worker)
     if needs_lead and not domain.carries_mail:
         raise UserError(
@@ -94,6 +98,16 @@ def elastic_of_chain(
     worker = entry.worker_arguments(values)
     needs_lead = any("{lead}" in word for word in worker)
     return Elastic(worker, needs_lead, domain.elastic.of(entry.name, "").grace, whole_chain=True)
+
+
+def _check_placeholders(worker: Sequence[str]) -> None:
+    """Refuse words in braces that are nearly a placeholder's; others are the worker's own."""
+    for name in [name for word in worker for name in _BRACED.findall(word) if name not in _PLACEHOLDERS]:
+        if near := suggestion(name, _PLACEHOLDERS):
+            raise UserError(
+                f"the worker's command has {{{name}}}{near} {{lead}} becomes the lead's address, {{worker}} its own "
+                "number"
+            )
 
 
 def _restart(asked: ElasticRequest, grace: float, domain: DomainState) -> Elastic:

@@ -34,8 +34,9 @@ def intake(tmp_path: Path) -> TaskValidator:
 
 def test_a_worker_that_names_its_lead_waits_for_it(intake: TaskValidator) -> None:
     assert intake.task(REQUEST, DOMAIN).spec.elastic == Elastic(("/opt/worker", "{lead}"), needs_lead=True, grace=30.0)
-    alone = replace(REQUEST, elastic=ElasticRequest(worker=("/opt/worker",), grace="2m"))
-    assert intake.task(alone, DOMAIN).spec.elastic == Elastic(("/opt/worker",), needs_lead=False, grace=120.0)
+    alone = replace(REQUEST, elastic=ElasticRequest(worker=("/opt/worker", "{print $1} {x}"), grace="2m"))
+    of_its_own = ("/opt/worker", "{print $1} {x}")  # in braces, but nothing like {lead} or {worker}
+    assert intake.task(alone, DOMAIN).spec.elastic == Elastic(of_its_own, needs_lead=False, grace=120.0)
 
 
 def test_a_program_that_checkpoints_is_started_as_any_other(intake: TaskValidator) -> None:
@@ -112,6 +113,8 @@ def test_a_task_without_workers_is_not_elastic(intake: TaskValidator) -> None:
         ({"elastic": ElasticRequest(worker=("worker",))}, DOMAIN, "give the program's absolute path"),
         ({"elastic": replace(WORKER, grace="1h")}, DOMAIN, "the grace is 1 h: give up to 10 min"),
         ({"elastic": replace(WORKER, worker=("/w", "a\0"))}, DOMAIN, "zero byte"),
+        ({"elastic": replace(WORKER, worker=("/w", "--at={led}"))}, DOMAIN, r"has \{led\}: did you mean lead\?"),
+        ({"elastic": replace(WORKER, worker=("/w", "{Workers}"))}, DOMAIN, r"has \{Workers\}: did you mean worker\?"),
         ({"launch": LaunchMode.OPENMPI}, DOMAIN, "leave launch, mpi and processes out"),
         ({"processes": 8}, DOMAIN, "leave launch, mpi and processes out"),
         ({"cores": "2-4"}, DOMAIN, "takes the same of each host: give one number of cores"),
