@@ -59,6 +59,8 @@ class SpoolLock:
             # Children do not inherit a lock of this kind: none that outlives a killed daemon keeps the next one out.
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            if error.errno == errno.ENOLCK:  # a file system without locks, which HTCondor's spool may be on
+                return lock
             os.close(lock)
             if error.errno not in (errno.EACCES, errno.EAGAIN):
                 raise

@@ -509,14 +509,14 @@ class Coscheduler:
         if event.time >= self._dispatched_at + _WINDOW:
             return False
         if not isinstance(event, TaskSubmitted):
-            looked = self.domain.shared or (event.time == self._dispatched_at and self._door_is_open)
+            looked = self.domain.shared or (event.time == self._dispatched_at and self._manager_takes_all)
             return looked and not self._state.elastic and _comes_forward(event)
         if not self._policy.searched:
             return False
         return event.task.id in self._queue.planned and not self._queue.staged(event.task, event.time)
 
     @property
-    def _door_is_open(self) -> bool:
+    def _manager_takes_all(self) -> bool:
         """Return whether the manager takes all that may leave: none waits for it to have taken another."""
         return not (self._state.unmodelled_submitting or self._lifecycle.limits.by_owner)
 

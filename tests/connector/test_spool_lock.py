@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -45,3 +47,14 @@ def test_a_spool_is_kept_from_others_until_its_process_has_ended(tmp_path: Path)
 def test_a_lock_that_cannot_be_made_is_an_error_of_the_file_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         SpoolLock(tmp_path, tmp_path / "none" / "lock").take()
+
+
+def test_a_file_system_without_locks_keeps_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "lockf", no_locks)
+    lock = SpoolLock(tmp_path, tmp_path / "lock")
+    lock.take()
+    assert lock.is_held
+    lock.release()
