@@ -91,6 +91,16 @@ def test_a_task_that_needs_more_hosts_says_so() -> None:
     assert found.waits_for == ("it needs at least 3 hosts and 2 are up: it starts when more come back",)
 
 
+def test_a_task_that_nothing_is_planned_for_is_late_when_its_deadline_is_past() -> None:
+    """Nothing was said of the deadline of a task that waits for hosts to come back, however long it was past."""
+    core = a_core(2)
+    submit(core, a_task(1, [math.inf, math.inf, 1.0], deadline=10.0))
+    before, after = explain(core, "1", 9.0), explain(core, "1", 14.0)
+    assert before is not None
+    assert after is not None
+    assert (before.slack, after.slack) == (None, -4.0)
+
+
 def test_a_running_and_a_held_task_name_their_job() -> None:
     core = a_core(1)
     (attempt,) = dispatched(submit(core, a_task(1, [10.0], deadline=12.0)))

@@ -89,6 +89,11 @@ def test_a_run_that_nobody_predicted_has_no_end_yet() -> None:
     assert row[6:8] == ("", "")
 
 
+def test_a_task_without_an_end_is_late_when_its_deadline_is_past() -> None:
+    waiting = replace(TASK, state="queued", deadline=1e9 - 240.0)
+    assert [row[7] for row in task_rows([waiting, replace(waiting, deadline=1e9 + 240.0)], plan())] == ["−4 min", ""]
+
+
 def test_a_row_shows_the_end_that_another_domain_expects() -> None:
     there = ForwardedPlacement(task="7", peer="south", end=1e9 + 40, deadline=1e9 + 100)
     (row,) = task_rows([replace(TASK, state="forwarded", peer="south")], plan(forwarded=(there,)))
