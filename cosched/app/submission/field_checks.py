@@ -86,7 +86,7 @@ def with_needs_per_host(request: TaskRequest) -> TaskRequest:
         if not each:
             continue
         if getattr(request, name):
-            raise UserError(f"{name} and {name}_per_process both say what it needs: give one of them")
+            raise UserError(f"its {name} and its {name} for each process both say what it needs: give one of them")
         size = parse_memory(each) if name == "memory" else each
         if size < 0:
             raise UserError(f"{name}_per_process is {size}: give a number from 0 on")

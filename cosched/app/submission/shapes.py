@@ -132,7 +132,7 @@ def _largest(hosts: Sequence[Host]) -> int:
 
 def _core_shapes(request: TaskRequest, cores: _Span, figures: Sequence[ShapeFigure], largest: int) -> AskedShapes:
     if request.cores_per_process:
-        raise UserError("a range of cores and cores_per_process both say what it needs: give one of them")
+        raise UserError("a range of cores and cores for each process both say what it needs: give one of them")
     if figures:
         told = sorted({figure.cores for figure in figures})
         numbers = [number for number in told if not cores.most or cores.least <= number <= cores.most]
@@ -160,8 +160,8 @@ def _process_shapes(
         )
     if request.processes_per_host > 1 or request.cores:
         raise UserError(
-            "processes says how many run on all hosts together: leave processes_per_host and cores out "
-            "(cores_per_process says what each needs)"
+            "a number of processes says how many run on all hosts together: leave the processes on each host and "
+            "its cores out (cores for each process say what each needs)"
         )
     each = max(request.cores_per_process, 1)
     most = max(min(processes.most, _largest(hosts) // each), 1)

@@ -200,7 +200,10 @@ def test_needs_of_each_process_are_those_of_all_on_a_host(intake: TaskValidator)
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"cores": 2, "cores_per_process": 1}, "cores and cores_per_process both say what it needs: give one of them"),
+        (
+            {"cores": 2, "cores_per_process": 1},
+            "its cores and its cores for each process both say what it needs: give one of them",
+        ),
         ({"memory_per_process": "much"}, "write 4G, 512M"),
         ({"gpus_per_process": -1}, "gpus_per_process is -1: give a number from 0 on"),
         (
