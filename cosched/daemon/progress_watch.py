@@ -34,6 +34,7 @@ class ProgressWatch(threading.Thread):
         self._pause = pause
         self._stopped = threading.Event()
         self._known = Progress()
+        self._told: set[str] = set()  # attempts whose overrun is in the log
 
     def stop(self) -> None:
         """End after the look under way."""
@@ -50,11 +51,16 @@ class ProgressWatch(threading.Thread):
                 _log.debug("no answer", fault=str(fault))
 
     def look(self) -> None:
-        """Look once; what is new goes into the log."""
+        """Look once; what is new goes into the log, an overrun at the second look.
+
+        A job that ended while no daemon was there seems to run on until the manager has told.
+        """
         before, self._known = self._known, self._look()
-        told = {each.attempt for each in before.overruns}
+        seen = {each.attempt for each in before.overruns}
+        self._told &= seen
         for each in self._known.overruns:
-            if each.attempt not in told:
+            if each.attempt in seen - self._told:
+                self._told.add(each.attempt)
                 _log.warning(
                     "longer than predicted",
                     task=each.task,

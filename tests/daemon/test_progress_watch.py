@@ -11,10 +11,19 @@ SLOW = Overrun("u", "7", 100.0, 130.0, {"8": 5.0})
 def test_an_overrun_is_logged_once() -> None:
     watch = ProgressWatch(lambda: Progress(overruns=(SLOW,)))
     with capture_logs() as logs:
-        watch.look()
-        watch.look()
+        for _ in range(4):
+            watch.look()
     assert [(line["event"], line["task"], line["presses"]) for line in logs] == [("longer than predicted", "7", "8")]
     assert not watch.faults()  # it is its user's affair
+
+
+def test_a_job_that_had_ended_before_a_restart_is_no_overrun() -> None:
+    found = [Progress(overruns=(SLOW,)), Progress()]
+    watch = ProgressWatch(lambda: found.pop(0))
+    with capture_logs() as logs:
+        watch.look()
+        watch.look()
+    assert not logs
 
 
 def test_jobs_that_do_not_begin_are_a_fault_without_names_until_they_do() -> None:
