@@ -11,7 +11,6 @@ from cosched.connector.mailboxes import make_in_spool
 from cosched.connector.parallel import LAUNCHER_DEFAULTS, OPENMPI_HOST_FILE, launcher_environment
 from cosched.connector.script_lines import export_lines, host_file_lines, prepared_command
 from cosched.connector.spool import FENCED, AttemptFolders, read_job_file, read_output
-from cosched.connector.spool_lock import SpoolLock
 from cosched_condor import group
 from cosched_condor.event_log import EventLogFiles
 
@@ -22,7 +21,6 @@ __all__ = ["FENCED", "CondorAttemptFolders"]
 
 _ADOPTED_FILE = "adopted"  # file with the key of the user's own job that an attempt is
 _OWNERS_FILE = "owners"  # file beside the fences: as whom schedulers know cosched, a name a line
-_LOCK_FILE = "lock"  # file beside the fences, where no job can write
 _MOST_OWNERS = 1 << 16  # bytes of it
 _PREPARATION_FILE = "prepares"  # name of the mark
 _PROCESS_COUNT_FILE = "processes"  # name of the file with the number of a parallel job's processes
@@ -109,7 +107,6 @@ class CondorAttemptFolders(AttemptFolders):
     def __init__(self, spool: Path) -> None:
         super().__init__(spool)
         self.logs = EventLogFiles(spool, self.mode)
-        self.lock = SpoolLock(spool, self.fence_file(_LOCK_FILE))
 
     def prepare(self) -> None:
         """Make the spool and an event log where they are missing, and keep other daemons out.
@@ -119,9 +116,7 @@ class CondorAttemptFolders(AttemptFolders):
             OSError: the spool cannot be used.
         """
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self.lock.is_held:
-            self.make_fences()
-            self.lock.take()
+        self.hold()
         self.logs.prepare()
 
     def adopt(self, attempt: str, key: str) -> None:

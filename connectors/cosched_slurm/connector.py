@@ -77,8 +77,11 @@ class SlurmConnector:
     def hosts(self) -> Sequence[Host]:
         """Return the nodes; those with foreign jobs are claimed.
 
-        Where partition and reservation are set, only their nodes are returned.
+        Where partition and reservation are set, only their nodes are returned. A spool that cannot be used is told of
+        here, too: nothing could be submitted.
         """
+        with self._spool_faults():
+            self._attempts.hold()
         rows, own = self._slurm.nodes(), self._settings.reservation
         foreign = self._foreign_jobs.claims(self._job_watch.unexplained(allocated_processors(rows)))
         reserved = self._commands.reservation(own) if own else None
@@ -222,6 +225,7 @@ class SlurmConnector:
     def close(self) -> None:
         """End the process that talks to Slurm, where there is one; jobs go on."""
         self._slurm.close()
+        self._attempts.lock.release()
 
     def _release(self, launch: Launch) -> str:
         """Let a user's own job go."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector.interface import ConnectorError
 from cosched.connector.jobs import Output
+from cosched.connector.spool_lock import SpoolLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +42,7 @@ __all__ = [
 FENCED = 143  # exit code of a program that ends at SIGTERM
 FENCES = "fences"  # folder of the fences in the spool
 MAILBOXES = "mailboxes"  # folder in it of the attempts' mailboxes: in a folder of their own jobs could move them
+_LOCK = "lock"  # file in it: no job can write there
 _FORMER = "former"  # file in it: the attempts whose scripts look for a fence in their own folders
 
 
@@ -137,10 +139,15 @@ class AttemptFolders:
 
     Args:
         spool: folder of the folders; every host reaches them under this path.
+
+    Attributes:
+        root: the same.
+        lock: the spool's; see `hold`.
     """
 
     def __init__(self, spool: Path) -> None:
         self.root = spool
+        self.lock = SpoolLock(spool, spool / FENCES / _LOCK)
         self._formers: frozenset[str] | None = None
 
     def folder(self, attempt: str) -> Path:
@@ -154,7 +161,7 @@ class AttemptFolders:
     def create(self, attempt: str) -> bool:
         """Make the attempt's folder, durably; return False where there is one already."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.make_fences()
+        self._make_fences()
         self._make_mailboxes()
         folder = self.folder(attempt)
         try:
@@ -177,6 +184,18 @@ class AttemptFolders:
         new = self.create(attempt)
         self.refuse_fenced(attempt)
         return new
+
+    def hold(self) -> None:
+        """Keep other daemons out of the spool, which is made where it is missing.
+
+        Raises:
+            ConnectorError: another cosched has it.
+            OSError: it cannot be used.
+        """
+        if not self.lock.is_held:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._make_fences()
+            self.lock.take()
 
     def refuse_fenced(self, attempt: str) -> None:
         """Refuse the submission of an attempt that was cancelled.
@@ -267,7 +286,7 @@ class AttemptFolders:
                 return True
         return attempt in self._formers
 
-    def make_fences(self) -> None:
+    def _make_fences(self) -> None:
         """Make the folder of fences with a list of the attempts begun without it.
 
         It is made with the list or not at all.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import ConnectorError, Launch
+from cosched.connector.spool import AttemptFolders
 from cosched_slurm.connector import SlurmConnector
 
 if TYPE_CHECKING:
@@ -96,3 +99,21 @@ def test_a_cluster_with_small_arrays_gets_small_arrays(tmp_path: Path) -> None:
     for half in (launches[:16], launches[16:]):
         assert not [one for one in connector.submit_many(half).values() if isinstance(one, ConnectorError)]
     assert _calls(tmp_path) == [16, 8, 4, 4, 8, 4, 4, 4, 4, 4, 4]
+
+
+_SECOND = """
+import sys
+from cosched_slurm.connector import SlurmConnector
+SlurmConnector({"spool": sys.argv[1], "bin": sys.argv[2]}).hosts()
+"""
+
+
+def test_a_second_daemon_on_the_same_spool_is_refused(tmp_path: Path) -> None:
+    """Neither saw the other's jobs: both planned with the nodes that these had."""
+    _connector(tmp_path)
+    folders = AttemptFolders(tmp_path / "spool")
+    folders.hold()
+    words = [sys.executable, "-c", _SECOND, str(tmp_path / "spool"), str(tmp_path / "bin")]
+    second = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert f"the spool {tmp_path / 'spool'} is in use by another cosched" in second.stderr
+    folders.lock.release()
