@@ -89,7 +89,9 @@ class _DomainCollector(Collector):
         gap = math.nan if plan.gap is None else plan.gap  # not known before the search has said it
         yield GaugeMetricFamily("cosched_plan_gap_ratio", "How far the plan is above its lower bound.", gap)
         late = len(deadlines(plan).late)
-        yield GaugeMetricFamily("cosched_plan_late_tasks", "Tasks planned to end after their deadlines.", late)
+        yield GaugeMetricFamily(
+            "cosched_plan_late_tasks", "Tasks that are late for their deadlines, or planned to be.", late
+        )
         unstarted = sum(spot.unstarted > 0 for spot in plan.placements)
         yield GaugeMetricFamily("cosched_plan_unstarted_tasks", "Jobs that should have begun, and have not.", unstarted)
         over = sum(spot.overrun > 0 for spot in plan.placements)
