@@ -76,6 +76,9 @@ def _rigid_count(text: str, hosts: str, option: str) -> int:
         return 1
     if hosts.isdecimal() and not int(hosts):
         raise UserError(f"{option}hosts is {hosts[:80]!r}: give a number from 1, or a range such as 2-8")
+    least, dash, most = hosts.partition("-")
+    if dash and least.isdecimal() and most.isdecimal() and int(least) > int(most):
+        raise UserError(f"{option}hosts is {hosts[:80]!r}: write the smaller number first")
     return _host_count(
         hosts,
         f"{option}runtime {text[:80]} is a time on how many hosts? Give {option}hosts 4, or "

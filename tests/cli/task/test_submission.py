@@ -80,6 +80,12 @@ def test_a_time_limit_of_a_file_below_the_run_time_is_told(
     assert "it may be ended after 1 min, its time limit, and is to run 1 min 30 s" in capsys.readouterr().err
 
 
+def test_a_range_of_hosts_the_wrong_way_round_is_said_to_be_one() -> None:
+    """It was asked on how many hosts the run time is."""
+    with pytest.raises(UserError, match="--hosts is '3-1': write the smaller number first"):
+        request_of(SubmitOptions(hosts="3-1", runtime="1m"), ("/bin/true",), NOW)
+
+
 def test_a_model_of_ones_own_travels_with_the_task(tmp_path: Path) -> None:
     (tmp_path / "heat.psl").write_text("application heat {}")
     options = SubmitOptions(model=str(tmp_path / "heat.psl"), settings=("nx=500",))
