@@ -103,6 +103,7 @@ class CondorAdoptedJobs:
             raise _refused(f"the job runs on {', '.join(hosts)} by itself")
         starts = max(job_ads.whole_number(ad, name) for name in ("NumJobStarts", "NumShadowStarts"))
         marks = {
+            "CoschedTask": f'"{launch.task}"',  # for people: `condor_q -constraint 'CoschedTask == "17"'`
             "CoschedRank": "0",
             "CoschedCount": "1",
             "CoschedStarts": str(starts - 1 if running and starts else starts),

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from cosched.connector import HostShare, JobState
+from cosched.connector import HostShare, JobState, Launch
 from cosched_condor.adopted_jobs import CondorAdoptedJobs
 
 
@@ -28,6 +28,24 @@ def test_a_forged_identifier_keeps_nobody_else_from_being_adopted() -> None:
     ads = [*(_ad(number, key) for number, key in enumerate(forged, start=1)), _ad(0, "schedd@host#7.0#1795000000")]
     (job,) = CondorAdoptedJobs(cast("Any", Queue(*ads))).listed()
     assert (job.key, job.owner, job.job) == ("schedd@host#7.0#1795000000", "ann", "7.0")
+
+
+def test_the_jobs_of_an_adopted_task_are_found_by_its_number() -> None:
+    """`condor_q -constraint 'CoschedTask == "17"'` found those of other tasks alone."""
+    key, marks = "schedd@host#7.0#1795000000", dict[str, str]()
+
+    class Marking(Queue):
+        def call(self, verb: str, **arguments: Any) -> Any:
+            if verb == "edit":
+                marks.update(arguments["values"])
+                return 1
+            return super().call(verb, **arguments)
+
+    attempt = "1b4e28ba-2fa1-51d2-883f-0016d3cca427"
+    launch = Launch(attempt, "17", "night", ("/bin/true",), hosts=("node01",), adopted=key)
+    assert CondorAdoptedJobs(cast("Any", Marking(_ad(0, key)))).release(launch) == "7.0"
+    assert marks["CoschedTask"] == '"17"'
+    assert list(marks)[-1] == "CoschedAttempt"  # it opens the gate: all else stands by then
 
 
 def test_what_a_job_asks_of_each_host_is_known_where_it_is_a_number() -> None:
