@@ -22,7 +22,12 @@ from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.elastic.tasks import ElasticTask
 from cosched.scheduling.heuristics.licensed_tasks import licensed_plans
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
-from cosched.scheduling.host_counts import encoded_choices, with_decoded_classes, with_encoded_classes
+from cosched.scheduling.host_counts import (
+    encoded_choices,
+    single_class,
+    with_decoded_classes,
+    with_encoded_classes,
+)
 from cosched.scheduling.kernels.objective import elastic_kernel, objective_kernel, packing_kernel
 from cosched.scheduling.kernels.search import genetic_operators
 from cosched.scheduling.mapping import dual_price
@@ -130,6 +135,9 @@ class GeneticSearch:
         self._seeds = self._sorted(_seeds(problem, warm))
         self._remember(self._seeds, 0)
         self._people = self._settle()
+        if _makespan_alone(problem, checked):
+            self._toolbox.register("evaluate", objective_kernel.evaluate_by_excess, tables, self.bound)
+            self._people.costs = self._toolbox.evaluate(self._people.orders, self._people.counts)
         self._children = self._people.copy()
         self._late_jobs, self._unavoidable = None, 0
         if checked.deadlines_first and late_job_search_applies(problem):
@@ -249,8 +257,9 @@ class GeneticSearch:
     def _remember(self, people: Population, index: int) -> None:
         self._stale = 0
         self._best_missed = None
-        cost = float(people.costs[index])
-        self._fame.update([_Individual(people.plan(index), cost)])
+        plan = people.plan(index)  # what it costs there may see more than the objective
+        [cost] = self._toolbox.objective(plan.order[np.newaxis], plan.counts[np.newaxis]).tolist()
+        self._fame.update([_Individual(plan, cost)])
 
     def _log(self) -> None:
         figures = self._statistics.compile(self._people.costs)
@@ -312,7 +321,15 @@ def warm_up(*, elastic: bool = True) -> None:
         search = GeneticSearch(each, Weights(deadlines_first=True))
         search.step(_SHARED)
         search.figures()
+    GeneticSearch(replace(both, turns=None), Weights(1.0, 0.0, 0.0)).step()
     dual_price.warm_up()  # for bounds and seeds on several classes
+
+
+def _makespan_alone(problem: Problem, weights: Weights) -> bool:
+    """Return whether nothing but the makespan of identical whole hosts counts, and nobody takes turns."""
+    others = weights.deadlines_first or weights.idle or weights.lateness or weights.slowdown
+    plain = problem.packing is None and not problem.elastic and problem.turns is None
+    return plain and not others and single_class(problem) is not None
 
 
 def _statistics() -> tools.Statistics:
@@ -333,6 +350,7 @@ def _toolbox(problem: Problem, tables: _Tables, state: NDArray[np.uint64]) -> ba
     """Register the operators, each on a whole population."""
     toolbox = base.Toolbox()
     toolbox.register("repair", objective_kernel.repair_orders, tables)
+    toolbox.register("objective", _judge(problem).evaluate_population, tables)
     toolbox.register("evaluate", _judge(problem).evaluate_population, tables)
     if problem.elastic:
         toolbox.register("compare", elastic_kernel.compare_children, tables)

@@ -13,7 +13,7 @@ from cosched.scheduling.host_counts import with_encoded_classes
 from cosched.scheduling.kernels.objective import objective_kernel
 from cosched.scheduling.objective.objective import measure, objective
 from cosched.scheduling.objective.weights import Weights
-from tests.scheduling.problems import plans, problems, waits
+from tests.scheduling.problems import a_problem, plans, problems, waits
 
 WEIGHTS = Weights(1.0, 0.3, 2.0, deadlines_first=True)
 
@@ -45,6 +45,17 @@ def test_machine_code_and_metrics_agree_on_the_objective(data: st.DataObject) ->
     [cost] = objective_kernel.evaluate_population(tables, orders, with_encoded_classes(problem, plan).counts[None, :])
     expected = objective(measure(problem, decoder.decode(problem, plan)), judged, bound)
     assert cost == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_of_plans_as_long_as_each_other_every_fourth_sees_which_has_less_beyond_the_bound() -> None:
+    # The long task ends 1 s beyond the bound of 3 s whatever it takes: one of three hosts, or two.
+    problem = a_problem([[4.0, 4.0], [3.0]], hosts=3)
+    tables = objective_kernel.tabulate(problem, Weights(1.0, 0.0, 0.0), 3.0)
+    orders, counts = np.array([[0, 1]] * 8), np.array([*[[2, 1]] * 4, *[[1, 1]] * 4])
+    costs = objective_kernel.evaluate_by_excess(tables, 3.0, orders, counts).tolist()
+    assert objective_kernel.evaluate_population(tables, orders, counts).tolist() == [4 / 3] * 8
+    assert 4 / 3 == costs[0] < costs[7] < costs[3] < 4 / 3 + 1e-8
+    assert [costs.count(each) for each in (4 / 3, costs[3], costs[7])] == [6, 1, 1]
 
 
 def test_users_take_turns_and_each_ones_tasks_keep_their_order() -> None:
