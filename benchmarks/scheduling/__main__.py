@@ -74,6 +74,7 @@ def main() -> None:
         help="find out more of these queues (or of all of which the optimum is not known), judge by it the plans that "
         "the part peers in FOLDER was measured with, and end",
     )
+    parser.add_argument("--anew", action="store_true", help="ask CP-SAT about all of them again")
     parser.add_argument("--kinds", nargs="+", choices=references.KINDS, default=references.KINDS, help="of references")
     parser.add_argument("--seconds", type=float, default=10.0, help="of two cores, for CP-SAT on each of them")
     parser.add_argument("--proof", type=float, default=60.0, metavar="SECONDS", help="of one core, for the partner")
@@ -95,7 +96,7 @@ def main() -> None:
     warm_up_prices()
     if options.references is not None:
         budgets = options.seconds, options.proof
-        references.compute(options.kinds, options.references, budgets, figures.clock)
+        references.compute(options.kinds, options.references, budgets, figures.clock, anew=options.anew)
         figures.change("peers", partial(comparison.judged_anew, known=references.known("makespan")))
         return
     for part, measure in parts.items():

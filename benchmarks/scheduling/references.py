@@ -113,6 +113,8 @@ def compute(
     seconds: tuple[float, float],
     clock: Callable[[], float],
     file: Path = _FILE,
+    *,
+    anew: bool = False,
 ) -> None:
     """Work on each queue of which the optimum is not known, and keep what is better than before.
 
@@ -123,16 +125,17 @@ def compute(
             exact partner has for a proof of the shortest makespan.
         clock: of our search's budget.
         file: keeps what is known; written after each queue.
+        anew: ask the peer again, also about queues whose optimum is known: its model has changed, or its version.
     """
     peers, partners = seconds
     for kind in kinds:
         for seed in seeds or (*(TUNED_ON if kind == "makespan" else DEADLINES_TUNED_ON), *HELD_OUT):
             before = known(kind, file).get(seed)
-            if before is not None and before.proved:
+            if before is not None and before.proved and not anew:
                 continue
             problem = makespan_queue(seed) if kind == "makespan" else deadline_queue(seed, kind)
             reference = before
-            if before is None or before.seconds < _EVEN * peers:
+            if before is None or anew or before.seconds < _EVEN * peers:
                 reference = _asked(problem, kind, before, peers)
             if reference is None:
                 print(f"{kind}, seed {seed}: nothing found", flush=True)

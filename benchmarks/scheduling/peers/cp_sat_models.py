@@ -4,9 +4,12 @@ What a schedule is, is said by `cosched.scheduling.exact.model`, which the searc
 interval for each useful host count of each task, and one cumulative constraint. What is sought, and with what help, is
 the peer's own:
 
-- the energy: no more host-seconds are used than hosts offer, which bounds the choice of the counts;
+- the energy: no more host-seconds are used than hosts offer, up to the makespan said of what counts take above the
+  least of their task, and counts that leave too little for the others are left out (energetic reasoning over the choice
+  of the counts); up to each deadline in one sum, as the other form has found no more there;
 - a lower bound of the makespan, or of the deadlines missed, and the horizon and a hint from the best heuristic;
-- the symmetry of tasks with equal profiles: exchanging two of them changes nothing, so their order is prescribed.
+- the symmetry of tasks with equal profiles: exchanging two of them changes nothing, so their order is prescribed; and
+  without deadlines one of a schedule and its mirror image in time is left.
 
 Its times are whole numbers, and so are the kernels' run times. Loading this module loads OR-Tools.
 """
@@ -21,7 +24,16 @@ from ortools.sat.python import cp_model
 
 from cosched.scheduling.bounds import fewest_missed, lower_bound
 from cosched.scheduling.decoding.decoder import spans
-from cosched.scheduling.exact.model import add_hint, add_task, share_hosts
+from cosched.scheduling.exact.model import (
+    above_least,
+    add_hint,
+    add_task,
+    affordable,
+    balanced_group,
+    drop_mirror_images,
+    order_alike,
+    share_hosts,
+)
 from cosched.scheduling.exact.whole_problem import WholeProblem, whole_problem
 from cosched.scheduling.heuristics.moldable_tasks import best_heuristic
 from cosched.scheduling.objective.weights import ObjectiveName
@@ -68,16 +80,21 @@ def makespan_model(problem: Problem) -> Model:
     horizon = max(slot.end for slot in slots)
     makespan = model.new_int_var(math.ceil(lower_bound(problem) - 1e-9), horizon, "makespan")
     model.add_hint(makespan, horizon)
-    whole = whole_seconds(problem)
+    whole = affordable(whole_seconds(problem), horizon)
+    assert whole is not None, "the heuristic's plan ends by the horizon"
     tasks = [add_task(model, whole, task, horizon) for task in range(len(problem.tasks))]
     for task in tasks:
         model.add_exactly_one(task.counts.values())
         model.add(task.end <= makespan)
     share_hosts(model, whole, tasks, horizon)
-    model.add(sum(host_time(whole, enumerate(tasks))) <= len(problem.hosts) * makespan)
+    least, above = above_least(whole, enumerate(tasks))
+    model.add(sum(above) + sum(least) <= len(problem.hosts) * makespan)
+    order_alike(model, whole, tasks)
+    drop_mirror_images(model, whole, tasks, makespan)
+    balanced = balanced_group(whole)
+    if sum(slots[task].start + slots[task].end for task in balanced) > len(balanced) * horizon:
+        slots = [_Slot(horizon - slot.end, horizon - slot.start, slot.hosts) for slot in slots]
     for group in whole.alike():
-        for earlier, later in pairwise(group):
-            model.add(tasks[earlier].start <= tasks[later].start)
         for each, place in zip(group, sorted(slots[each] for each in group), strict=True):
             add_hint(model, tasks[each], (place.start, place.hosts))
     model.minimize(makespan)

@@ -17,16 +17,21 @@ from ortools.sat.python import cp_model
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from cosched.scheduling.exact.whole_problem import WholeProblem
 
 __all__ = [
     "TaskVariables",
+    "above_least",
     "add_hint",
     "add_task",
+    "affordable",
+    "balanced_group",
     "chosen_plan",
+    "drop_mirror_images",
     "model_within",
+    "order_alike",
     "share_hosts",
 ]
 
@@ -51,42 +56,29 @@ def model_within(whole: WholeProblem, latest: int) -> tuple[cp_model.CpModel, li
     Beside what a schedule is, it says that no more host-time is used than there is, and prescribes the order of tasks
     that could take each other's place. Of a schedule and its mirror image in time it has one.
     """
-    found = _affordable(whole, latest)
-    if found is None:
+    fitting = affordable(whole, latest)
+    if fitting is None:
         return None
-    whole, fewest, spare = found
     model = cp_model.CpModel()
-    tasks = [add_task(model, whole, task, latest) for task in range(len(whole.choices))]
-    for variables, before in zip(tasks, whole.depends_on, strict=True):
+    tasks = [add_task(model, fitting, task, latest) for task in range(len(fitting.choices))]
+    for variables, before in zip(tasks, fitting.depends_on, strict=True):
         model.add_exactly_one(variables.counts.values())
         for other in before:
             model.add(variables.start >= tasks[other].end)
-    share_hosts(model, whole, tasks, latest)
-    # By what each count takes above the fewest: of whole host-times the solver would not see that some are needed.
-    above = [
-        (count * length - least) * variables.counts[count]
-        for variables, choices, least in zip(tasks, whole.choices, fewest, strict=True)
-        for count, length in choices
-        if count * length > least
-    ]
-    model.add(sum(above) <= spare)
-    for group in whole.alike():
-        for earlier, later in pairwise(group):
-            model.add(tasks[earlier].start <= tasks[later].start)
+    share_hosts(model, fitting, tasks, latest)
+    least, above = above_least(fitting, enumerate(tasks))
+    model.add(sum(above) <= _offered(whole, latest) - sum(least))
+    order_alike(model, fitting, tasks)
     if not (any(whole.release) or any(whole.depends_on) or whole.away):
-        # Tasks that are alike run before the middle on average, or do so in the mirror image. An odd number of them:
-        # fewer schedules have them balanced, and are in the model with their images.
-        group = max(whole.alike(), key=lambda tasks: (len(tasks) % 2, len(tasks)))
-        model.add(sum(tasks[task].start + tasks[task].end for task in group) <= len(group) * latest)
+        drop_mirror_images(model, fitting, tasks, latest)
     return model, tasks
 
 
-def _affordable(whole: WholeProblem, latest: int) -> tuple[WholeProblem, list[int], int] | None:
+def affordable(whole: WholeProblem, latest: int) -> WholeProblem | None:
     """Leave out choices for which hosts lack the time even if all other tasks take their least.
 
     Returns:
-        The problem, the least host-time of each task, and what the hosts have more than all of these, up to `latest`;
-        None where a task cannot end by then, or hosts have less.
+        The problem with the choices left; None where a task cannot end by `latest`, or hosts lack the time for all.
     """
     in_time = [
         [(count, length) for count, length in choices if release + length <= latest]
@@ -102,7 +94,49 @@ def _affordable(whole: WholeProblem, latest: int) -> tuple[WholeProblem, list[in
         tuple((count, length) for count, length in choices if count * length <= least + spare)
         for choices, least in zip(in_time, fewest, strict=True)
     ]
-    return replace(whole, choices=tuple(left)), fewest, spare
+    return replace(whole, choices=tuple(left))
+
+
+def above_least(
+    whole: WholeProblem, tasks: Iterable[tuple[int, TaskVariables]]
+) -> tuple[list[int], list[cp_model.LinearExpr]]:
+    """Return the least host-time of each task, and what counts take above it, in terms.
+
+    Told whole host-times, the solver would not see before a count is chosen that some host-time is needed.
+    """
+    fewest, above = [], []
+    for task, variables in tasks:
+        taken = {count: count * length for count, length in whole.choices[task] if count in variables.counts}
+        least = min(taken.values(), default=0)
+        fewest.append(least)
+        above += [(used - least) * variables.counts[count] for count, used in taken.items() if used > least]
+    return fewest, above
+
+
+def order_alike(model: cp_model.CpModel, whole: WholeProblem, tasks: Sequence[TaskVariables]) -> None:
+    """Prescribe the order in which tasks start that could take each other's place."""
+    for group in whole.alike():
+        for earlier, later in pairwise(group):
+            model.add(tasks[earlier].start <= tasks[later].start)
+
+
+def drop_mirror_images(
+    model: cp_model.CpModel, whole: WholeProblem, tasks: Sequence[TaskVariables], latest: cp_model.IntVar | int
+) -> None:
+    """Leave one of a schedule and its mirror image in time, where tasks wait for nothing and hosts are always there.
+
+    The tasks of one group that are alike run before the middle on average, or do so in the mirror image.
+    """
+    group = balanced_group(whole)
+    model.add(sum(tasks[task].start + tasks[task].end for task in group) <= len(group) * latest)
+
+
+def balanced_group(whole: WholeProblem) -> list[int]:
+    """Return the tasks by which `drop_mirror_images` tells a schedule from its mirror image.
+
+    An odd number of them: fewer schedules have them balanced, and are in the model with their images.
+    """
+    return max(whole.alike(), key=lambda tasks: (len(tasks) % 2, len(tasks)))
 
 
 def add_task(model: cp_model.CpModel, whole: WholeProblem, task: int, latest: int) -> TaskVariables:
