@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.testbed.node_size import NodeSize
     from tests.testbed.slurm_cluster import SlurmCluster
 
-__all__ = ["Process", "Site"]
+__all__ = ["Process", "Site", "end_local_jobs"]
 
 _KERNEL = Path(__file__).resolve().parent.parent / "examples" / "kernels" / "kernel"
 _PATIENCE = 120.0
@@ -249,7 +249,7 @@ class Site:
             return {**cluster.settings, "cluster": "switch" if leaves else ""}
         if self.connector == "simulated":
             return {"spool": str(self._spool), "hosts": self._hosts, **self._simulated}
-        stack.callback(_end_local_jobs, self._spool, self._hosts)
+        stack.callback(end_local_jobs, self._spool, self._hosts)
         return {"spool": str(self._spool), "hosts": self._hosts}
 
     def _clusters(self, hosts: Sequence[_Host]) -> dict[_Host, str]:
@@ -297,8 +297,13 @@ class Site:
             (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
 
 
-def _end_local_jobs(spool: Path, hosts: int) -> None:
-    """End what still runs on the local slots when a site is left early; returns when nothing runs any more."""
+def end_local_jobs(spool: Path, hosts: int) -> None:
+    """End what still runs on local slots that are left early; returns when nothing runs any more.
+
+    Args:
+        spool: of the local connector, whose daemon has ended.
+        hosts: number of slots.
+    """
     from cosched_local import LocalConnector
 
     attempts = [folder.name for folder in (spool / "attempts").glob("*")]

@@ -40,6 +40,7 @@ from cosched.language import check_files, default_library
 from cosched.prediction.catalogue import Catalogue
 from cosched.scheduling.tunable.modelled import modelled_chains
 from demo.ports import free_ports
+from demo.site import end_local_jobs
 from tests.models.library import library_hardware
 from tests.testbed.nursery import forked_daemon
 
@@ -55,13 +56,14 @@ _FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL
 _PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+|(?<=/)86\d\d(?=/)")  # of an address, or put in its place by sed
 _SERVE = re.compile(r"^cosched serve --config (\S+)$", re.MULTILINE)
 _COMMANDS = ("cosched ", "curl ", "sed ")
+_HOSTS = 4  # of local slots
 _CONFIG = """[domain]
 state = "{folder}/.local/state/cosched"
 [planning]
 policy = "fcfs-maximum"
 [connector.local]
 spool = "{folder}/spool"
-hosts = 4
+hosts = {hosts}
 [applications]
 folders = ["{root}/etc/applications.d"]
 """
@@ -112,7 +114,7 @@ class Workplace:
             "COLUMNS": "120",
         }
         (folder / "models").symlink_to(ROOT / "models")
-        (folder / "cosched.toml").write_text(_CONFIG.format(folder=folder, root=ROOT), encoding="utf-8")
+        (folder / "cosched.toml").write_text(_CONFIG.format(folder=folder, root=ROOT, hosts=_HOSTS), encoding="utf-8")
         (folder / "bin").mkdir()
         (folder / "bin" / "cosched").symlink_to(command)
         (folder / "bin" / "python3").write_text(_PYTHON.format(root=ROOT, python=sys.executable), encoding="utf-8")
@@ -125,6 +127,8 @@ class Workplace:
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
+        if (spool := self.folder / "spool").exists():
+            end_local_jobs(spool, _HOSTS)  # they outlive their daemon
 
     def run(self, example: Example) -> None:
         """Run one example.
