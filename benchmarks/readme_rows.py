@@ -188,7 +188,7 @@ def _circumstances(section: Mapping[str, Any]) -> str:
 
 def _when(section: Mapping[str, Any], runs: str = "") -> str:
     known = section["circumstances"]
-    return f"({f'{runs}, ' if runs else ''}{known['date']}, load {known['load']:.0f})"
+    return f"({f'{runs}, ' if runs else ''}{known['date']}, load {known['load']:.1f})"
 
 
 def _span(section: Mapping[str, Any], name: str, value: str, form: str) -> str:
