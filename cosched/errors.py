@@ -28,5 +28,5 @@ class SystemFault(CoschedError):  # noqa: N818  "fault" is the word our pages us
 
 def expected_text(message: str) -> str:
     """Return pydantic's message on a value as ours: "it must be true or false"."""
-    message = message.removeprefix("Value error, ")
+    message = message.replace("Value error, ", "")  # inside of click's messages, too
     return message.replace("Input should be", "it must be").replace("a valid boolean", "true or false")

@@ -318,7 +318,10 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
     overdue = [
         task.id
         for task in core.tasks.values()
-        if (task.spec.deadline or math.inf) < time and task.id not in placed and not task.status.peer
+        if (task.spec.deadline or math.inf) < time
+        and task.id not in placed
+        and not task.status.peer
+        and principal.may_see(task.owner)
     ]
     improved = core.last_search if planned else None
     changed, why = core.last_improvement if planned and core.last_improvement else (None, "")
@@ -335,7 +338,7 @@ def plan_view(principal: Principal, core: Coscheduler, time: float) -> PlanView:
         changed=changed,
         why=why,
         licences=tuple(_licence_view(principal, core, name) for name in sorted(core.licences.total)),
-        overdue=tuple(name for name in overdue if principal.may_see(core.tasks[name].owner)),
+        overdue=tuple(overdue),
     )
 
 

@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 from cosched.cli.output import clean
-from cosched.errors import CoschedError, UserError
+from cosched.errors import CoschedError, UserError, expected_text
 from cosched.version import __version__
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ def main() -> None:
 def _print_usage_error(error: typer.TyperException) -> None:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "cosched"
-    # Pydantic puts words of its own before ours, and speaks of an input that should be.
-    message = error.format_message().replace("Value error, ", "").replace("Input should be", "it must be").rstrip(".")
+    message = expected_text(error.format_message()).rstrip(".")
     if message:  # else the help has been printed in place of an error
         sys.stderr.write(f"cosched: {' '.join(message.split())} (try '{command} --help')\n")
 
