@@ -30,8 +30,9 @@ check:
 	@$(MAKE) --no-print-directory machine-code
 	@$(MAKE) --no-print-directory -j 2 lint check-tests
 
+# Some of its tests wait, too: for threads, sockets and clocks. So there are four workers.
 check-tests:
-	$(PYTHON_IN_VENV) -m pytest -n 2 --dist loadgroup -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
+	$(PYTHON_IN_VENV) -m pytest -n 4 --dist loadgroup -m 'not pool and not browser and not daemon and not index' $(PYTEST_OPTIONS)
 
 # Lint and types are checked beside the tests, which wait for pools and daemons half of their time: so there are eight workers.
 test:
