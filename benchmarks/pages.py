@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from benchmarks.figures import Figures, add_keep_option
 from cosched.api.documents import TaskRequest
 from demo.site import Site
-from tests.portal.pages.visitor import visiting
+from tests.portal.browser.visitor import visiting
 from tests.testbed.browser import chromium
 
 if TYPE_CHECKING:
     from cosched.client import Client
-    from tests.portal.pages.visitor import Visitor
+    from tests.portal.browser.visitor import Visitor
 
 __all__ = ["main"]
 

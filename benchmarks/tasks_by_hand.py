@@ -2,7 +2,7 @@
 
 python -m benchmarks.tasks_by_hand [--tasks 350]
 
-A scripted hand makes the pauses that the keystroke-level model gives a person (`tests.portal.pages.by_hand`). Prints
+A scripted hand makes the pauses that the keystroke-level model gives a person (`tests.portal.browser.by_hand`). Prints
 seconds, and what of them is the person's, with clicks, keys and thoughts.
 """
 
@@ -12,8 +12,8 @@ import argparse
 import sys
 
 from demo.site import Site
-from tests.portal.pages.by_hand import ERRANDS, occupy, run_errand
-from tests.portal.pages.visitor import visiting
+from tests.portal.browser.by_hand import ERRANDS, occupy, run_errand
+from tests.portal.browser.visitor import visiting
 from tests.testbed.browser import chromium
 
 __all__ = ["main"]

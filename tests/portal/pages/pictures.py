@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.portal.browser.visitor import visiting
 from tests.portal.pages.sample_domain import come_to_life, people, sample_sites
-from tests.portal.pages.visitor import visiting
 from tests.testbed.browser import chromium
 
 if TYPE_CHECKING:

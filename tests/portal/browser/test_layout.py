@@ -13,7 +13,7 @@ from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported
 from tests.daemon.makers import HALVING, Daemon, daemon
-from tests.portal.pages.visitor import PHONE, Visitor, open_pages
+from tests.portal.browser.visitor import PHONE, Visitor, open_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

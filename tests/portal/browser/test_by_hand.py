@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.portal.pages.by_hand import ERRANDS, Errand, occupy, run_errand
-from tests.portal.pages.visitor import visiting
+from tests.portal.browser.by_hand import ERRANDS, Errand, occupy, run_errand
+from tests.portal.browser.visitor import visiting
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:

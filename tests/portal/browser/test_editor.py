@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.portal.pages.visitor import PHONE, Visitor, visiting
+from tests.portal.browser.visitor import PHONE, Visitor, visiting
 from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,9 +18,10 @@ from cosched.daemon.web.server import WebServer
 from cosched.daemon.web.sockets import open_socket
 from cosched.portal.application import build_application
 from tests.daemon.makers import access_to
+from tests.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from demo.site import Site
     from tests.daemon.makers import Daemon
 
-__all__ = ["DESK", "PHONE", "OpenPages", "Visitor", "open_pages", "visiting"]
+__all__ = ["DESK", "PHONE", "OpenPages", "Visitor", "open_pages", "renewal", "tab_to", "visiting", "wait_until"]
 
 DESK: ViewportSize = {"width": 1280, "height": 860}
 PHONE: ViewportSize = {"width": 360, "height": 740}
@@ -172,3 +174,31 @@ def _log_in(context: BrowserContext, link: str) -> None:
     sent = context.request.post(asked.url.partition("?")[0] + "/link", form=form, max_redirects=0)
     assert sent.status == 303, sent.text()
     context.add_cookies([{"name": "zone", "value": _ZONE, "url": link}])
+
+
+@contextmanager
+def renewal(page: Page, part: str) -> Iterator[None]:
+    """Wait until a part of the page has come anew after what is done meanwhile."""
+    element = page.locator(f"[data-live={part}]")
+    element.evaluate("each => { each.addEventListener('renewed', () => { each.anew += 1; }); each.anew = 0; }")
+    yield
+    # The first answer may be to a question that was asked before.
+    wait_until(page, lambda: element.evaluate("each => each.anew") >= 2)
+
+
+def wait_until(page: Page, true: Callable[[], bool]) -> None:
+    """Wait until something is true of the page."""
+    give_up = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < give_up
+        page.wait_for_timeout(50)
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until an element has the focus, as somebody without a mouse does."""
+    wanted = page.locator(selector).first
+    for _ in range(80):
+        if wanted.evaluate("element => element === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{selector} is not reached with Tab")

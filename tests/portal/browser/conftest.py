@@ -1,0 +1,75 @@
+"""One browser, and one busy site, for all tests of pages that follow one another in it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cosched.api.documents import TaskRequest
+from tests.portal.browser.visitor import Visitor, visiting
+from tests.testbed.browser import chromium
+from tests.testbed.nursery import QuickSite
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+    from demo.site import Site
+
+_OPEN = ExitStack()
+_BROWSER = pytest.StashKey["Browser"]()
+_BUSY = pytest.StashKey["Site"]()
+
+
+@pytest.fixture(scope="module")
+def browser(request: pytest.FixtureRequest) -> Browser:
+    stash = request.session.stash
+    if _BROWSER not in stash:
+        stash[_BROWSER] = _OPEN.enter_context(chromium())
+        _OPEN.callback(stash.__delitem__, _BROWSER)
+    return stash[_BROWSER]
+
+
+@pytest.fixture(scope="module")
+def busy(request: pytest.FixtureRequest) -> Site:
+    """One task has completed, one has failed, some run and some wait, and one host is down."""
+    stash = request.session.stash
+    if _BUSY not in stash:
+        stash[_BUSY] = _OPEN.enter_context(_busy_site())
+        _OPEN.callback(stash.__delitem__, _BUSY)
+    return stash[_BUSY]
+
+
+@pytest.fixture
+def visitor(browser: Browser, busy: Site) -> Iterator[Visitor]:
+    with visiting(browser, busy) as visitor:
+        yield visitor
+        assert visitor.complaints == []
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Close both before a test that has no browser: while it is open, nothing else may run in this thread's loop."""
+    if nextitem is None or "browser" not in getattr(nextitem, "fixturenames", ()):
+        _OPEN.close()
+
+
+@contextmanager
+def _busy_site() -> Iterator[Site]:
+    with QuickSite("local", scale=0.05) as site, site.client() as client:
+        sleeps = ["/bin/sh", "-c", "echo working on $COSCHED_RANK; echo oh >&2; sleep 6000"]
+        client.submit(TaskRequest(application="jacobi", deadline=time.time() + 600))
+        client.submit(TaskRequest(command=("/bin/false",), hosts=2))
+        client.wait(["1", "2"], timeout=60)
+        site.take_host("host16")
+        long = [TaskRequest(command=tuple(sleeps), profile=(600.0,), name=f"long {n}") for n in range(20)]
+        client.submit_all(
+            [*long, TaskRequest(application="fft", parameters={"Scale": 100}, hosts=1, deadline=time.time() + 9999)]
+        )
+        until(lambda: client.status().tasks["running"] >= 15)
+        yield site
