@@ -36,12 +36,12 @@ from cosched.client import Client
 from demo.site import Site
 from tests.testbed.diaries import DIARY, overfilled, read_diary
 from tests.testbed.node_size import NodeSize
-from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.slurm.cluster import SlurmCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tests.testbed.condor_pool import CondorPool
+    from tests.testbed.condor.pool import CondorPool
 
 _NODE = NodeSize()
 _PATIENCE = 3600.0

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cosched.errors import CoschedError
 from tests.testbed.elastic_stories import STORIES, STORY_SETTINGS
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

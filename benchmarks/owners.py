@@ -1,7 +1,7 @@
 """What knowing of owners is worth on a real HTCondor pool: `python -m benchmarks.owners`, and with `--moves`.
 
-Hosts whose owners come and go (`tests.testbed.owners`), while HTCondor lets jobs stand still. The same tasks, at the
-same moments of the same owners, with `[load] planned` and without; the past of the owners is in the database as ten
+Hosts whose owners come and go (`tests.testbed.condor.owners`), while HTCondor lets jobs stand still. The same tasks, at
+the same moments of the same owners, with `[load] planned` and without; the past of the owners is in the database as ten
 days would have left it. Prints makespan, deadlines in time and how far off predictions were.
 
 With `--moves` nothing foretells the owner of the first host, who takes three quarters of it from the start on, and the
@@ -27,7 +27,7 @@ from cosched.simulation.loaded_hosts import OwnerDiary
 from cosched.store.host_loads import HostLoadTable
 from cosched.store.store import Store
 from demo.site import Site
-from tests.testbed.owners import Owners
+from tests.testbed.condor.owners import Owners
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

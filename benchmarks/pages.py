@@ -20,7 +20,7 @@ from benchmarks.figures import Figures, add_keep_option
 from cosched.api.documents import TaskRequest
 from demo.site import Site
 from tests.portal.browser.visitor import visiting
-from tests.testbed.browser import chromium
+from tests.testbed.software.browser import chromium
 
 if TYPE_CHECKING:
     from cosched.client import Client

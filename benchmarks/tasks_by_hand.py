@@ -14,7 +14,7 @@ import sys
 from demo.site import Site
 from tests.portal.browser.by_hand import ERRANDS, occupy, run_errand
 from tests.portal.browser.visitor import visiting
-from tests.testbed.browser import chromium
+from tests.testbed.software.browser import chromium
 
 __all__ = ["main"]
 

@@ -28,7 +28,7 @@ from demo.elastic_picture import DEADLINE, LENT, OTHER, PROMISED, drawn, pieces_
 from demo.live import wide_console
 from demo.programs import interpreter
 from demo.site import Site
-from tests.testbed.debian import PackageError
+from tests.testbed.software.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosched.errors import SystemFault
-from tests.testbed import mpi_compiler
-from tests.testbed.compiler import compiler, coverage_reader
-from tests.testbed.jobs_python import jobs_python
+from tests.testbed.software import mpi_compiler
+from tests.testbed.software.compiler import compiler, coverage_reader
+from tests.testbed.software.jobs_python import jobs_python
 
 if TYPE_CHECKING:
     import random

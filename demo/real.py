@@ -24,7 +24,7 @@ from demo.live import run
 from demo.models import CHECKED, Workshop
 from demo.programs import built, interpreter
 from demo.site import Site
-from tests.testbed.debian import PackageError
+from tests.testbed.software.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-    from tests.testbed.condor_pool import CondorPool
+    from tests.testbed.condor.pool import CondorPool
     from tests.testbed.node_size import NodeSize
-    from tests.testbed.slurm_cluster import SlurmCluster
+    from tests.testbed.slurm.cluster import SlurmCluster
 
 __all__ = ["Process", "Site", "end_local_jobs"]
 
@@ -224,7 +224,7 @@ class Site:
     def _manager(self, stack: ExitStack) -> dict[str, Any]:
         """Set the resource manager up; return the connector's settings and say where the journal is."""
         if self.connector == "condor":
-            from tests.testbed.condor_pool import CondorPool
+            from tests.testbed.condor.pool import CondorPool
             from tests.testbed.node_size import WHOLE
 
             names = tuple(f"node{number:02d}" for number in range(1, self._hosts + 1))
@@ -240,7 +240,7 @@ class Site:
         self.journal = self.folder / "journal"
         if self.connector == "slurm":
             from tests.testbed.node_size import WHOLE
-            from tests.testbed.slurm_cluster import SlurmCluster
+            from tests.testbed.slurm.cluster import SlurmCluster
 
             node = self._node or WHOLE
             leaves = list(Counter(self._clusters(range(self._hosts)).values()).values())

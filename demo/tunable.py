@@ -27,7 +27,7 @@ from cosched.errors import UserError
 from demo.programs import environment_line, interpreter
 from demo.site import Site
 from demo.stage_times import NARROW, admitted_on_paper, fitted, ways_on_paper
-from tests.testbed.debian import PackageError
+from tests.testbed.software.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     """Have the workers forked from a process that has imported all tests."""
-    from tests.testbed.forked_workers import forked_python  # a worker needs none of it
+    from tests.testbed.forked.workers import forked_python  # a worker needs none of it
 
     python = str(forked_python(config.args))
     for spec in specs:

@@ -39,7 +39,7 @@ from cosched.modelling.derivation import Derivation, DerivationRequest, derive
 from cosched.modelling.derivation.counting import Counter
 from cosched.modelling.derivation.sizes import draw_sizes, parse_sizes
 from cosched.modelling.points import TimedRun
-from tests.testbed.compiler import compiler, coverage_reader
+from tests.testbed.software.compiler import compiler, coverage_reader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cosched.errors import SystemFault
-from tests.testbed.nursery import QuickSite, forked_command, forked_daemon
+from tests.testbed.forked.nursery import QuickSite, forked_command, forked_daemon
 from tests.testbed.trouble import TroubleFile
 
 if TYPE_CHECKING:

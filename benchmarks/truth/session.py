@@ -17,8 +17,8 @@ from benchmarks.truth.kernels import KERNELS
 from cosched.errors import UserError
 from cosched.measurement.programs.observing import observed
 from cosched.measurement.programs.records import record_line
-from tests.testbed import mpi_compiler
-from tests.testbed.compiler import compiler
+from tests.testbed.software import mpi_compiler
+from tests.testbed.software.compiler import compiler
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.testbed import mpi
-from tests.testbed.nursery import QuickSite
-from tests.testbed.quick_command import quick_command
+from tests.testbed.forked.nursery import QuickSite
+from tests.testbed.forked.quick_command import quick_command
+from tests.testbed.software import mpi
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.testbed.condor_install import prefix
+from tests.testbed.condor.install import prefix
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from tests.testbed.condor_pool import CondorPool
+    from tests.testbed.condor.pool import CondorPool
 
 __all__ = ["DEADLINE", "People", "adopting"]
 

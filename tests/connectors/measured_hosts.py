@@ -8,7 +8,7 @@ from cosched.cli.main import run
 from cosched.evaluation import load_hardware
 from cosched.language import check_files
 from cosched.measurement.writing import read_samples
-from tests.testbed.compiler import compiler
+from tests.testbed.software.compiler import compiler
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pytest
 
     from cosched.client import Client
-    from tests.testbed.nursery import QuickSite
+    from tests.testbed.forked.nursery import QuickSite
 
 __all__ = ["measure_two_hosts"]
 

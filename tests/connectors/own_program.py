@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from cosched.cli.main import run
 from cosched.measurement.programs.records import read_records
-from tests.testbed import mpi_compiler
+from tests.testbed.software import mpi_compiler
 
 if TYPE_CHECKING:
     import pytest
 
     from cosched.client import Client
-    from tests.testbed.nursery import QuickSite
+    from tests.testbed.forked.nursery import QuickSite
 
 __all__ = ["from_source_to_task"]
 

@@ -15,8 +15,8 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 
 from cosched.connector import JobState, LaunchMode
-from tests.testbed import jupyter, mpi, mpi_compiler
-from tests.testbed.compiler import compiler
+from tests.testbed.software import jupyter, mpi, mpi_compiler
+from tests.testbed.software.compiler import compiler
 from tests.waiting import until
 
 if TYPE_CHECKING:

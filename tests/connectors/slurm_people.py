@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests.testbed.slurm_cluster import SlurmCluster
+    from tests.testbed.slurm.cluster import SlurmCluster
 
 __all__ = ["DEADLINE", "PLAIN", "People", "job_number", "job_submit"]
 

@@ -10,8 +10,8 @@ import pytest
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.client.dask_commands import dask_command, dask_worker_command
 from demo.programs import interpreter
-from tests.testbed.debian import PackageError
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
+from tests.testbed.software.debian import PackageError
 from tests.waiting import until
 
 if TYPE_CHECKING:

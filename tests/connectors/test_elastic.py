@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.testbed.debian import PackageError
 from tests.testbed.elastic_stories import PLACES_NODE, PLACES_SETTINGS, STORIES, STORY_SETTINGS, places_story
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
+from tests.testbed.software.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

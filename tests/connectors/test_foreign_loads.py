@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.api.documents import TaskRequest
-from tests.testbed.debian import PackageError
-from tests.testbed.nursery import QuickSite
-from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.forked.nursery import QuickSite
+from tests.testbed.slurm.cluster import SlurmCluster
+from tests.testbed.software.debian import PackageError
 from tests.waiting import until
 
 if TYPE_CHECKING:

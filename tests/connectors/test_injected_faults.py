@@ -9,7 +9,7 @@ import pytest
 
 from cosched.api.documents import TaskRequest
 from tests.history import faults, read_pool
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [

@@ -14,8 +14,8 @@ import pytest
 import cosched
 from cosched.api.documents import TaskRequest
 from demo.programs import interpreter
-from tests.testbed.debian import PackageError
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
+from tests.testbed.software.debian import PackageError
 from tests.waiting import until
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.api.documents import TaskRequest
 from tests.history import faults, read
-from tests.testbed.debian import PackageError
+from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.gates import behind
-from tests.testbed.nursery import QuickSite
+from tests.testbed.software.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.api.documents import ElasticRequest, TaskRequest
-from tests.testbed.nursery import QuickSite
-from tests.testbed.owners import Owners
+from tests.testbed.condor.owners import Owners
+from tests.testbed.forked.nursery import QuickSite
 from tests.waiting import until
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.api.documents import ShapeFigure, TaskRequest, TokenRequest
 from cosched.client import Client
-from tests.testbed.debian import PackageError
 from tests.testbed.diaries import DIARY, read_diary
+from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.node_size import NodeSize
-from tests.testbed.nursery import QuickSite
+from tests.testbed.software.debian import PackageError
 from tests.testbed.three_books import Watch, compared, manager_keys, managers_book, our_book, overdrawn, unexplained
 
 if TYPE_CHECKING:

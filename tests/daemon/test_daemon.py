@@ -29,8 +29,8 @@ from cosched_simulated import SimulatedConnector
 from demo.site import Site
 from tests.connectors.cosched_simulated.makers import a_launch
 from tests.history import faults, read, read_pool
+from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.gates import behind
-from tests.testbed.nursery import QuickSite
 from tests.waiting import until
 
 if TYPE_CHECKING:

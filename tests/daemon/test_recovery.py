@@ -18,8 +18,8 @@ from cosched.client import Client
 from cosched.errors import SystemFault
 from cosched.simulation.kernels import KERNELS
 from tests.history import faults, read
+from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.gates import behind
-from tests.testbed.nursery import QuickSite
 from tests.waiting import until
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.api.documents import TaskRequest
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 from tests.waiting import until
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from distributed import Client as DaskClient
 
 from cosched.dask import CoschedCluster
 from cosched.errors import UserError
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 from tests.waiting import until
 
 if TYPE_CHECKING:

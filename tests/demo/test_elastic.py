@@ -8,7 +8,7 @@ from rich.console import Console
 
 from demo.elastic import Story, primes_below, tell
 from demo.elastic_picture import LENT
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from cosched.api.documents import TaskRequest
 from cosched.cli.main import run
 from demo.grid import NAMES, forwarded, grid, submit, where
 from tests import history
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 from tests.waiting import until
 
 if TYPE_CHECKING:

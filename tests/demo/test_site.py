@@ -9,7 +9,7 @@ from cosched.api.documents import TaskRequest
 from cosched.client import Client
 from cosched.errors import SystemFault
 from demo.site import Site
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 from tests.waiting import until
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.

@@ -42,7 +42,7 @@ from cosched.scheduling.tunable.modelled import modelled_chains
 from demo.ports import free_ports
 from demo.site import end_local_jobs
 from tests.models.library import library_hardware
-from tests.testbed.nursery import forked_daemon
+from tests.testbed.forked.nursery import forked_daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

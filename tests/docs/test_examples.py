@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.docs.examples import PAGES, ROOT, Example, Workplace, examples
-from tests.testbed.quick_command import quick_command
+from tests.testbed.forked.quick_command import quick_command
 
 if TYPE_CHECKING:
     from pathlib import Path

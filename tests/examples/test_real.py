@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.testbed import mpi_compiler
-from tests.testbed.compiler import compiler
+from tests.testbed.software import mpi_compiler
+from tests.testbed.software.compiler import compiler
 
 KERNELS = Path(__file__).parents[2] / "examples" / "kernels" / "real"
 LINE = r"{} .* on {}: {}, off by \d\.\d[eE][+-]\d\d, \d+\.\d{{6}} s\n"

@@ -18,7 +18,7 @@ from cosched.errors import SystemFault
 from cosched.measurement.host_program import BUILT_ELSEWHERE, BUILT_HERE, HostProgram, read_measurement
 from cosched.measurement.machine import CompilerChoice, MachineBench
 from cosched.measurement.messages import MESSAGE_SIZES
-from tests.testbed.compiler import compiler
+from tests.testbed.software.compiler import compiler
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from cosched.measurement.machine import CompilerChoice, MachineBench
 from cosched.measurement.samples import Samples
 from cosched.measurement.writing import MeasuredMachine
 from tests.measurement.makers import FACTS
-from tests.testbed.compiler import compiler
+from tests.testbed.software.compiler import compiler
 
 
 @pytest.mark.daemon

@@ -18,7 +18,7 @@ from cosched.simulation.kernels import KERNELS
 from demo.grid import await_neighbours, certify, peer
 from demo.ports import free_ports
 from tests import history
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.wire import Wire
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from tests.testbed.condor_pool import CondorPool
+from tests.testbed.condor.pool import CondorPool
 from tests.testbed.diaries import Entry, overfilled
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cosched.api.documents import TaskDetail
     from cosched.client import Client
     from tests.testbed.node_size import NodeSize
-    from tests.testbed.slurm_cluster import SlurmCluster
+    from tests.testbed.slurm.cluster import SlurmCluster
 
 __all__ = [
     "Holding",

@@ -11,7 +11,7 @@ from cosched.measurement.machine import MachineBench
 from cosched.measurement.samples import Samples
 from cosched.measurement.writing import MeasuredMachine
 from tests.measurement.makers import FACTS, made_up_samples
-from tests.testbed.compiler import compiler
+from tests.testbed.software.compiler import compiler
 
 if TYPE_CHECKING:
     from pathlib import Path

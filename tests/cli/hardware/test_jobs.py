@@ -11,7 +11,7 @@ from cosched.cli.hardware.jobs import chosen_hosts
 from cosched.cli.main import run
 from cosched.errors import UserError
 from tests.connectors.measured_hosts import measure_two_hosts
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 
 from cosched.cli.main import run
 from cosched.measurement.programs.records import ObservedRun, record_line
-from tests.testbed.compiler import compiler, coverage_reader
+from tests.testbed.software.compiler import compiler, coverage_reader
 
 if TYPE_CHECKING:
     from pathlib import Path

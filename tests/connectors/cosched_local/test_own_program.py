@@ -14,8 +14,8 @@ from cosched.measurement.writing import MeasuredMachine
 from tests.connectors import own_program
 from tests.connectors.own_program import from_source_to_task
 from tests.measurement.makers import FACTS, made_up_samples
-from tests.testbed import mpi_compiler
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
+from tests.testbed.software import mpi_compiler
 
 
 @pytest.mark.daemon

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector.contract import Bench
-from tests.testbed.condor_pool import CondorPool
-from tests.testbed.quick_command import quick_popen, quick_python
+from tests.testbed.condor.pool import CondorPool
+from tests.testbed.forked.quick_command import quick_popen, quick_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

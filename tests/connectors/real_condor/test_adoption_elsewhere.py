@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from tests.connectors.condor_people import DEADLINE, People, adopting
-from tests.testbed.condor_pool import CondorPool
-from tests.testbed.nursery import QuickSite
+from tests.testbed.condor.pool import CondorPool
+from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

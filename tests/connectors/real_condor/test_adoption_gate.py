@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.connectors.condor_people import DEADLINE, People, adopting
-from tests.testbed.condor_pool import CondorPool
+from tests.testbed.condor.pool import CondorPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

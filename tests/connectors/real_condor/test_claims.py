@@ -15,7 +15,7 @@ from cosched.connector import JobState
 from cosched.connector.contract import Bench
 from cosched.errors import UserError
 from cosched_condor import CondorConnector
-from tests.testbed.condor_pool import CondorPool
+from tests.testbed.condor.pool import CondorPool
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cosched.connector.contract import Bench
     from cosched.coscheduler.events import Event
-    from tests.testbed.condor_pool import CondorPool
+    from tests.testbed.condor.pool import CondorPool
 
 pytestmark = pytest.mark.pool
 

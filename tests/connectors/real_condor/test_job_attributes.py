@@ -15,7 +15,7 @@ from cosched_condor import userfile
 
 if TYPE_CHECKING:
     from cosched.connector.contract import Bench
-    from tests.testbed.condor_pool import CondorPool
+    from tests.testbed.condor.pool import CondorPool
 
 pytestmark = pytest.mark.pool
 

@@ -17,9 +17,9 @@ from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench
 from cosched_condor import CondorConnector
 from tests.history import faults, read
-from tests.testbed.condor_pool import CondorPool
+from tests.testbed.condor.pool import CondorPool
+from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.gates import behind
-from tests.testbed.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

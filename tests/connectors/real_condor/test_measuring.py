@@ -8,7 +8,7 @@ import pytest
 
 from tests.connectors.measured_hosts import measure_two_hosts
 from tests.connectors.own_program import from_source_to_task
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from pathlib import Path

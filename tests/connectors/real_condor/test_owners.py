@@ -15,8 +15,8 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 from cosched.connector import JobState
 from cosched.connector.contract import Bench
 from cosched_condor import CondorConnector
-from tests.testbed.condor_pool import CondorPool
-from tests.testbed.owners import Owners
+from tests.testbed.condor.owners import Owners
+from tests.testbed.condor.pool import CondorPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 from cosched.connector import JobState
 from cosched.connector.contract import ForeignSharesContract, SharedDevicesContract, SharedHostsContract
 from tests.connectors.real_condor.test_contract import OnThePool
-from tests.testbed.condor_pool import CondorPool
+from tests.testbed.condor.pool import CondorPool
 from tests.testbed.node_size import NodeSize
 
 if TYPE_CHECKING:

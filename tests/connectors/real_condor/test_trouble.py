@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cosched.connector import JobReport, Launch
     from cosched.connector.contract import Bench
-    from tests.testbed.condor_pool import CondorPool
+    from tests.testbed.condor.pool import CondorPool
 
 pytestmark = pytest.mark.pool
 

@@ -13,7 +13,7 @@ pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 from cosched.api.documents import TaskRequest
 from cosched.connector import NativeDescription
 from tests.connectors.unstarted_jobs import SETTINGS, check_others_run
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cosched.connector.contract import Bench
-    from tests.testbed.condor_pool import CondorPool
+    from tests.testbed.condor.pool import CondorPool
 
 pytestmark = pytest.mark.pool
 

@@ -13,9 +13,9 @@ import pytest
 
 from cosched.connector.contract import Bench
 from cosched_slurm import SlurmConnector
-from tests.testbed.debian import PackageError
-from tests.testbed.slurm_cluster import SlurmCluster
-from tests.testbed.slurm_install import SUITE
+from tests.testbed.slurm.cluster import SlurmCluster
+from tests.testbed.slurm.install import SUITE
+from tests.testbed.software.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

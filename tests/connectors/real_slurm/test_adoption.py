@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.connectors.slurm_people import DEADLINE, People, job_number, job_submit
+from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.node_size import WHOLE, NodeSize
-from tests.testbed.nursery import QuickSite
-from tests.testbed.slurm_cluster import SlurmCluster
-from tests.testbed.slurm_install import SUITE
+from tests.testbed.slurm.cluster import SlurmCluster
+from tests.testbed.slurm.install import SUITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

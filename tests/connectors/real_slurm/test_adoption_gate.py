@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.connectors.slurm_people import DEADLINE, PLAIN, People, job_number, job_submit
-from tests.testbed.slurm_cluster import SlurmCluster
-from tests.testbed.slurm_install import SUITE
+from tests.testbed.slurm.cluster import SlurmCluster
+from tests.testbed.slurm.install import SUITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

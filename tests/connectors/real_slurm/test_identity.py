@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.testbed.slurm_cluster import SlurmCluster
+    from tests.testbed.slurm.cluster import SlurmCluster
 
 pytestmark = pytest.mark.pool
 

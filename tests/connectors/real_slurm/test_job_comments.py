@@ -12,7 +12,7 @@ from cosched.connector import JobState
 
 if TYPE_CHECKING:
     from cosched.connector.contract import Bench
-    from tests.testbed.slurm_cluster import SlurmCluster
+    from tests.testbed.slurm.cluster import SlurmCluster
 
 pytestmark = pytest.mark.pool
 

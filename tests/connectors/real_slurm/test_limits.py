@@ -13,10 +13,10 @@ from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench
 from cosched_slurm import SlurmConnector
 from tests.history import faults, read
+from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.gates import behind
-from tests.testbed.nursery import QuickSite
-from tests.testbed.slurm_cluster import SlurmCluster
-from tests.testbed.slurm_install import SUITE
+from tests.testbed.slurm.cluster import SlurmCluster
+from tests.testbed.slurm.install import SUITE
 from tests.waiting import until
 
 if TYPE_CHECKING:

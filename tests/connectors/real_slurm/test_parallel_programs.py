@@ -10,9 +10,9 @@ import pytest
 from cosched.connector import JobState
 from cosched.connector.jobs import LaunchMode
 from tests.connectors.parallel_programs import ParallelProgramTests
-from tests.testbed.debian import PackageError
 from tests.testbed.node_size import NodeSize
-from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.slurm.cluster import SlurmCluster
+from tests.testbed.software.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,10 +13,10 @@ from cosched.connector import HostShare, JobState
 from cosched.connector.contract import ForeignSharesContract, SharedDevicesContract, SharedHostsContract
 from cosched.connector.userfiles import UserFileOrigin
 from cosched_slurm.userfile import read
-from tests.testbed.debian import PackageError
 from tests.testbed.node_size import NodeSize
-from tests.testbed.slurm_cluster import SlurmCluster
-from tests.testbed.slurm_install import SUITE
+from tests.testbed.slurm.cluster import SlurmCluster
+from tests.testbed.slurm.install import SUITE
+from tests.testbed.software.debian import PackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,10 +16,10 @@ from cosched.connector import ConnectorError, JobState
 from cosched.connector.contract import Bench
 from cosched_slurm import SlurmConnector
 from tests.history import faults, read
-from tests.testbed.debian import PackageError
+from tests.testbed.forked.nursery import QuickSite
 from tests.testbed.gates import behind
-from tests.testbed.nursery import QuickSite
-from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.slurm.cluster import SlurmCluster
+from tests.testbed.software.debian import PackageError
 from tests.waiting import until
 
 if TYPE_CHECKING:

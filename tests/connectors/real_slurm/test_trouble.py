@@ -16,7 +16,7 @@ from cosched.connector import ConnectorError, Host, JobState
 from cosched.connector.contract import Bench
 from cosched.errors import UserError
 from cosched_slurm import SlurmConnector
-from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.slurm.cluster import SlurmCluster
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ import pytest
 from cosched.api.documents import TaskRequest
 from cosched.connector import NativeDescription
 from tests.connectors.unstarted_jobs import SETTINGS, check_others_run
-from tests.testbed.nursery import QuickSite
-from tests.testbed.slurm_cluster import SlurmCluster
+from tests.testbed.forked.nursery import QuickSite
+from tests.testbed.slurm.cluster import SlurmCluster
 
 # The HTTP library leaves the socket to the garbage collector where nobody listens.
 pytestmark = [pytest.mark.pool, pytest.mark.filterwarnings("ignore:.*socket:pytest.PytestUnraisableExceptionWarning")]

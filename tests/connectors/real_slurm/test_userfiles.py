@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cosched.connector.contract import Bench
-    from tests.testbed.slurm_cluster import SlurmCluster
+    from tests.testbed.slurm.cluster import SlurmCluster
 
 pytestmark = pytest.mark.pool
 

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from cosched.api.documents import TaskRequest
-from tests.testbed.nursery import QuickSite, forked_daemon
+from tests.testbed.forked.nursery import QuickSite, forked_daemon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from cosched.api.documents import TaskRequest
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from demo.site import Site

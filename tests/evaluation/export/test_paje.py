@@ -12,7 +12,7 @@ import pytest
 from cosched.evaluation import Application, Hardware, evaluate, load
 from cosched.evaluation.export.paje import paje_trace
 from tests.models.library import library_hardware
-from tests.testbed import pajeng
+from tests.testbed.software import pajeng
 
 if TYPE_CHECKING:
     from collections.abc import Callable

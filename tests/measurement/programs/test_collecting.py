@@ -16,8 +16,8 @@ from cosched.errors import UserError
 from cosched.measurement.programs.collecting import CollectedRun, collected
 from cosched.measurement.programs.observing import task_library
 from cosched.measurement.programs.watching import LIBRARY, SHIM_VARIABLE, watched_command
-from tests.testbed import mpi_compiler
-from tests.testbed.compiler import compiler
+from tests.testbed.software import mpi_compiler
+from tests.testbed.software.compiler import compiler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from cosched.measurement.programs.observing import observed
-from tests.testbed import mpi, mpi4py, mpi_compiler
-from tests.testbed.compiler import compiler
+from tests.testbed.software import mpi, mpi4py, mpi_compiler
+from tests.testbed.software.compiler import compiler
 
 pytestmark = pytest.mark.daemon
 

@@ -13,7 +13,7 @@ import pytest
 import cosched
 from cosched.errors import UserError
 from cosched.measurement.programs.observing import observed, shim_library
-from tests.testbed import mpi_compiler
+from tests.testbed.software import mpi_compiler
 from tests.waiting import until
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.testbed.compiler import compiler, coverage_reader
+from tests.testbed.software.compiler import compiler, coverage_reader
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from cosched.language import check_files, default_library, format_source, read
 from cosched.language.library import locate
 from cosched.modelling.derivation import Derivation, DerivationRequest, derive
 from tests.modelling.derivation.programs import RING, coverage_reader, written
-from tests.testbed.mpi_compiler import environment
+from tests.testbed.software.mpi_compiler import environment
 
 if TYPE_CHECKING:
     from pathlib import Path

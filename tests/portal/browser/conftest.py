@@ -10,8 +10,8 @@ import pytest
 
 from cosched.api.documents import TaskRequest
 from tests.portal.browser.visitor import Visitor, visiting
-from tests.testbed.browser import chromium
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
+from tests.testbed.software.browser import chromium
 from tests.waiting import until
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.portal.browser.by_hand import ERRANDS, Errand, occupy, run_errand
 from tests.portal.browser.visitor import visiting
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

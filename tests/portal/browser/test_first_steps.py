@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.portal.browser.visitor import PHONE, visiting
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

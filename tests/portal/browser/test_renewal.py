@@ -8,7 +8,7 @@ import pytest
 
 from cosched.api.documents import TaskRequest
 from tests.portal.browser.visitor import Visitor, renewal, visiting
-from tests.testbed.nursery import QuickSite
+from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

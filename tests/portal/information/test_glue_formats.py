@@ -12,7 +12,7 @@ from cosched.portal.information.glue import glue_entities
 from cosched.portal.information.glue_formats import GLUE_NAMESPACE, glue_ldif, glue_xml
 from cosched.resources import etc
 from tests.portal.information.glue_makers import ADDRESS, MIXED, host, published
-from tests.testbed.slapd import Directory, directory
+from tests.testbed.software.slapd import Directory, directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

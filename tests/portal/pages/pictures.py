@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.portal.browser.visitor import visiting
 from tests.portal.pages.sample_domain import come_to_life, people, sample_sites
-from tests.testbed.browser import chromium
+from tests.testbed.software.browser import chromium
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

