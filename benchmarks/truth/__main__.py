@@ -13,9 +13,9 @@ A file of samples that is there is read, and nothing is run; with --resume the r
 those anew, up to three times, that others disturbed: so a session can be ended at any time, and made in parts
 (--minutes). Each part is shuffled, as the whole is. "count" is the count of the dominant loop, as its author would give
 it; Extra-P is beside where its package can be imported (`extra_p.py`). Then each run in the order in which it was made
-is foretold from those before it; the oracle knows the median of the other runs of the same size. Of new networks and
-new classes of hosts one machine says nothing. Exits with 1 where a split is worse than `--baseline` by more than their
-intervals.
+is foretold from those before it; the oracle knows the median of the other runs of the same size. What cosched uses
+knows all runs of the other programs, as a daemon does. Of new networks and new classes of hosts one machine says
+nothing. Exits with 1 where a split is worse than `--baseline` by more than their intervals.
 
 With --made-up, programs with such laws as real ones have are foretold likewise, and nothing is run: so many that they
 say how often ranges hold where eight programs cannot.
@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.truth.kernels import KERNELS
 from benchmarks.truth.made_up import made_up
-from benchmarks.truth.predictors import PREDICTORS, stated
+from benchmarks.truth.predictors import PREDICTORS, other_programs, predictors_beside, stated
 from benchmarks.truth.report import Answer, goals, ranges_held, summarise, table, worse_than
 from benchmarks.truth.session import build, drawn_launches, missing_launches, run_session
 from benchmarks.truth.splits import Question, floor_of, splits_of, truths_of
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from benchmarks.truth.kernels import Kernel
     from cosched.modelling.points import TimedRun
+    from cosched.prediction.other_programs import OtherPrograms
 
 __all__: list[str] = []
 
@@ -143,14 +144,20 @@ def _foretell(kernels: Sequence[Kernel], runs: Mapping[str, Sequence[TimedRun]],
     """Write what each predictor says of the questions of all splits; return the file's digest."""
     lines = []
     for kernel in kernels:
+        ways = predictors_beside(_others(kernel, kernels, runs))
         for split in splits_of(runs.get(kernel.name, ())) if kernel.name in runs else ():
-            for predictor, foretell in PREDICTORS.items():
+            for predictor, foretell in ways.items():
                 for question, said in zip(split.questions, foretell(kernel, split.seen, split.questions), strict=True):
                     if said is not None:
                         place = [dict(question.parameters), question.processors]
                         lines.append(json.dumps([split.name, kernel.name, predictor, *place, *said]) + "\n")
     sealed.write_text("".join(lines), encoding="utf-8")
     return hashlib.sha256(sealed.read_bytes()).hexdigest()
+
+
+def _others(kernel: Kernel, kernels: Sequence[Kernel], runs: Mapping[str, Sequence[TimedRun]]) -> OtherPrograms:
+    """Return what all programs but one tell of it."""
+    return other_programs((each, runs.get(each.name, ())) for each in kernels if each is not kernel)
 
 
 def _compare(runs: Mapping[str, Sequence[TimedRun]], sealed: Path, digest: str) -> list[Answer]:
@@ -222,11 +229,11 @@ def _next_runs(runs: Mapping[str, Sequence[TimedRun]]) -> dict[str, float]:
     errors: dict[tuple[int, str], list[float]] = defaultdict(list)
     for kernel in KERNELS:
         found = runs.get(kernel.name, ())
-        truths = truths_of(found)
+        truths, ways = truths_of(found), predictors_beside(_others(kernel, KERNELS, runs))
         for number in range(1, min(len(found), _GROUPS[-1])):
             run, group = found[number], max(first for first in _GROUPS if first <= number)
             question = Question(run.parameters, run.processors)
-            for name, foretell in PREDICTORS.items():
+            for name, foretell in ways.items():
                 (said,) = foretell(kernel, found[:number], [question]) if name not in _OF_MANY_RUNS else [None]
                 if said is not None:
                     errors[group, name].append(abs(said.seconds / run.seconds - 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,15 +13,16 @@ from benchmarks.truth.splits import Question
 from cosched.errors import UserError
 from cosched.modelling.fitting import fit_runs
 from cosched.prediction.history import FEWEST_RUNS, History, Run
+from cosched.prediction.other_programs import OtherPrograms, ProgramRun
 from cosched.prediction.pooling import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from benchmarks.truth.kernels import Kernel
     from cosched.modelling.points import TimedRun
 
-__all__ = ["PREDICTORS", "Foretold", "history_run", "stated"]
+__all__ = ["PREDICTORS", "Foretold", "history_run", "other_programs", "predictors_beside", "stated"]
 
 _TAIL = NormalDist().inv_cdf(0.95)
 _NOMINAL = 1e-9  # seconds that a count is taken to last; what it lasts is learnt
@@ -45,6 +47,14 @@ def history_run(kernel: Kernel, run: TimedRun, *, counted: bool) -> Run:
     return Run(tuple(run.parameters.values()), run.processors, "", run.seconds, stated=foretold)
 
 
+def other_programs(programs: Iterable[tuple[Kernel, Sequence[TimedRun]]]) -> OtherPrograms:
+    """Return what programs with their runs tell of another."""
+    runs = ((kernel, history_run(kernel, run, counted=True)) for kernel, found in programs for run in found)
+    return OtherPrograms(
+        ProgramRun(kernel.name, run.numbers, run.hosts, run.hardware, run.seconds, run.stated) for kernel, run in runs
+    )
+
+
 def _last(_kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
     return [Foretold(seen[-1].seconds) for _ in asked]
 
@@ -65,10 +75,14 @@ def _factor(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question])
     return [Foretold(factor * stated(kernel, question.parameters, question.processors)) for question in asked]
 
 
-def _history(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+def _history(
+    kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question], others: OtherPrograms
+) -> list[Foretold | None]:
     if len(seen) < FEWEST_RUNS:
         return [None] * len(asked)
-    learnt = History([history_run(kernel, run, counted=False) for run in seen])
+    runs = [history_run(kernel, run, counted=False) for run in seen]
+    learnt = History(runs, others.number(kernel.name))
+    learnt.hear(others)
     found: list[Foretold | None] = []
     for question in asked:
         (middle,), (high,) = learnt.predict(tuple(question.parameters.values()), [question.processors], "")
@@ -76,10 +90,14 @@ def _history(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]
     return found
 
 
-def _count_and_history(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+def _count_and_history(
+    kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question], others: OtherPrograms
+) -> list[Foretold | None]:
     if len(seen) < FEWEST_RUNS:
         return _factor(kernel, seen, asked)
-    learnt = Pool([history_run(kernel, run, counted=True) for run in seen])
+    runs = [history_run(kernel, run, counted=True) for run in seen]
+    learnt = Pool(runs, others.number(kernel.name))
+    learnt.hear(others)
     found: list[Foretold | None] = []
     for question in asked:
         said = stated(kernel, question.parameters, question.processors)
@@ -103,7 +121,9 @@ def _fit(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) ->
     return found
 
 
-def _model_and_history(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+def _model_and_history(
+    kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question], others: OtherPrograms
+) -> list[Foretold | None]:
     """Foretell as for a task with a model, made of the older runs and corrected by the newer.
 
     Each is half of them. Where the model says nothing, as of other numbers of processors, its count with the factor of
@@ -120,7 +140,9 @@ def _model_and_history(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence
 
     runs = [history_run(kernel, run, counted=False) for run in newer]
     times = said([Question(run.parameters, run.processors) for run in newer])
-    learnt = Pool([replace(run, stated=model.seconds) for run, model in zip(runs, times, strict=True)])
+    runs = [replace(run, stated=model.seconds) for run, model in zip(runs, times, strict=True)]
+    learnt = Pool(runs, others.number(kernel.name))
+    learnt.hear(others)
     told: list[Foretold | None] = []
     for question, model in zip(asked, said(asked), strict=True):
         numbers = tuple(question.parameters.values())
@@ -134,14 +156,21 @@ def _extra_p(_kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question
     return [None if seconds is None else Foretold(seconds) for seconds in extra_p(seen, asked)]
 
 
-PREDICTORS: dict[str, Callable[[Kernel, Sequence[TimedRun], Sequence[Question]], list[Foretold | None]]] = {
-    "last run": _last,
-    "nearest run": _nearest,
-    "count × factor": _factor,
-    "history": _history,
-    "count + history": _count_and_history,
-    "model fit": _fit,
-    "model + history": _model_and_history,
-    **({"Extra-P": _extra_p} if INSTALLED else {}),
-}
-"""By the names that tables show."""
+def predictors_beside(
+    others: OtherPrograms,
+) -> dict[str, Callable[[Kernel, Sequence[TimedRun], Sequence[Question]], list[Foretold | None]]]:
+    """Return the ways by the names that tables show; those that cosched uses know of other programs."""
+    return {
+        "last run": _last,
+        "nearest run": _nearest,
+        "count × factor": _factor,
+        "history": partial(_history, others=others),
+        "count + history": partial(_count_and_history, others=others),
+        "model fit": _fit,
+        "model + history": partial(_model_and_history, others=others),
+        **({"Extra-P": _extra_p} if INSTALLED else {}),
+    }
+
+
+PREDICTORS = tuple(predictors_beside(OtherPrograms(())))
+"""Their names."""

@@ -6,11 +6,12 @@ Start at `History`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.prediction.exponents import USUAL_HOSTS, USUAL_HOSTS_STATED, USUAL_NUMBER, Exponent, HostScaling
 from cosched.prediction.gaussian_process import Covariance, Places, fitted, foretold
 from cosched.prediction.mixture import Mixture
 from cosched.prediction.number_scale import NumberScale
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.prediction.mixture import Said
+    from cosched.prediction.other_programs import OtherPrograms
 
 __all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "history_profile", "times_by_count"]
 
@@ -65,25 +67,23 @@ class _Prior:
 
     Attributes:
         level: that of the run time, or of how far a stated one is off.
-        slope: that of the exponent of a number.
-        hosts: mean of the exponent of the number of hosts.
-        hosts_slope: deviation of that.
+        number: exponent of a number.
+        hosts: exponent of the number of hosts.
         startup: seconds that every run takes longer, whatever its size.
         rare_curve: see `Covariance`.
         beyond: how much wider the range is outside of what was seen.
     """
 
     level: float
-    slope: float
-    hosts: float
-    hosts_slope: float
+    number: Exponent
+    hosts: Exponent
     startup: float = 0.0
     rare_curve: float = 0.0
     beyond: float = 1.3
 
 
-_NOTHING_STATED = _Prior(2.0, 1.0, -0.7, 0.5)
-_STATED = _Prior(0.5, 0.2, 0.0, 0.5, 0.5, rare_curve=1.0, beyond=1.0)
+_NOTHING_STATED = _Prior(2.0, USUAL_NUMBER, USUAL_HOSTS)
+_STATED = _Prior(0.5, Exponent(0.0, 0.2), USUAL_HOSTS_STATED, 0.5, rare_curve=1.0, beyond=1.0)
 
 
 class History:
@@ -99,8 +99,12 @@ class History:
             logarithm; None for a stray run.
     """
 
-    def __init__(self, runs: Iterable[Run]) -> None:
-        """Learn from runs of one key, the newest last.
+    def __init__(self, runs: Iterable[Run], number: Exponent = USUAL_NUMBER) -> None:
+        """Learn from runs of one key.
+
+        Args:
+            runs: the newest last.
+            number: what other programs tell of the exponent of a number, where nothing is stated.
 
         Raises:
             ValueError: there is none, or they have different numbers of numbers.
@@ -111,7 +115,8 @@ class History:
         self._classes = sorted({run.hardware for run in self.runs})
         self._programs = sorted({run.program for run in self.runs})
         self._stated = all(run.stated is not None for run in self.runs)
-        self._prior = _STATED if self._stated else _NOTHING_STATED
+        self._others: OtherPrograms | None = None
+        self._prior = _STATED if self._stated else replace(_NOTHING_STATED, number=number)
         factor = float(np.median([math.log(run.seconds / (run.stated or run.seconds)) for run in self.runs]))
         # Stated times are seconds, and what short runs take longer is start-up; but a count may be stated in any unit.
         self.unit = math.exp(factor - min(max(factor, -self._prior.level), self._prior.level))
@@ -124,12 +129,12 @@ class History:
         self._low, self._high = lows[-1], highs[-1]
         outside = np.append(True, _outside(points[1:], lows[:-1], highs[:-1]))
         startup = min(self._prior.startup, *(run.seconds for run in self.runs))
-        slopes = [*[self._prior.slope] * (points.shape[1] - 2), self._prior.hosts_slope, startup]
+        slopes = [*[self._prior.number.deviation] * (points.shape[1] - 2), self._prior.hosts.deviation, startup]
         level = max(self._prior.level, abs(factor))
         covariance = Covariance(level, np.array(slopes), _KINDS, np.ones(len(slopes) - 1), self._prior.rare_curve)
         points -= self._centre
         kinds = np.array([(*self._kind(run.hardware, run.program), 0) for run in self.runs])
-        scaling = np.log([run.stated or 1.0 for run in self.runs]) + self._prior.hosts * points[:, -2]
+        scaling = np.log([run.stated or 1.0 for run in self.runs]) + self._usual_fall(points)
         logs = np.log([run.seconds for run in self.runs])
         self._level = 0.0 if self._stated else float(np.median(logs - scaling))
         past = PastRuns(Places(points, kinds, np.arange(len(points), dtype=float)), logs, scaling + self._level)
@@ -159,6 +164,13 @@ class History:
         """Number of the first run after a change, from 1; 0 for no change."""
         return len(self.runs) - self.since_change + 1 if self.since_change else 0
 
+    def hear(self, others: OtherPrograms) -> None:
+        """Have other programs tell of numbers of hosts where its own runs were all on one, until one more is added.
+
+        What its own runs say of two numbers of hosts goes before what those of others do. A copy may hear.
+        """
+        self._others = others
+
     def tried(self, count: int) -> int:
         """Return how many runs had a number of hosts."""
         return sum(run.hosts == count for run in self.runs)
@@ -180,6 +192,7 @@ class History:
         """
         if not self.fits(run):
             raise ValueError("the run is not like those before it")
+        self._others = None
         stated = [run.stated] if self._stated and run.stated is not None else None
         self._classes = [*self._classes, *({run.hardware} - {*self._classes})]
         self._programs = [*self._programs, *({run.program} - {*self._programs})]
@@ -216,6 +229,16 @@ class History:
         logs = np.minimum(np.maximum(mean, -_FARTHEST), _FARTHEST)
         freedom = len(self._mixture.places.order) - 1
         return np.exp(logs), np.exp(np.minimum(logs + t_quantile(freedom) * deviation, 2 * _FARTHEST))
+
+    def elsewhere(self, counts: Sequence[int]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what other programs alone tell of these numbers of hosts, as mean and deviation of a logarithm.
+
+        It is 0 where they tell nothing, and where its own runs tell it.
+        """
+        hosts = self._elsewhere()
+        if hosts is None:
+            return np.zeros(len(counts)), np.zeros(len(counts))
+        return replace(hosts, usual=Exponent(0.0, 0.0)).between(self._high[-2], np.log(counts))
 
     def nearest(self, numbers: Sequence[float], hosts: int, most: int) -> list[Run]:
         """Return the runs most like one, the nearest first and of equally near ones the newest."""
@@ -254,6 +277,17 @@ class History:
             points[:, -1] = (1 + np.log(shorter)) / (self.unit * np.asarray(stated) * shorter)
         return points
 
+    def _elsewhere(self) -> HostScaling | None:
+        """Return what other programs tell of numbers of hosts; None where its own runs had several."""
+        if self._others is None or self._high[-2] - self._low[-2] > _SAME:
+            return None
+        return self._others.stated_hosts if self._stated else self._others.hosts
+
+    def _usual_fall(self, centred: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return logarithms of how run times differ by what was likely before the first run."""
+        numbers = centred[:, :-2].sum(axis=1)
+        return np.asarray(self._prior.number.mean * numbers + self._prior.hosts.mean * centred[:, -2])
+
     def _kind(self, hardware: str, program: str) -> tuple[int, int]:
         return (
             self._classes.index(hardware) if hardware in self._classes else -1,
@@ -266,7 +300,12 @@ class History:
         """Return the places of the next run, if it has one of these points, and logarithms of what multiplies work."""
         centred = points - self._centre
         kinds = np.array([(*self._kind(hardware, program), int(self.since_change > 0))])
-        scaling = self._prior.hosts * centred[:, -2] + self._level + (0.0 if stated is None else np.log(stated))
+        fall = self._usual_fall(centred)
+        if (hosts := self._elsewhere()) is not None:
+            between, unsure = hosts.between(self._high[-2], points[:, -2])
+            fall += between - self._prior.hosts.mean * centred[:, -2]
+            centred[:, -2] = unsure / self._prior.hosts.deviation
+        scaling = fall + self._level + (0.0 if stated is None else np.log(stated))
         return Places(centred, kinds, self._mixture.places.order[-1:] + 1), scaling
 
     def _spread(

@@ -9,12 +9,14 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cosched.prediction.exponents import USUAL_NUMBER
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History
 from cosched.prediction.pooling import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.prediction.exponents import Exponent
     from cosched.prediction.history import Run
 
 __all__ = ["LearntRuns"]
@@ -40,14 +42,14 @@ class LearntRuns:
     anew: int = 0
 
     @classmethod
-    def of(cls, runs: Sequence[Run]) -> LearntRuns:
-        """Learn from runs of one key, the newest last; only the newest ones count."""
+    def of(cls, runs: Sequence[Run], number: Exponent = USUAL_NUMBER) -> LearntRuns:
+        """Learn from runs of one key, the newest last; only the newest ones count. See `History`."""
         runs = runs[-MOST_RUNS:]
         stated = [run for run in runs if run.stated is not None]
-        pool = Pool(stated) if len(stated) >= FEWEST_RUNS else None
+        pool = Pool(stated, number) if len(stated) >= FEWEST_RUNS else None
         history = pool.alone if pool is not None and len(stated) == len(runs) else None
         if history is None and len(runs) >= FEWEST_RUNS:
-            history = History(replace(run, stated=None) for run in runs)
+            history = History((replace(run, stated=None) for run in runs), number)
         return cls(history, pool, len(runs), len(runs))
 
     @property

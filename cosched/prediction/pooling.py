@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.prediction.exponents import USUAL_NUMBER
 from cosched.prediction.history import History, Run, times_by_count
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cosched.prediction.exponents import Exponent
+    from cosched.prediction.other_programs import OtherPrograms
     from cosched.prediction.profile import Profile
 
 __all__ = ["Level", "Pool", "pool_quantiles", "pooled_weights"]
@@ -116,15 +119,15 @@ class Pool:
         weights: one for each source, in this order.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
-        """Learn from runs of one key with what was stated, the newest last."""
+    def __init__(self, runs: Sequence[Run], number: Exponent = USUAL_NUMBER) -> None:
+        """Learn from runs of one key with what was stated, the newest last; see `History`."""
         self._corrected = History(runs)
-        self.alone = History(replace(run, stated=None) for run in runs)
+        self.alone = History((replace(run, stated=None) for run in runs), number)
         self._levels: dict[str, Level] = {}
         self.weights: Sequence[float] = _START
         foretold = zip(self._corrected.runs, self._corrected.foretold, self.alone.foretold, strict=True)
-        for number, (run, corrected, alone) in enumerate(foretold):
-            self._judge(run, corrected, alone if number >= _LEAST_SCORED else None)
+        for seen, (run, corrected, alone) in enumerate(foretold):
+            self._judge(run, corrected, alone if seen >= _LEAST_SCORED else None)
 
     def add(self, run: Run) -> None:
         """Take one more run in; see `History.add`. A copy may be added to.
@@ -148,6 +151,12 @@ class Pool:
         )
         self.weights = pooled_weights(self.weights, scores)
         self._levels = {**self._levels, run.hardware: level.learn(off, min(run.seconds / _SHORT, 1.0) ** 2)}
+
+    def hear(self, others: OtherPrograms) -> None:
+        """Have other programs tell of numbers of hosts; see `History.hear`."""
+        self._corrected, self.alone = copy(self._corrected), copy(self.alone)
+        self._corrected.hear(others)
+        self.alone.hear(others)
 
     def tried(self, count: int) -> int:
         """Return how many runs had a number of hosts."""
@@ -203,7 +212,8 @@ class Pool:
         weights /= weights.sum(axis=0)
         elsewhere = abs(level.bias - math.log(self._corrected.unit))
         deviation = np.hypot(level.doubtful_deviation, np.where(seen, 0.0, elsewhere))
-        means, deviations = [np.log(stated) + level.bias], [deviation]
+        fall, unlike = self._corrected.elsewhere(counts)
+        means, deviations = [np.log(stated) + level.bias + fall], [np.hypot(deviation, unlike)]
         for history, foretold in ((self._corrected, stated), (self.alone, None)):
             median, slow = history.predict(numbers, counts, hardware, program, foretold)
             means.append(np.log(median))

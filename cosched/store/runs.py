@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, desc, func, or_, select
 
 from cosched.coscheduler.changes import RunRecord
+from cosched.prediction.other_programs import ProgramRun
 from cosched.prediction.startup import StartedRun
 from cosched.store import tables
 from cosched.store.rows import records_of
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from cosched.store.store import Store
 
 __all__ = ["RunTable"]
+
+_LOOKED_AT = 5000  # newest runs, among which those of all programs are
 
 
 class RunTable:
@@ -91,6 +94,21 @@ class RunTable:
             .limit(most)
         )
         return records_of(StartedRun, self._store.read(query))[::-1]
+
+    def of_programs(self, each: int, most: int) -> Sequence[ProgramRun]:
+        """Return the newest runs of all programs, the newest last.
+
+        Args:
+            each: runs of one program at most: one that runs often hides no other.
+            most: runs at most.
+        """
+        runs = tables.runs.c
+        first = select(func.max(runs.id)).scalar_subquery() - _LOOKED_AT
+        columns = (runs.key, runs.numbers, runs.hosts, runs.hardware, runs.seconds, runs.stated)
+        place = func.row_number().over(partition_by=runs.key, order_by=runs.id.desc())
+        newest = select(runs.id, *columns, place.label("place")).where(runs.id > first).subquery()
+        query = select(newest).where(newest.c.place <= each).order_by(newest.c.id.desc()).limit(most)
+        return records_of(ProgramRun, self._store.read(query))[::-1]
 
     def of_application(self, name: str, owner: str | None, most: int) -> Sequence[RunRecord]:
         """Return the newest runs of an application, the newest first; with an owner his alone."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import Changes, RunRecord
+from cosched.prediction.other_programs import ProgramRun
 from cosched.prediction.startup import StartedRun
 from cosched.store import Store
 from cosched.store.runs import RunTable
@@ -50,6 +51,17 @@ def test_runs_that_a_model_had_foretold_tell_how_they_were_launched(tmp_path: Pa
     kept = (_run("a", 1.0), replace(_run("b", 2.0), launch="openmpi", stated=8.0), replace(_run("c", 3.0), stated=8.0))
     store.commit(Changes(runs=kept))
     assert list(runs.launched(10)) == [StartedRun("b", "openmpi", 4, 10.0, 8.0)]
+    store.close()
+
+
+def test_the_newest_runs_of_each_program_are_found_and_one_that_runs_often_hides_no_other(tmp_path: Path) -> None:
+    store = Store(new_database(tmp_path))
+    runs = RunTable(store)
+    assert list(runs.of_programs(3, 9)) == []
+    store.commit(Changes(runs=(_run("a", 1.0), *[replace(_run("b", 2.0), seconds=float(place)) for place in range(7)])))
+    found = [ProgramRun("b", (1.0, 2.5), 4, "fast", float(place), None) for place in (4, 5, 6)]
+    assert list(runs.of_programs(3, 9)) == [ProgramRun("a", (1.0, 2.5), 4, "fast", 10.0, None), *found]
+    assert list(runs.of_programs(3, 2)) == found[1:]
     store.close()
 
 

@@ -9,13 +9,16 @@ import math
 import threading
 import time
 from collections import OrderedDict
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from cosched.api.documents import Evidence, NearRun
 from cosched.prediction.coverage import Width
+from cosched.prediction.exponents import USUAL_NUMBER
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run, history_profile
 from cosched.prediction.learning import LearntRuns
+from cosched.prediction.other_programs import OtherPrograms
 from cosched.prediction.profile import PredictionSource, slowest_profile
 from cosched.prediction.startup import StartUps
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cosched.coscheduler.changes import RunRecord
+    from cosched.prediction.exponents import Exponent
     from cosched.prediction.profile import Profile
     from cosched.prediction.run_features import RunFeatures
     from cosched.store.runs import RunTable
@@ -35,6 +39,11 @@ _NEAREST = 3  # runs that are shown
 _MOST_SAME, _MOST_LOOKED_AT = 50, 200  # runs with the same numbers, of the newest
 _MOST_JUDGED = 2000  # runs of all programs, by which the width of ranges is learnt
 _MOST_STARTED = 300  # runs of all programs, by which start-up is learnt
+_MOST_EACH, _MOST_OF_ALL = (
+    20,
+    500,
+)  # runs of a program, and of all, by which exponents of others are learnt: up to 25 ms
+_OTHERS_LAST = 120  # times as long as it may take until a new run is noticed: exponents of all programs change slowly
 _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
 
 
@@ -69,7 +78,7 @@ class RunHistory:
         runs: RunTable,
         look: float = 0.0,
         explore: float = 0.0,
-        learn: Callable[[Sequence[Run]], LearntRuns] = LearntRuns.of,
+        learn: Callable[[Sequence[Run], Exponent], LearntRuns] = LearntRuns.of,
     ) -> None:
         """Set up.
 
@@ -77,7 +86,7 @@ class RunHistory:
             runs: the runs.
             look: seconds after which a new run must have been noticed: thousands of tasks may come at once.
             explore: share of tasks that try a number of hosts which may be faster, and which few runs had.
-            learn: learns from runs of one key anew, which takes a while.
+            learn: learns from runs of one key anew, which takes a while; see `LearntRuns.of`.
         """
         self._runs = runs
         self._look = look
@@ -87,6 +96,7 @@ class RunHistory:
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._width, self._judged, self._looked = Width(), 0, -math.inf
         self._start_ups, self._started = StartUps(()), -math.inf
+        self._others, self._others_read = OtherPrograms(()), -math.inf
 
     def profile(
         self, features: RunFeatures, counts: range, classes: Sequence[str], program: str = ""
@@ -110,9 +120,11 @@ class RunHistory:
         known = self._known_of(features)
         if known.learnt.history is None:
             return None
-        history, place = known.learnt.history, (features.numbers, counts, tuple(classes), program)
+        place = features.numbers, counts, tuple(classes), program
         if place in known.told:
             return known.told[place]
+        history = copy(known.learnt.history)
+        history.hear(self._others_now())
         low, high = min(history.counts), max(history.counts)
         usable = [count for count in counts if low <= 2 * count and count <= 2 * high]
         if not usable:
@@ -154,6 +166,8 @@ class RunHistory:
             parts = [(each, each.hardware) for each in stated.classes]
         else:  # one prediction for all hosts, whatever their classes are
             parts = [(stated, name) for name in classes or ("",)]
+        pool = copy(pool)
+        pool.hear(self._others_now())
         made = [pool.corrected(features.numbers, each, name, program) for each, name in parts]
         told = [part for part in made if part is not None]
         found = slowest_profile(told, stated.hardware) if len(told) == len(made) else stated
@@ -262,6 +276,14 @@ class RunHistory:
                 self._started, self._start_ups = now, StartUps(self._runs.launched(_MOST_STARTED))
             return self._start_ups
 
+    def _others_now(self) -> OtherPrograms:
+        """Return what the runs of all programs tell of another."""
+        with self._guard:
+            now = time.monotonic()
+            if now >= self._others_read + _OTHERS_LAST * self._look:
+                self._others_read, self._others = now, OtherPrograms(self._runs.of_programs(_MOST_EACH, _MOST_OF_ALL))
+            return self._others
+
     def _width_now(self) -> Width:
         """Return how wide ranges must be, from how often those of all programs held."""
         with self._guard:
@@ -288,7 +310,9 @@ class RunHistory:
                 newer = self._runs.since(features.key, known.newest, known.learnt.room + 1)
                 found = known.learnt.with_runs(self._like(features, newer))
         if found is None:
-            found = self._learn(self._like(features, self._runs.of(features.key, MOST_RUNS)))
+            runs = self._like(features, self._runs.of(features.key, MOST_RUNS))
+            number = self._others_now().number(features.key) if len(runs) >= FEWEST_RUNS else USUAL_NUMBER
+            found = self._learn(runs, number)
         return self._keep(features.key, _Known(newest, now, found, owed=owed, turns=turns))
 
     @staticmethod

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.connector.interface import ConnectorError
 from cosched.connector.worker_process import WorkerEndedError, WorkerProcess, serve_requests
 from cosched.errors import SystemFault, UserError
+from cosched.prediction.exponents import Exponent
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run
 from cosched.prediction.learning import LearntRuns
 from cosched.prediction.loads.host_load import Coupling
@@ -96,17 +97,17 @@ class ModelProcesses(ModelPredictor):
         found = self._answered(self._named, "chains", model, (values, hardware, hosts), stages=list(stages))
         return tuple([Chain(tuple([_stage(*each) for each in stages])) for stages in found["chains"]])
 
-    def learnt(self, runs: Sequence[Run]) -> LearntRuns:
-        """Return what runs of one key teach, the newest last.
+    def learnt(self, runs: Sequence[Run], number: Exponent) -> LearntRuns:
+        """Return what runs of one key teach, the newest last; see `LearntRuns.of`.
 
         It is learnt in the process of the library's models, so that it delays no event; here where that fails.
         """
         if len(runs) < FEWEST_RUNS:
-            return LearntRuns.of(runs)
+            return LearntRuns.of(runs, number)
         try:
-            found = self._named.call("learn", runs=[astuple(run) for run in runs[-MOST_RUNS:]])
+            found = self._named.call("learn", runs=[astuple(run) for run in runs[-MOST_RUNS:]], number=number)
         except ConnectorError:
-            return LearntRuns.of(runs)
+            return LearntRuns.of(runs, number)
         taught: LearntRuns = pickle.loads(base64.b64decode(found))  # noqa: S301  of a process of our own
         return taught
 
@@ -175,9 +176,9 @@ class _Models:
             return {"fault": str(error)}
         return {"chains": [[astuple(stage) for stage in chain.stages] for chain in found]}
 
-    def learn(self, runs: Sequence[Sequence[Any]]) -> str:
+    def learn(self, runs: Sequence[Sequence[Any]], number: Sequence[float]) -> str:
         given = [Run(tuple(numbers), *others) for numbers, *others in runs]
-        return base64.b64encode(pickle.dumps(LearntRuns.of(given))).decode()
+        return base64.b64encode(pickle.dumps(LearntRuns.of(given, Exponent(*number)))).decode()
 
 
 def _stage(*values: Any) -> Stage:

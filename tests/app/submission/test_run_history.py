@@ -158,6 +158,34 @@ def test_the_first_run_of_a_model_has_the_start_up_of_other_programs(here: Daemo
     assert own.seconds[0] == 4.0  # what a user says is of the whole run
 
 
+def test_a_program_on_hosts_that_it_never_had_has_a_range_by_how_others_fall(here: Daemon) -> None:
+    ran(here, (20.0, 20.4, 19.8, 20.1), hosts=1)
+    asked = replace(HEAT, hosts="1-2")
+    before = predicted(here, asked)
+    here.store.commit(
+        Changes(
+            runs=tuple(
+                RunRecord("", f"program {number}", (), "bob", "", hosts, "", None, (9.0 + number) / hosts, 1.0)
+                for number in range(6)
+                for hosts in (1, 2, 1, 2)
+            )
+        )
+    )
+    ran(here, (20.0,), hosts=1)
+    after = predicted(here, asked)
+    widths = []
+    for found in (before, after):
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        assert found.low[1] is not None
+        assert found.high[1] is not None
+        widths.append(found.high[1] / found.low[1])
+    assert widths[1] < 0.6 * widths[0]
+    assert after is not None
+    assert after.seconds[1] == pytest.approx(10.0, rel=0.1)
+
+
 def test_runs_refuse_no_deadline_that_the_model_would_meet(here: Daemon) -> None:
     ran(here, (60.0,) * 4, stated=30.0)
     (task,) = here.services.submissions.submit(ANN, [replace(HEAT, profile=(30.0,), deadline="now+40s")], "", "")

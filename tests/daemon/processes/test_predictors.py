@@ -16,6 +16,7 @@ from cosched.connector.worker_process import WorkerEndedError
 from cosched.daemon.processes import predictors
 from cosched.daemon.processes.predictors import ModelProcesses
 from cosched.errors import SystemFault, UserError
+from cosched.prediction.exponents import USUAL_NUMBER, Exponent
 from cosched.prediction.history import Run
 from cosched.prediction.learning import LearntRuns
 from cosched.prediction.loads.host_load import Coupling
@@ -84,7 +85,8 @@ def test_runs_teach_there_what_they_teach_here(models: ModelProcesses, factor: f
         for size in (10, 20, 40)
         for hosts in (1, 2)
     ]
-    found, expected = models.learnt(runs), LearntRuns.of(runs)
+    number = Exponent(1.2, 0.5)
+    found, expected = models.learnt(runs, number), LearntRuns.of(runs, number)
     assert models._named.calls["learn"] == 1
     for learnt in (found, found.with_runs(runs[:0])):
         assert learnt is not None
@@ -101,10 +103,10 @@ def test_runs_teach_there_what_they_teach_here(models: ModelProcesses, factor: f
 def test_runs_teach_here_where_the_process_is_gone(models: ModelProcesses) -> None:
     runs = [Run((10.0,), 1, "", 5.0)] * 3
     models.close()
-    learnt = models.learnt(runs)
+    learnt = models.learnt(runs, USUAL_NUMBER)
     assert learnt.history is not None
     assert (learnt.count, models._named.calls["learn"]) == (3, 1)
-    assert models.learnt(runs[:2]).history is None
+    assert models.learnt(runs[:2], USUAL_NUMBER).history is None
     assert models._named.calls["learn"] == 1
 
 
