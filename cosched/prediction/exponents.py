@@ -6,13 +6,12 @@ Start at `Exponent`; `HostScaling` has one for each doubling of hosts.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,19 +40,26 @@ USUAL_HOSTS_STATED = Exponent(0.0, 0.5)
 """Of the number of hosts in how far stated times are off, likewise."""
 
 
-@dataclass(frozen=True, slots=True)
 class HostScaling:
     """Exponents of the number of hosts by doubling: what programs do from 1 to 2 says nothing of 8 to 16.
 
     Attributes:
-        usual: that of doublings of which nothing is told.
-        doublings: the others; 0 is that from one host to two.
+        doublings: those of which something is told; 0 is that from one host to two.
     """
 
-    usual: Exponent
-    doublings: Mapping[int, Exponent] = field(default_factory=dict)
+    def __init__(self, usual: Exponent, doublings: Mapping[int, Exponent]) -> None:
+        """Set up, with the exponent of doublings of which nothing is told."""
+        self.doublings = doublings
+        last = max(doublings, default=-1) + 1
+        self._knots = math.log(2) * np.array([*range(last + 1), _MOST_DOUBLINGS])
+        self._all, self._told = (
+            self._sums([doublings.get(doubling, other) for doubling in range(last + 1)])
+            for other in (usual, Exponent(0.0, 0.0))
+        )
 
-    def between(self, hosts: float, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def between(
+        self, hosts: float, counts: NDArray[np.float64], *, told: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the logarithm of run times on some numbers of hosts by that on another: mean and deviation.
 
         Exponents of a program's doublings are taken to be all above their means, or all below.
@@ -61,10 +67,13 @@ class HostScaling:
         Args:
             hosts: logarithm of the number whose run time is known.
             counts: logarithms of the others. Deviations are below 0 for fewer hosts.
+            told: only what is told counts; of other doublings the exponent is 0.
         """
-        steps = [self.doublings.get(doubling, self.usual) for doubling in range(max(self.doublings, default=-1) + 1)]
-        knots = math.log(2) * np.array([*range(len(steps) + 1), _MOST_DOUBLINGS])
-        each = np.diff(knots)[:, np.newaxis] * np.array([*steps, self.usual])
-        sums = np.vstack((np.zeros(2), np.cumsum(each, axis=0)))
-        mean, deviation = (np.interp(counts, knots, column) - np.interp(hosts, knots, column) for column in sums.T)
+        sums = self._told if told else self._all
+        mean, deviation = (np.interp(counts, self._knots, each) - np.interp(hosts, self._knots, each) for each in sums)
         return mean, deviation
+
+    def _sums(self, exponents: Sequence[Exponent]) -> NDArray[np.float64]:
+        """Return means and deviations at the knots, from that of one host on."""
+        steps = np.diff(self._knots)[:, np.newaxis] * np.array(exponents)
+        return np.vstack((np.zeros(2), np.cumsum(steps, axis=0))).T

@@ -238,7 +238,7 @@ class History:
         hosts = self._elsewhere()
         if hosts is None:
             return np.zeros(len(counts)), np.zeros(len(counts))
-        return replace(hosts, usual=Exponent(0.0, 0.0)).between(self._high[-2], np.log(counts))
+        return hosts.between(self._high[-2], np.log(counts), told=True)
 
     def nearest(self, numbers: Sequence[float], hosts: int, most: int) -> list[Run]:
         """Return the runs most like one, the nearest first and of equally near ones the newest."""

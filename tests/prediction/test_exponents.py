@@ -22,7 +22,7 @@ def _between(scaling: HostScaling, hosts: int, count: int) -> tuple[float, float
 @pytest.mark.parametrize(("hosts", "count"), [(1, 2), (4, 16), (3, 5), (8, 1)])
 def test_where_nothing_is_told_one_exponent_holds_everywhere(hosts: int, count: int) -> None:
     far = math.log(count / hosts)
-    assert _between(HostScaling(USUAL_HOSTS), hosts, count) == pytest.approx((-0.7 * far, 0.5 * far))
+    assert _between(HostScaling(USUAL_HOSTS, {}), hosts, count) == pytest.approx((-0.7 * far, 0.5 * far))
 
 
 def test_what_is_told_of_one_doubling_says_nothing_of_others() -> None:
@@ -31,6 +31,9 @@ def test_what_is_told_of_one_doubling_says_nothing_of_others() -> None:
     assert _between(scaling, 1, 2) == pytest.approx((-0.7 * step, 0.5 * step))
     assert _between(scaling, 2, 4) == pytest.approx((-1.0 * step, 0.1 * step))
     assert _between(scaling, 1, 16) == pytest.approx((-3.1 * step, 1.6 * step))
+    for hosts, exponent in ((4, (-1.0, 0.1)), (16, (-1.0, 0.1)), (2, (0.0, 0.0))):
+        (mean,), (deviation,) = scaling.between(0.0, np.log([hosts]), told=True)
+        assert (mean, deviation) == pytest.approx((exponent[0] * step, exponent[1] * step))
 
 
 @given(_SCALINGS, _HOSTS, _HOSTS, _HOSTS)
