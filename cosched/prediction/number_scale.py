@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +31,7 @@ class NumberScale:
     def of(cls, numbers: Sequence[float]) -> NumberScale:
         """Return the scale of numbers that were seen."""
         sizes = [abs(number) for number in numbers if number]
-        return cls(max(min(numbers), 0.0), float(np.median(sizes)) if sizes else 1.0)
+        return cls(max(min(numbers), 0.0), median(sizes) if sizes else 1.0)
 
     def fits(self, number: float) -> bool:
         """Return whether a number is of their kind: above 0 where all were."""

@@ -110,32 +110,30 @@ def _told(runs: Sequence[ProgramRun], *, stated: bool) -> _Told:
 
     Where the hosts of all of them are as many, to the nearest power of two, no doubling is among them.
     """
-    if len(runs) < 2:
+    hosts = np.log([run.hosts for run in runs])
+    nearest = np.round(hosts / math.log(2)).astype(int).tolist()
+    doublings = range(min(nearest, default=0), max(nearest, default=0))
+    if len(runs) < 2 or (stated and not doublings):
         return _Told([], {})
     numbers = []
     for column in zip(*(run.numbers for run in runs), strict=True):
         scale = NumberScale.of(column)
-        numbers.append(np.array([scale.place(value) for value in column]))
-    hosts = np.log([run.hosts for run in runs])
-    nearest = np.round(hosts / math.log(2)).astype(int)
-    doublings = range(int(nearest.min()), int(nearest.max()))
+        numbers.append([scale.place(value) for value in column])
     steps = [np.clip(hosts - doubling * math.log(2), 0.0, math.log(2)) for doubling in doublings]
-    columns = np.column_stack((*numbers, hosts, *steps, np.ones(len(runs))))
+    columns = np.array([*numbers, hosts, *steps, np.ones(len(runs))]).T
     columns[:, :-1] -= columns[:, :-1].mean(axis=0)
     prior = np.array([*[_ANY] * (len(numbers) + 1), *[_BENDS] * len(steps), _ANY])
     logs = np.log([run.seconds / (run.stated if stated and run.stated else 1.0) for run in runs])
-    mean, covariance = _regression(columns * prior, logs - np.median(logs))
-    mean, covariance = mean * prior, covariance * np.outer(prior, prior)
-
-    def exponent(*places: int) -> Exponent:
-        variance = covariance[np.ix_(places, places)].sum()
-        return Exponent(float(mean[list(places)].sum()), math.sqrt(float(variance)))
-
-    shared = len(numbers)
-    return _Told(
-        [exponent(place) for place in range(shared)],
-        {doubling: exponent(shared, shared + 1 + place) for place, doubling in enumerate(doublings)},
-    )
+    mean, covariance = _regression(columns * prior, logs - logs.mean())
+    which = np.eye(len(prior))[:-1]
+    which[len(numbers) + 1 :, len(numbers)] = 1.0  # an exponent of a doubling is what all share, and its own
+    which *= prior
+    variances = ((which @ covariance) * which).sum(axis=1)
+    exponents = [
+        Exponent(*each)
+        for each in zip((which @ mean).tolist(), np.sqrt(np.maximum(variances, 0.0)).tolist(), strict=True)
+    ]
+    return _Told(exponents[: len(numbers)], dict(zip(doublings, exponents[len(numbers) + 1 :], strict=True)))
 
 
 def _regression(
