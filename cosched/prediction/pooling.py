@@ -158,6 +158,11 @@ class Pool:
         self._corrected.hear(others)
         self.alone.hear(others)
 
+    @property
+    def counts(self) -> set[int]:
+        """Numbers of hosts that were tried."""
+        return self._corrected.counts
+
     def tried(self, count: int) -> int:
         """Return how many runs had a number of hosts."""
         return self._corrected.tried(count)

@@ -27,11 +27,16 @@ if TYPE_CHECKING:
 
     from cosched.coscheduler.changes import RunRecord
     from cosched.prediction.exponents import Exponent
+    from cosched.prediction.history import History
+    from cosched.prediction.pooling import Pool
     from cosched.prediction.profile import Profile
     from cosched.prediction.run_features import RunFeatures
     from cosched.store.runs import RunTable
 
 __all__ = ["RunHistory"]
+
+_L = TypeVar("_L", "History", "Pool")
+_P = TypeVar("_P", "Profile", "Profile | None")
 
 _MOST_REMEMBERED = 1024  # programs
 _MOST_ANSWERS = 32  # of one key: a task may have several shapes, and each is predicted by itself
@@ -57,6 +62,7 @@ class _Known:
         learnt: what the runs taught.
         told: the last predictions, by what was asked for.
         corrected: the last answers to what a model or a user says, by the question.
+        alone: what its own runs say alone, by what they say with those of other programs.
         owed: tries of other numbers of hosts that tasks have earned; one whole try is taken.
         turns: how many of `RunHistory.turn` were taken.
     """
@@ -66,6 +72,7 @@ class _Known:
     learnt: LearntRuns
     told: Mapping[tuple[tuple[float, ...], range, tuple[str, ...], str], Profile | None] = field(default_factory=dict)
     corrected: Mapping[tuple[tuple[float, ...], Profile, str], Profile] = field(default_factory=dict)
+    alone: Mapping[Profile, Profile] = field(default_factory=dict)
     owed: float = 0.0
     turns: int = 0
 
@@ -123,17 +130,18 @@ class RunHistory:
         place = features.numbers, counts, tuple(classes), program
         if place in known.told:
             return known.told[place]
-        history = copy(known.learnt.history)
-        history.hear(self._others_now())
-        low, high = min(history.counts), max(history.counts)
+        low, high = min(known.learnt.history.counts), max(known.learnt.history.counts)
         usable = [count for count in counts if low <= 2 * count and count <= 2 * high]
         if not usable:
             return None
-        found = [history_profile(history, features.numbers, usable, name, program) for name in classes or ("",)]
-        told = [profile for profile in found if profile is not None]
-        profile = slowest_profile(told, "+".join(classes)) if len(told) == len(found) else None
-        if profile is not None:
-            profile = profile.widened(self._width_now().factor)
+
+        def told(history: History) -> Profile | None:
+            found = [history_profile(history, features.numbers, usable, name, program) for name in classes or ("",)]
+            each = [profile for profile in found if profile is not None]
+            profile = slowest_profile(each, "+".join(classes)) if len(each) == len(found) else None
+            return profile and profile.widened(self._width_now().factor)
+
+        profile, known = self._beside_others(known, known.learnt.history, told)
         self._keep(features.key, replace(known, told=_with_answer(known.told, place, profile)))
         return profile
 
@@ -166,22 +174,24 @@ class RunHistory:
             parts = [(each, each.hardware) for each in stated.classes]
         else:  # one prediction for all hosts, whatever their classes are
             parts = [(stated, name) for name in classes or ("",)]
-        pool = copy(pool)
-        pool.hear(self._others_now())
-        made = [pool.corrected(features.numbers, each, name, program) for each, name in parts]
-        told = [part for part in made if part is not None]
-        found = slowest_profile(told, stated.hardware) if len(told) == len(made) else stated
-        if not stated.classes:
-            found = replace(found, classes=())
-        if found is not stated:
-            found = found.widened(self._width_now().factor)
+
+        def told(pool: Pool) -> Profile:
+            made = [pool.corrected(features.numbers, each, name, program) for each, name in parts]
+            each = [part for part in made if part is not None]
+            if len(each) < len(made):
+                return stated
+            found = slowest_profile(each, stated.hardware)
+            return (found if stated.classes else replace(found, classes=())).widened(self._width_now().factor)
+
+        found, known = self._beside_others(known, pool, told)
         self._keep(features.key, replace(known, corrected=_with_answer(known.corrected, place, found)))
         return found
 
     def explored(self, features: RunFeatures, profile: Profile, longest: float) -> Profile:
         """Return the prediction, now and then for a number of hosts to try.
 
-        That is a number which fewer than `FEWEST_RUNS` runs had, and on which the run may be faster than on any other.
+        That is a number which fewer than `FEWEST_RUNS` runs had, and on which the run may be faster than on any other,
+        as far as its own runs tell: that other programs were not is no reason never to try it.
 
         Args:
             features: what decides how long it runs.
@@ -197,7 +207,8 @@ class RunHistory:
             return profile
         few = {count for count in range(1, len(profile.seconds) + 1) if history.tried(count) < FEWEST_RUNS}
         few -= {profile.best_count}
-        best, ends = profile.shortest, zip(profile.seconds, profile.low, profile.high, strict=True)
+        lows = known.alone.get(profile, profile).low or profile.low
+        best, ends = profile.shortest, zip(profile.seconds, lows, profile.high, strict=True)
         hopes = [
             (least, count)
             for count, (expected, least, most) in enumerate(ends, 1)
@@ -267,6 +278,22 @@ class RunHistory:
         if taken:
             self._keep(features.key, replace(known, turns=known.turns + 1))
         return known.turns
+
+    def _beside_others(self, known: _Known, learnt: _L, told: Callable[[_L], _P]) -> tuple[_P, _Known]:
+        """Return what a program's runs tell with those of others; what they tell alone is remembered where it differs.
+
+        Args:
+            known: of the program.
+            learnt: from its runs.
+            told: what that tells.
+        """
+        heard = copy(learnt)
+        heard.hear(self._others_now())
+        found = told(heard)
+        if found is None or not self._explore or len(learnt.counts) > 1:
+            return found, known
+        alone = told(learnt)
+        return found, known if alone is None else replace(known, alone=_with_answer(known.alone, found, alone))
 
     def _start_ups_now(self) -> StartUps:
         """Return what starting programs takes beside what their models say."""

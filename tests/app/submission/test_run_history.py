@@ -99,8 +99,23 @@ def _taken_in(validator: TaskValidator, request: TaskRequest) -> Profile:
     return profile
 
 
-def test_a_program_that_two_hosts_slow_down_is_found_out_by_trying_one(here: Daemon) -> None:
+def _others_ran(here: Daemon, *, stated: bool) -> None:
+    """Have the store know of programs of bob's that take half as long on two hosts, as he had said."""
+    runs = [
+        RunRecord("", f"p{number}", (), "bob", "", hosts, "", None, off * seconds, 1.0, "", seconds if stated else None)
+        for number in range(6)
+        for hosts in (1, 2)
+        for off in (0.96, 1.04)
+        for seconds in [(9.0 + number) / hosts]
+    ]
+    here.store.commit(Changes(runs=tuple(runs)))
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_a_program_that_two_hosts_slow_down_is_found_out_by_trying_one(here: Daemon, others: bool) -> None:
     said, actual = (4.0, 2.0), (2.0, 4.0)
+    if others:
+        _others_ran(here, stated=True)
     validator, asked = _validator(here, 0.25), replace(HEAT, profile=said)
     tried = []
     for _ in range(24):
@@ -162,15 +177,7 @@ def test_a_program_on_hosts_that_it_never_had_has_a_range_by_how_others_fall(her
     ran(here, (20.0, 20.4, 19.8, 20.1), hosts=1)
     asked = replace(HEAT, hosts="1-2")
     before = predicted(here, asked)
-    here.store.commit(
-        Changes(
-            runs=tuple(
-                RunRecord("", f"program {number}", (), "bob", "", hosts, "", None, (9.0 + number) / hosts, 1.0)
-                for number in range(6)
-                for hosts in (1, 2, 1, 2)
-            )
-        )
-    )
+    _others_ran(here, stated=False)
     ran(here, (20.0,), hosts=1)
     after = predicted(here, asked)
     widths = []
