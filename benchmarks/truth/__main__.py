@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from benchmarks.truth.kernels import Kernel
     from cosched.modelling.points import TimedRun
-    from cosched.prediction.other_programs import OtherPrograms
+    from cosched.prediction.others.other_programs import OtherPrograms
 
 __all__: list[str] = []
 

@@ -13,7 +13,7 @@ from benchmarks.truth.splits import Question
 from cosched.errors import UserError
 from cosched.modelling.fitting import fit_runs
 from cosched.prediction.history import FEWEST_RUNS, History, Run
-from cosched.prediction.other_programs import OtherPrograms, ProgramRun
+from cosched.prediction.others.other_programs import KeyedRun, OtherPrograms
 from cosched.prediction.pooling import Pool
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def other_programs(programs: Iterable[tuple[Kernel, Sequence[TimedRun]]]) -> Oth
     """Return what programs with their runs tell of another."""
     runs = ((kernel, history_run(kernel, run, counted=True)) for kernel, found in programs for run in found)
     return OtherPrograms(
-        ProgramRun(kernel.name, run.numbers, run.hosts, run.hardware, run.seconds, run.stated) for kernel, run in runs
+        KeyedRun(kernel.name, run.numbers, run.hosts, run.hardware, run.seconds, run.stated) for kernel, run in runs
     )
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.prediction.exponents import USUAL_HOSTS, USUAL_HOSTS_STATED, USUAL_NUMBER, Exponent, HostScaling
 from cosched.prediction.gaussian_process import Covariance, Places, fitted, foretold
 from cosched.prediction.mixture import Mixture
 from cosched.prediction.number_scale import NumberScale
+from cosched.prediction.others.exponents import USUAL_HOSTS, USUAL_HOSTS_STATED, USUAL_NUMBER, Exponent, HostScaling
 from cosched.prediction.past_runs import FEWEST_RUNS, PastRuns
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.prediction.student import t_quantile
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.prediction.mixture import Said
-    from cosched.prediction.other_programs import OtherPrograms
+    from cosched.prediction.others.other_programs import OtherPrograms
 
 __all__ = ["FEWEST_RUNS", "MOST_RUNS", "History", "Run", "history_profile", "times_by_count"]
 

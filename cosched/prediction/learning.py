@@ -9,15 +9,15 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.prediction.exponents import USUAL_NUMBER
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, History
+from cosched.prediction.others.exponents import USUAL_NUMBER
 from cosched.prediction.pooling import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.prediction.exponents import Exponent
     from cosched.prediction.history import Run
+    from cosched.prediction.others.exponents import Exponent
 
 __all__ = ["LearntRuns"]
 

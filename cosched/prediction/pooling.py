@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.prediction.exponents import USUAL_NUMBER
 from cosched.prediction.history import History, Run, times_by_count
+from cosched.prediction.others.exponents import USUAL_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from cosched.prediction.exponents import Exponent
-    from cosched.prediction.other_programs import OtherPrograms
+    from cosched.prediction.others.exponents import Exponent
+    from cosched.prediction.others.other_programs import OtherPrograms
     from cosched.prediction.profile import Profile
 
 __all__ = ["Level", "Pool", "pool_quantiles", "pooled_weights"]

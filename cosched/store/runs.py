@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, desc, func, or_, select
 
 from cosched.coscheduler.changes import RunRecord
-from cosched.prediction.other_programs import ProgramRun
-from cosched.prediction.startup import StartedRun
+from cosched.prediction.others.other_programs import KeyedRun
+from cosched.prediction.others.startup import StartedRun
 from cosched.store import tables
 from cosched.store.rows import records_of
 
@@ -95,7 +95,7 @@ class RunTable:
         )
         return records_of(StartedRun, self._store.read(query))[::-1]
 
-    def of_programs(self, each: int, most: int) -> Sequence[ProgramRun]:
+    def of_programs(self, each: int, most: int) -> Sequence[KeyedRun]:
         """Return the newest runs of all programs, the newest last.
 
         Args:
@@ -108,7 +108,7 @@ class RunTable:
         place = func.row_number().over(partition_by=runs.key, order_by=runs.id.desc())
         newest = select(runs.id, *columns, place.label("place")).where(runs.id > first).subquery()
         query = select(newest).where(newest.c.place <= each).order_by(newest.c.id.desc()).limit(most)
-        return records_of(ProgramRun, self._store.read(query))[::-1]
+        return records_of(KeyedRun, self._store.read(query))[::-1]
 
     def of_application(self, name: str, owner: str | None, most: int) -> Sequence[RunRecord]:
         """Return the newest runs of an application, the newest first; with an owner his alone."""

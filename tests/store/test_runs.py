@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.coscheduler.changes import Changes, RunRecord
-from cosched.prediction.other_programs import ProgramRun
-from cosched.prediction.startup import StartedRun
+from cosched.prediction.others.other_programs import KeyedRun
+from cosched.prediction.others.startup import StartedRun
 from cosched.store import Store
 from cosched.store.runs import RunTable
 from tests.store.new_database import new_database
@@ -59,8 +59,8 @@ def test_the_newest_runs_of_each_program_are_found_and_one_that_runs_often_hides
     runs = RunTable(store)
     assert list(runs.of_programs(3, 9)) == []
     store.commit(Changes(runs=(_run("a", 1.0), *[replace(_run("b", 2.0), seconds=float(place)) for place in range(7)])))
-    found = [ProgramRun("b", (1.0, 2.5), 4, "fast", float(place), None) for place in (4, 5, 6)]
-    assert list(runs.of_programs(3, 9)) == [ProgramRun("a", (1.0, 2.5), 4, "fast", 10.0, None), *found]
+    found = [KeyedRun("b", (1.0, 2.5), 4, "fast", float(place), None) for place in (4, 5, 6)]
+    assert list(runs.of_programs(3, 9)) == [KeyedRun("a", (1.0, 2.5), 4, "fast", 10.0, None), *found]
     assert list(runs.of_programs(3, 2)) == found[1:]
     store.close()
 

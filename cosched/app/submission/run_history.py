@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, TypeVar
 
 from cosched.api.documents import Evidence, NearRun
 from cosched.prediction.coverage import Width
-from cosched.prediction.exponents import USUAL_NUMBER
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run, history_profile
 from cosched.prediction.learning import LearntRuns
-from cosched.prediction.other_programs import OtherPrograms
+from cosched.prediction.others.exponents import USUAL_NUMBER
+from cosched.prediction.others.other_programs import OtherPrograms
+from cosched.prediction.others.startup import StartUps
 from cosched.prediction.profile import PredictionSource, slowest_profile
-from cosched.prediction.startup import StartUps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from cosched.coscheduler.changes import RunRecord
-    from cosched.prediction.exponents import Exponent
     from cosched.prediction.history import History
+    from cosched.prediction.others.exponents import Exponent
     from cosched.prediction.pooling import Pool
     from cosched.prediction.profile import Profile
     from cosched.prediction.run_features import RunFeatures
@@ -44,10 +44,8 @@ _NEAREST = 3  # runs that are shown
 _MOST_SAME, _MOST_LOOKED_AT = 50, 200  # runs with the same numbers, of the newest
 _MOST_JUDGED = 2000  # runs of all programs, by which the width of ranges is learnt
 _MOST_STARTED = 300  # runs of all programs, by which start-up is learnt
-_MOST_EACH, _MOST_OF_ALL = (
-    20,
-    500,
-)  # runs of a program, and of all, by which exponents of others are learnt: up to 25 ms
+_MOST_EACH = 20  # runs of a program, by which others are foretold
+_MOST_OF_ALL = 500  # of all: they are learnt from in up to 25 ms
 _OTHERS_LAST = 120  # times as long as it may take until a new run is noticed: exponents of all programs change slowly
 _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expected to take longer is not tried
 

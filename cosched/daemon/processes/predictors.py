@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 from cosched.connector.interface import ConnectorError
 from cosched.connector.worker_process import WorkerEndedError, WorkerProcess, serve_requests
 from cosched.errors import SystemFault, UserError
-from cosched.prediction.exponents import Exponent
 from cosched.prediction.history import FEWEST_RUNS, MOST_RUNS, Run
 from cosched.prediction.learning import LearntRuns
 from cosched.prediction.loads.host_load import Coupling
 from cosched.prediction.model_predictor import EvaluationFault, ModelPredictor
+from cosched.prediction.others.exponents import Exponent
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.scheduling.tunable.modelled import library_chains
 from cosched.scheduling.tunable.tasks import Chain, Stage

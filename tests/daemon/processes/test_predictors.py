@@ -16,11 +16,11 @@ from cosched.connector.worker_process import WorkerEndedError
 from cosched.daemon.processes import predictors
 from cosched.daemon.processes.predictors import ModelProcesses
 from cosched.errors import SystemFault, UserError
-from cosched.prediction.exponents import USUAL_NUMBER, Exponent
 from cosched.prediction.history import Run
 from cosched.prediction.learning import LearntRuns
 from cosched.prediction.loads.host_load import Coupling
 from cosched.prediction.model_predictor import ModelPredictor
+from cosched.prediction.others.exponents import USUAL_NUMBER, Exponent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
+from cosched.prediction.others.startup import StartedRun, StartUps
 from cosched.prediction.profile import PredictionSource, Profile
-from cosched.prediction.startup import StartedRun, StartUps
 
 
 def _runs(

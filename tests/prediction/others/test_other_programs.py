@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.prediction.exponents import USUAL_HOSTS, USUAL_NUMBER
 from cosched.prediction.history import History, Run
-from cosched.prediction.other_programs import OtherPrograms, ProgramRun
+from cosched.prediction.others.exponents import USUAL_HOSTS, USUAL_NUMBER
+from cosched.prediction.others.other_programs import KeyedRun, OtherPrograms
 from cosched.prediction.pooling import Pool
 
 if TYPE_CHECKING:
@@ -26,11 +26,11 @@ def _seconds(size: float, hosts: int, serial: float, power: float = 1.0) -> floa
 
 def _program(
     key: str, serial: float, counts: Sequence[int] = (1, 2, 4), power: float = 1.0, repeats: int = 1
-) -> list[ProgramRun]:
+) -> list[KeyedRun]:
     """Return runs of a program whose user says that its work is divided evenly."""
     draw = random.Random(key)
     return [
-        ProgramRun(
+        KeyedRun(
             key,
             (size,),
             hosts,
@@ -162,7 +162,7 @@ def test_a_programs_own_runs_do_not_count_among_the_others() -> None:
 
 
 def test_a_number_that_never_varied_and_one_number_of_hosts_tell_nothing() -> None:
-    told = OtherPrograms(ProgramRun("p", (5.0,), 4, "", seconds, 3.0) for seconds in (2.0, 2.1, 1.9))
+    told = OtherPrograms(KeyedRun("p", (5.0,), 4, "", seconds, 3.0) for seconds in (2.0, 2.1, 1.9))
     assert told.hosts.doublings == told.stated_hosts.doublings == {}
     assert told.number("own") == pytest.approx(USUAL_NUMBER, abs=0.05)
 
@@ -170,7 +170,7 @@ def test_a_number_that_never_varied_and_one_number_of_hosts_tell_nothing() -> No
 def test_classes_of_hosts_are_told_apart() -> None:
     """A program on one slow host and two fast ones seems to fall by four."""
     runs = [
-        ProgramRun("p", (size,), hosts, f"class {hosts}", _seconds(size, hosts, 0.0) / hosts, None)
+        KeyedRun("p", (size,), hosts, f"class {hosts}", _seconds(size, hosts, 0.0) / hosts, None)
         for size in _SIZES
         for hosts in (1, 2)
     ]
@@ -179,7 +179,7 @@ def test_classes_of_hosts_are_told_apart() -> None:
 
 _RUNS = st.lists(
     st.builds(
-        ProgramRun,
+        KeyedRun,
         st.sampled_from("ab"),
         st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=2).map(lambda pair: (pair[0], pair[1])),
         st.integers(1, 10_000),
@@ -192,7 +192,7 @@ _RUNS = st.lists(
 
 
 @given(_RUNS)
-def test_whatever_ran_exponents_are_numbers(runs: list[ProgramRun]) -> None:
+def test_whatever_ran_exponents_are_numbers(runs: list[KeyedRun]) -> None:
     others = OtherPrograms(runs)
     told = [*others.hosts.doublings.values(), *others.stated_hosts.doublings.values(), others.number("new")]
     assert all(math.isfinite(each.mean) and 0.05 < each.deviation < 5 for each in told)

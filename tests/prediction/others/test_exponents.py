@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.prediction.exponents import USUAL_HOSTS, Exponent, HostScaling
+from cosched.prediction.others.exponents import USUAL_HOSTS, Exponent, HostScaling
 
 _EXPONENTS = st.builds(Exponent, st.floats(-2, 2), st.floats(0.01, 2))
 _SCALINGS = st.builds(HostScaling, _EXPONENTS, st.dictionaries(st.integers(0, 6), _EXPONENTS))

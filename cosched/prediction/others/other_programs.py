@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cosched.prediction.exponents import USUAL_HOSTS, USUAL_HOSTS_STATED, USUAL_NUMBER, Exponent, HostScaling
 from cosched.prediction.number_scale import NumberScale
+from cosched.prediction.others.exponents import USUAL_HOSTS, USUAL_HOSTS_STATED, USUAL_NUMBER, Exponent, HostScaling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["OtherPrograms", "ProgramRun"]
+__all__ = ["KeyedRun", "OtherPrograms"]
 
 _ANY = 3.0  # deviation of what one program's runs alone are to tell
 _BENDS = 0.2  # deviation of an exponent from one doubling of hosts to the next
@@ -36,8 +36,8 @@ _USUALLY_APART = 0.6  # mean of an exponential prior; both together are about th
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramRun:
-    """A run of some program.
+class KeyedRun:
+    """A run with the key of its program.
 
     Attributes:
         key: the same for runs of one program.
@@ -80,9 +80,9 @@ class OtherPrograms:
         stated_hosts: how far stated times are off changes with hosts.
     """
 
-    def __init__(self, runs: Iterable[ProgramRun]) -> None:
+    def __init__(self, runs: Iterable[KeyedRun]) -> None:
         """Learn from runs of all programs."""
-        programs: dict[tuple[str, str, int], list[ProgramRun]] = defaultdict(list)
+        programs: dict[tuple[str, str, int], list[KeyedRun]] = defaultdict(list)
         for run in runs:
             programs[run.key, run.hardware, len(run.numbers)].append(run)
         plain = {place: _told(each, stated=False) for place, each in programs.items()}
@@ -105,7 +105,7 @@ def _scaling(programs: Iterable[_Told], usual: Exponent) -> HostScaling:
     return HostScaling(usual, {doubling: _next_program(each, usual) for doubling, each in told.items()})
 
 
-def _told(runs: Sequence[ProgramRun], *, stated: bool) -> _Told:
+def _told(runs: Sequence[KeyedRun], *, stated: bool) -> _Told:
     """Return the exponents that runs of one program on one class of hosts tell.
 
     Where the hosts of all of them are as many, to the nearest power of two, no doubling is among them.
