@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from cosched.connector.interface import AdoptableJob, StartDiagnosis
+    from cosched.connector.jobs import LaunchMode
 
 __all__ = ["CondorConnector"]
 
@@ -107,6 +108,14 @@ class CondorConnector:
         held = self._idle_claims.held(slots, self._owners.own_names(), time.monotonic())
         return pool_hosts(slots, places, ours, self._requirements, idle_claims=held, slot_hosts=slot_hosts)
 
+    def check_task(self, owner: str, launch: LaunchMode) -> None:  # noqa: ARG002 -- all owners' jobs are alike here
+        """Refuse programs that are launched once where their processes share no folder."""
+        if self._settings.spooled and launch.once:
+            raise UserError(
+                "a program that is launched once has its processes find each other in a common folder, which this pool "
+                'has not (files = "spooled"): leave --mpi and --launch out, so that it runs on each host by itself'
+            )
+
     def submit(self, launch: Launch) -> str:
         """Submit a cluster and return the number of its first process.
 
@@ -132,7 +141,8 @@ class CondorConnector:
         for launch in launches:
             with outcomes.settle([launch.attempt]):
                 check_launch(launch)
-                _check_common_folder(launch, self._settings)
+                self.check_task(launch.owner, launch.launch)
+                _check_reach(launch)
                 described[launch.attempt] = describe(launch, self._settings, self._attempts)
                 if not self._make_folder(launch.attempt):
                     again.append(launch.attempt)
@@ -338,12 +348,7 @@ class CondorConnector:
         return spool_faults(self.name, self._settings.spool)
 
 
-def _check_common_folder(launch: Launch, settings: CondorSettings) -> None:
-    if settings.spooled and launch.launch.once:
-        raise UserError(
-            f"task {launch.name!r} is launched once, and its processes find each other in a common folder, which this "
-            'pool has not (files = "spooled"): launch it on each host'
-        )
+def _check_reach(launch: Launch) -> None:
     if launch.launch.once and len(launch.hosts) > 1 and any("@" in host for host in launch.hosts):
         raise UserError(
             f"task {launch.name!r} is launched once on several hosts, and these are slots of machines "

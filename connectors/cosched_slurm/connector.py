@@ -28,7 +28,7 @@ from cosched_slurm.job_script import (
 )
 from cosched_slurm.jobs import JobRecord, commented_uuid, job_records, start_diagnosis
 from cosched_slurm.nodes import allocated_processors, cluster_hosts
-from cosched_slurm.owners import OwnerAccount, owner_account, without_forged_names
+from cosched_slurm.owners import OwnerAccount, account_name, owner_account, submitting_user, without_forged_names
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
 from cosched_slurm.pyslurm_client import PyslurmClient
 from cosched_slurm.slurm_settings import SlurmSettings
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cosched.connector.interface import AdoptableJob, StartDiagnosis
+    from cosched.connector.jobs import LaunchMode
     from cosched.errors import CoschedError
 
 __all__ = ["SlurmConnector"]
@@ -87,6 +88,13 @@ class SlurmConnector:
         reserved = self._commands.reservation(own) if own else None
         partition, prefix = self._settings.partition, self._settings.host_class
         return cluster_hosts(rows, partition, prefix, foreign, reserved, self._clusters.of(rows))
+
+    def check_task(self, owner: str, launch: LaunchMode) -> None:  # noqa: ARG002 -- each way of launching will do
+        """Refuse the tasks of users who can have no jobs here, as `identity` says."""
+        if self._settings.identity == "user":
+            submitting_user(owner, self._settings.lowest_uid)
+        elif self._settings.identity == "account":
+            account_name(owner)
 
     def submit(self, launch: Launch) -> str:
         """Submit a job and return its number.

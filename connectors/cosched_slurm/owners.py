@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-__all__ = ["OwnerAccount", "account_name", "owner_account", "without_forged_names"]
+__all__ = ["OwnerAccount", "account_name", "owner_account", "submitting_user", "without_forged_names"]
 
 _ACCOUNT_NAME = re.compile(r"[a-z_][a-z0-9._-]{0,63}\Z")
 
@@ -53,6 +53,20 @@ def account_name(owner: str) -> str:
     return owner
 
 
+def submitting_user(owner: str, lowest_uid: int) -> pwd.struct_passwd:
+    """Return an owner as this machine's table of users has them; see `owner_account`, which looks for groups, too."""
+    try:
+        user = pwd.getpwnam(account_name(owner))
+    except KeyError:
+        raise UserError(f"there is no user {owner!r} here: submit as one that the cluster knows") from None
+    if user.pw_uid < max(lowest_uid, 1):
+        raise UserError(
+            f"nothing is submitted for {owner}, a user of the system (number {user.pw_uid}, below {lowest_uid}): "
+            "submit as another user, or have the administrator set lowest_uid in [connector.slurm]"
+        )
+    return user
+
+
 def owner_account(owner: str, lowest_uid: int) -> OwnerAccount:
     """Return an owner's account on this machine.
 
@@ -63,15 +77,7 @@ def owner_account(owner: str, lowest_uid: int) -> OwnerAccount:
     Raises:
         UserError: there is no such user, or it is root or another of the system's.
     """
-    try:
-        user = pwd.getpwnam(account_name(owner))
-    except KeyError:
-        raise UserError(f"there is no user {owner!r} here: submit as one that the cluster knows") from None
-    if user.pw_uid < max(lowest_uid, 1):
-        raise UserError(
-            f"nothing is submitted for {owner}, a user of the system (number {user.pw_uid}, below {lowest_uid}): "
-            "submit as another user, or have the administrator set lowest_uid in [connector.slurm]"
-        )
+    user = submitting_user(owner, lowest_uid)
     groups = tuple(os.getgrouplist(user.pw_name, user.pw_gid))
     return OwnerAccount(user.pw_name, user.pw_uid, user.pw_gid, groups, user.pw_dir)
 

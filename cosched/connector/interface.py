@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.connector.hosts import Host
-    from cosched.connector.jobs import JobReport, Launch, Output
+    from cosched.connector.jobs import JobReport, Launch, LaunchMode, Output
     from cosched.errors import CoschedError
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "AdoptsJobs",
     "CallsBack",
     "CarriesMail",
+    "ChecksTasks",
     "Connector",
     "ConnectorError",
     "DiagnosesStarts",
@@ -164,6 +165,24 @@ class CallsBack(Protocol):
 
         Raises:
             ConnectorError: the manager does not answer: the attempt may be cancelled or not.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksTasks(Protocol):
+    """Connector whose settings leave out some users, or some ways of launching a command.
+
+    What would be refused when it starts, perhaps at night, is refused when it is submitted.
+    """
+
+    def check_task(self, owner: str, launch: LaunchMode) -> None:
+        """Refuse the tasks of an owner that are launched so, if `submit` would refuse all of them for good.
+
+        It asks the manager nothing, and any thread may call it.
+
+        Raises:
+            UserError: says what would be taken.
         """
         ...
 

@@ -230,6 +230,7 @@ class Daemon:
                 store,
                 parts.validator,
                 state,
+                self._manager.check_task,
                 waiting=configuration.access.waiting,
                 waiting_bytes=configuration.access.waiting_bytes,
             ),

@@ -63,10 +63,11 @@ from cosched.store.shares import ShareTable
 from tests.store.new_database import new_database
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from cosched.app.host_loads import HostLoadService
+    from cosched.connector.jobs import LaunchMode
     from cosched.coscheduler.sharing.shares import Shares
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
@@ -233,6 +234,7 @@ def services_of(
     waiting: int,
     waiting_bytes: int,
     patience: float,
+    check_task: Callable[[str, LaunchMode], None],
 ) -> DomainServices:
     """Return the services of a domain without neighbours; the models are those of the package."""
     client, neighbours, applications = CoreClient(inbox, patience), NoNeighbours(), catalogue(folder / "applications.d")
@@ -251,6 +253,7 @@ def services_of(
             store,
             validator,
             state,
+            check_task,
             waiting=waiting,
             waiting_bytes=waiting_bytes,
         ),
@@ -282,6 +285,7 @@ def daemon(
     waiting_bytes: int = 10**9,
     patience: float = 60.0,
     clock: Clock | None = None,
+    check_task: Callable[[str, LaunchMode], None] = lambda _owner, _launch: None,
 ) -> Iterator[Daemon]:
     """Run one; with so long a staging no task leaves by itself."""
     store = Store(new_database(tmp_path))
@@ -303,6 +307,7 @@ def daemon(
         waiting=waiting,
         waiting_bytes=waiting_bytes,
         patience=patience,
+        check_task=check_task,
     )
     services = replace(services, recordings=RecordingService(recorder.blocks))
     recorder.start()

@@ -72,6 +72,11 @@ def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
     _check_placeholders(worker)
     needs_lead = any("{lead}" in word for word in worker)
     if needs_lead and not domain.carries_mail:
+        if "cosched.dask.worker" in worker:
+            raise UserError(
+                "jobs of this domain's resource manager cannot tell cosched an address, and workers of Dask must know "
+                "that of its scheduler: a Dask computation cannot run here"
+            )
         raise UserError(
             "the worker's command has {lead}, and jobs of this domain's resource manager cannot tell cosched an "
             "address: leave it out, and have workers find the lead through a file that all hosts see"

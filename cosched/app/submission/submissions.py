@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cosched.app.neighbours.neighbour_access import NeighbourAccess
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.validation import TaskValidator
+    from cosched.connector.jobs import LaunchMode
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.task import Task
     from cosched.prediction.profile import Profile
@@ -63,6 +64,7 @@ class SubmissionService:
         store: Store,
         validator: TaskValidator,
         state: Callable[[], DomainState],
+        check_task: Callable[[str, LaunchMode], None],
         *,
         waiting: int,
         waiting_bytes: int,
@@ -74,6 +76,7 @@ class SubmissionService:
             store: knows earlier submissions and tasks.
             validator: makes tasks of requests.
             state: returns what tasks are measured against; see `submission_state`.
+            check_task: raises UserError where the resource manager takes no tasks of a user, or none launched so.
             waiting: most tasks of one user that wait or run; operators may have more.
             waiting_bytes: most bytes of their text together.
         """
@@ -81,6 +84,7 @@ class SubmissionService:
         self._store = store
         self._validator = validator
         self._state = state
+        self._check_task = check_task
         self._waiting = waiting
         self._waiting_bytes = waiting_bytes
         self._pending: dict[tuple[str, str], tuple[str, Future[Future[tuple[Task, ...]]]]] = {}
@@ -180,7 +184,8 @@ class SubmissionService:
         adopted: str = "",
         check: Callable[[], None] = lambda: None,
     ) -> Future[tuple[Task, ...]]:
-        tasks = [self._validator.exploring(task) for task in self._make(principal, requests, self._state(), check)]
+        made = self._make(principal, requests, self._state(), check, adopted=bool(adopted))
+        tasks = [self._validator.exploring(task) for task in made]
         if adopted:  # the manager has the job already: no description of it is handed over
             tasks = [replace(task, spec=replace(task.spec, adopted=adopted, native=None)) for task in tasks]
         if submission is not None:
@@ -222,8 +227,10 @@ class SubmissionService:
         check: Callable[[], None] = lambda: None,
         *,
         dry: bool = False,
+        adopted: bool = False,
     ) -> list[Task]:
         tasks: list[Task] = []
+        launches: set[LaunchMode] = set()
         places = 0
         for number, request in enumerate(requests, start=1):
             check()
@@ -235,6 +242,9 @@ class SubmissionService:
                         f"the ways through these tunable tasks have more than {_MOST_PLACES} stages together: send the "
                         "others by themselves"
                     )
+                if not adopted and made[0].spec.launch not in launches:
+                    self._check_task(principal.name, made[0].spec.launch)
+                    launches.add(made[0].spec.launch)
                 tasks += [replace(task, owner=principal.name) for task in made]
             except UserError as error:
                 if len(requests) == 1:

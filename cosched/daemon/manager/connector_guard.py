@@ -12,6 +12,7 @@ from cosched.connector.interface import (
     AdoptsJobs,
     CallsBack,
     CarriesMail,
+    ChecksTasks,
     ConnectorError,
     DiagnosesStarts,
     StartDiagnosis,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from cosched.connector.hosts import Host
     from cosched.connector.interface import Connector, Mail
-    from cosched.connector.jobs import JobReport, Launch, Output
+    from cosched.connector.jobs import JobReport, Launch, LaunchMode, Output
 
 __all__ = ["GuardedConnector"]
 
@@ -98,6 +99,12 @@ class GuardedConnector:
         if not isinstance(self._connector, AdoptsJobs):
             raise UserError("[adopt] enabled is true, and this connector adopts no jobs of users' own: set it to false")
         return self._connector
+
+    def check_task(self, owner: str, launch: LaunchMode) -> None:
+        """Refuse tasks of an owner, launched so, that the connector would refuse whenever they start."""
+        if isinstance(self._connector, ChecksTasks):
+            with self._guarded():
+                self._connector.check_task(owner, launch)
 
     @property
     def carries_mail(self) -> bool:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from cosched.connector.hosts import Host
     from cosched.connector.interface import AdoptsJobs, Connector
-    from cosched.connector.jobs import Output
+    from cosched.connector.jobs import LaunchMode, Output
     from cosched.coscheduler.task import Attempt, Task
     from cosched.daemon.clock import Clock
     from cosched.prediction.loads.host_load import HostLoad
@@ -173,6 +173,14 @@ class ResourceManager:
             UserError: they cannot.
         """
         return self._connector.adopts()
+
+    def check_task(self, owner: str, launch: LaunchMode) -> None:
+        """Refuse tasks of an owner, launched so, that would be refused whenever they start; any thread may call it.
+
+        Raises:
+            UserError: says what would be taken.
+        """
+        self._connector.check_task(owner, launch)
 
     @property
     def mail(self) -> GuardedConnector:

@@ -8,6 +8,7 @@ import pytest
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.app.submission.admission import DomainState
 from cosched.app.submission.validation import TaskValidator
+from cosched.client.dask_commands import dask_worker_command
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
@@ -25,6 +26,7 @@ REQUEST = TaskRequest(command=("/opt/lead",), hosts="2-4", profile=(None, 60.0, 
 
 
 RESTART = ElasticRequest(kind="restart")
+DASK = ElasticRequest(worker=("/opt/python", *dask_worker_command()[1:]))
 
 
 @pytest.fixture
@@ -121,6 +123,7 @@ def test_a_task_without_workers_is_not_elastic(intake: TaskValidator) -> None:
         ({"native": NativeDescription("local", {}, "")}, DOMAIN, "describes one job"),
         ({"elastic": RESTART}, replace(DOMAIN, shares_hosts=True), "restarted on others needs whole ones"),
         ({}, replace(DOMAIN, carries_mail=False), "cannot tell cosched an address"),
+        ({"elastic": DASK}, replace(DOMAIN, carries_mail=False), "a Dask computation cannot run here"),
         ({"elastic": replace(WORKER, kind="malleable")}, DOMAIN, "write workers or restart"),
         ({"elastic": replace(WORKER, cost=3.0)}, DOMAIN, "are of elastic tasks that are restarted"),
         ({"elastic": replace(WORKER, kind="restart")}, DOMAIN, "has no workers: leave the worker's command out"),

@@ -15,6 +15,7 @@ from cosched.access import Principal, Role
 from cosched.api.documents import ElasticRequest, TaskRequest
 from cosched.api.problems import ConflictError, QuotaError
 from cosched.connector.hosts import Host
+from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.events import HostsObserved
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
@@ -54,6 +55,29 @@ def test_of_several_tasks_all_or_none_are_accepted(here: Daemon) -> None:
     with pytest.raises(UserError, match=r"task 2 of 2: no application 'nothing'.*; none was accepted"):
         here.services.submissions.submit(ME, [HALVING, TaskRequest(application="nothing")], "", "")
     assert here.services.tasks.tasks(ME, TaskSelection(), 10, 0).total == 0
+
+
+def test_what_the_resource_manager_would_never_start_is_refused_at_submission(tmp_path: Path) -> None:
+    """Before, such a task was accepted, and failed when its turn came."""
+    asked: list[tuple[str, LaunchMode]] = []
+
+    def check_task(owner: str, launch: LaunchMode) -> None:
+        asked.append((owner, launch))
+        if launch.once:
+            raise UserError("it would find no other host: launch it on each")
+
+    once = TaskRequest(command=("/bin/true",), launch=LaunchMode.ONCE)
+    with daemon(tmp_path, check_task=check_task) as here:
+        submissions = here.services.submissions
+        assert len(submissions.submit(ME, [HALVING] * 3, "", "")) == 3
+        assert asked == [("me", LaunchMode.EACH)]  # once for all that are launched alike
+        with pytest.raises(UserError, match="no other host: launch it on each"):
+            submissions.submit(YOU, [once], "", "")
+        assert asked[1:] == [("you", LaunchMode.ONCE)]
+        with pytest.raises(UserError, match=r"task 2 of 2: it would find no other host: .*; none was accepted"):
+            submissions.foresee(ME, [HALVING, once])
+        assert submissions.adopt(ME, lambda: once, "7.0").owner == "me"  # the manager has its job already
+        assert here.services.tasks.tasks(CHIEF, TaskSelection(), 10, 0).total == 4
 
 
 def test_a_key_used_again_returns_the_same_tasks(here: Daemon) -> None:

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("htcondor2", reason="the package htcondor is not installed")
 
 from cosched.connector import ConnectorError, JobState, Launch
+from cosched.connector.jobs import LaunchMode
 from cosched.errors import UserError
 from cosched_condor import CondorConnector
 
@@ -228,6 +229,19 @@ def test_files_go_with_a_submission_from_afar(play: Callable[..., tuple[CondorCo
     assert connector.submit(LAUNCH) == "7.0"
     assert played.verbs == ["submit_spooled"]
     assert "transfer_input_files" in played.calls[0][1]["description"]
+
+
+def test_a_program_that_is_launched_once_is_refused_where_its_processes_share_no_folder(
+    play: Callable[..., tuple[CondorConnector, Played]],
+) -> None:
+    connector, played = play("spooled")
+    with pytest.raises(UserError, match=r"leave --mpi and --launch out"):
+        connector.check_task("ann", LaunchMode.OPENMPI)
+    with pytest.raises(UserError, match=r"leave --mpi and --launch out"):
+        connector.submit(replace(LAUNCH, launch=LaunchMode.ONCE))
+    connector.check_task("ann", LaunchMode.EACH)
+    assert played.verbs == []  # HTCondor is asked nothing
+    play("shared")[0].check_task("ann", LaunchMode.OPENMPI)
 
 
 def test_a_submission_whose_files_never_came_is_withdrawn_and_as_if_it_had_not_been(

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.connector import ConnectorError, Launch
+from cosched.connector.jobs import LaunchMode
 from cosched.connector.spool import AttemptFolders
+from cosched.errors import UserError
 from cosched_slurm.connector import SlurmConnector
 
 if TYPE_CHECKING:
@@ -117,3 +119,22 @@ def test_a_second_daemon_on_the_same_spool_is_refused(tmp_path: Path) -> None:
     second = subprocess.run(words, capture_output=True, text=True, check=False)
     assert f"the spool {tmp_path / 'spool'} is in use by another cosched" in second.stderr
     folders.lock.release()
+
+
+@pytest.mark.parametrize(
+    ("identity", "owner", "message"),
+    [
+        ("user", "root", "nothing is submitted for root, a user of the system"),
+        ("user", "no_such_user", "there is no user 'no_such_user' here: submit as one that the cluster knows"),
+        ("user", "", "jobs here run under their owners' names"),
+        ("account", "", "jobs here run under their owners' names"),
+    ],
+)
+def test_tasks_of_users_who_can_have_no_jobs_are_refused_before_they_wait(
+    tmp_path: Path, identity: str, owner: str, message: str
+) -> None:
+    connector = SlurmConnector({"spool": str(tmp_path), "identity": identity})
+    with pytest.raises(UserError, match=message):
+        connector.check_task(owner, LaunchMode.EACH)
+    connector.check_task("nobody", LaunchMode.OPENMPI)
+    SlurmConnector({"spool": str(tmp_path)}).check_task(owner, LaunchMode.EACH)  # jobs are the daemon's own
