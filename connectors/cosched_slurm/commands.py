@@ -379,7 +379,7 @@ class SlurmCommands:
         except (ValueError, KeyError, TypeError, AttributeError):
             faults, rows, usable = None, [], False
         if faults:
-            raise ConnectorError(f"{command[0]} reports {str(faults)[:200]}", transient=True)
+            raise ConnectorError(f"{command[0]} failed{_reasons(faults)}: is slurmctld well?", transient=True)
         if not usable:
             raise ConnectorError(f"{command[0]} gave no list of {key}: {output[:80]!r}", transient=True)
         return list(rows)
@@ -416,3 +416,11 @@ class SlurmCommands:
             words = done.error_text or " ".join(done.output.split())[:200] or f"exit code {done.code}"
             raise refusal_error(f"{program} failed", words, submitting=program == "sbatch")
         return done.output
+
+
+def _reasons(faults: object) -> str:
+    """Return what Slurm's JSON says of its faults, after a colon; empty where it names none."""
+    rows = [fault for fault in faults if isinstance(fault, dict)] if isinstance(faults, list) else []
+    words = dict.fromkeys(str(row.get("description") or row.get("error") or "") for row in rows)
+    named = [each for each in words if each not in ("", "Unspecified error")]
+    return f": {', '.join(named)[:200]}" if named else ""

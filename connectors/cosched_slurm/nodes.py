@@ -13,7 +13,7 @@ from cosched_slurm.allocations import gpu_count
 from cosched_slurm.jobs import node_names, state_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from cosched_slurm.foreign_jobs import ForeignClaim
 
@@ -86,7 +86,13 @@ def cluster_hosts(
         foreign: claims of foreign jobs, by node.
         own: reservation whose nodes count; None for all, where nodes of others' reservations take no jobs.
         clusters: name of each node's cluster, of those that have one.
+
+    Raises:
+        ConnectorError: no node is in the partition.
     """
+    rows = list(rows)
+    if partition and rows:
+        _check_partition(partition, {name for row in rows for name in _text_list(row.get("partitions"))})
     found = {}
     for row in rows:
         name = str(row.get("name") or "")
@@ -112,6 +118,17 @@ def cluster_hosts(
             cluster=(clusters or {}).get(name, ""),
         )
     return [found[name] for name in sorted(found)]
+
+
+def _check_partition(partition: str, known: Collection[str]) -> None:
+    """Refuse a partition without nodes: the domain would be empty, and nothing would say why."""
+    if partition not in known:
+        there = ", ".join(sorted(known)) or "none"
+        raise ConnectorError(
+            f"no node is in the partition {partition!r}: correct the key partition of [connector.slurm] "
+            f"(partitions with nodes: {there[:200]})",
+            transient=True,
+        )
 
 
 def _whole(value: object) -> int | None:

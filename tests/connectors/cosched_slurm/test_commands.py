@@ -63,6 +63,21 @@ def test_no_list_is_an_error_that_may_pass_and_never_an_empty_queue(play: Play, 
     assert refusal.value.transient
 
 
+@pytest.mark.parametrize(
+    ("faults", "said"),
+    [
+        # As 22.05 says it where slurmctld is gone.
+        ('[{"error": "Unspecified error", "errno": -1}]', "squeue failed: is slurmctld well?"),
+        ('[{"description": "no reply", "error": "Timed out"}]', "squeue failed: no reply: is slurmctld well?"),
+        ('"odd"', "squeue failed: is slurmctld well?"),
+    ],
+)
+def test_a_fault_is_told_in_slurms_words_and_not_in_pythons(play: Play, faults: str, said: str) -> None:
+    with pytest.raises(ConnectorError) as refusal:
+        play("squeue", f'echo \'{{"errors": {faults}, "jobs": []}}\'').jobs()
+    assert str(refusal.value) == said
+
+
 def test_an_empty_queue_is_empty(play: Play) -> None:
     assert play("squeue", 'echo \'{"errors": [], "jobs": []}\'').jobs() == []
 

@@ -66,6 +66,19 @@ def test_only_the_partition_counts() -> None:
     assert [host.name for host in cluster_hosts(rows, "", "")] == ["node01", "node02", "node03"]
 
 
+def test_a_misspelt_partition_is_no_empty_cluster() -> None:
+    rows = [
+        _OLD,
+        {**_OLD, "name": "node02", "partitions": ["gpu", "all"]},
+        {**_OLD, "name": "node03", "partitions": None},
+    ]
+    with pytest.raises(
+        ConnectorError, match=r"no node is in the partition 'gpus': .* \(partitions with nodes: all, gpu\)"
+    ):
+        cluster_hosts(rows, "gpus", "")
+    assert cluster_hosts([], "gpus", "") == []
+
+
 @pytest.mark.parametrize(
     "row",
     [

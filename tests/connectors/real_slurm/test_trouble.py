@@ -67,10 +67,11 @@ def test_names_that_are_more_than_names_never_reach_slurm(
     assert cluster.tool("squeue", "--states=all", "--noheader", "--format=%i") == before
 
 
-def test_names_and_classes_of_hosts(cluster: SlurmCluster, spool: Path) -> None:
+def test_names_and_classes_of_hosts(cluster: SlurmCluster, spool: Path, tmp_path: Path) -> None:
     connector = SlurmConnector({**cluster.settings, "spool": str(spool), "host_class": "class-", "partition": "all"})
     assert list(connector.hosts()) == [Host(name, "Testbed", memory=1024, cores=1, gpus=0) for name in cluster.hosts]
-    assert not SlurmConnector({**cluster.settings, "partition": "none"}).hosts()
+    with pytest.raises(ConnectorError, match=r"no node is in the partition 'none': correct .*: all\)"):
+        SlurmConnector({**cluster.settings, "spool": str(tmp_path / "other"), "partition": "none"}).hosts()
 
 
 def test_a_drained_host_says_why(cluster: SlurmCluster, bench: Bench) -> None:
