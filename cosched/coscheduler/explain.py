@@ -409,7 +409,8 @@ def _open_ends(core: Coscheduler, task: Task, hosts: set[str], time: float) -> l
         if len(late) > 1:
             has, until = "have", f"up to {longest}: until they do"
         found.append(f"{_first_tasks(core, list(late), task)} {has} not begun for {until}, no end is promised")
-    if open_ends := [each.task for each in here if each.predicted is None and each.started is not None]:
+    begun = [each for each in here if each.started is not None and not each.worker]  # workers end with their leads
+    if open_ends := [each.task for each in begun if each.predicted is None]:
         found.append(
             f"nobody has predicted when {_first_tasks(core, open_ends, task)} will end: plans reckon with half as "
             "long again as it has run"

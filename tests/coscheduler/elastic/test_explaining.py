@@ -56,6 +56,17 @@ def test_a_task_that_comes_says_which_of_its_hosts_are_lent_to_whom() -> None:
     assert "node03, lent to task 1: what is needed comes back" in sentences("2")
 
 
+def test_what_waits_for_an_elastic_task_is_not_told_that_nobody_has_predicted_its_end() -> None:
+    """Its workers have no predicted ends of their own."""
+    core = a_core(2)
+    for attempt in dispatched(submit(core, elastic_task(1, [math.inf, 60.0]))):
+        start(core, attempt, 1.0)
+    submit(core, a_task(2, [math.inf, 10.0]), 4.0)
+    found = explain(core, "2", 4.5)
+    assert found is not None
+    assert found.waits_for == ("on hosts it will use: 1 (t1, running)",)
+
+
 def test_workers_that_wait_for_their_lead_say_so() -> None:
     core = a_core(2)
     (lead,) = dispatched(submit(core, elastic_task(1, [math.inf, 60.0], needs_lead=True)))
