@@ -47,7 +47,7 @@ def backup(
     """
     from cosched.store.backups.copies import back_up
 
-    report = back_up(_database(_configuration(config)), file, overwrite=force)
+    report = back_up(_there(_database(_configuration(config))), file, overwrite=force)
     console.print(f"{file}: {_summary(report)}; checked.", markup=False)
 
 
@@ -86,7 +86,7 @@ def check(config: ConfigOption = None, json: JsonOption = False) -> None:
     from cosched.store.backups.inspection import inspect_database
 
     configuration = _configuration(config)
-    report = inspect_database(_database(configuration), configuration.database.keep_days)
+    report = inspect_database(_there(_database(configuration)), configuration.database.keep_days)
     faults = report.faults()
     if json:
         emit_json({**asdict(report), "faults": faults})
@@ -132,6 +132,16 @@ def _without_daemon(configuration: "Configuration", otherwise: str) -> Iterator[
         yield
     finally:
         locks.release()
+
+
+def _there(database: Path) -> Path:
+    """Return a database that is there; it is the configuration that names it."""
+    if not database.is_file():
+        raise SystemFault(
+            f"there is no database {database}: a daemon makes it when it first starts; if it is elsewhere, correct "
+            "--config, [domain] state or [database] url"
+        )
+    return database
 
 
 def _configuration(config: Path | None) -> "Configuration":

@@ -55,6 +55,18 @@ def test_nothing_is_restored_under_a_running_daemon(
     assert run(["database", "restore", kept, "--config", config]) == 0
 
 
+def test_a_database_that_is_not_there_is_one_of_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was told to name another file, and names none."""
+    monkeypatch.setenv("COSCHED_DOMAIN__STATE", str(tmp_path))
+    for words in (["check"], ["backup", str(tmp_path / "kept.db")]):
+        assert run(["database", *words]) == 2
+        said = capsys.readouterr().err
+        assert f"there is no database {tmp_path}/cosched.db: a daemon makes it when it first starts" in said
+        assert "correct --config, [domain] state or [database] url" in said
+
+
 def test_a_backup_is_restored_behind_a_link(config: str, tmp_path: Path) -> None:
     """SQLite keeps the WAL beside the file that a link leads to."""
     link, kept = tmp_path / "state" / "cosched.db", str(tmp_path / "kept.db")

@@ -35,11 +35,13 @@ def back_up(database: Path, file: Path, *, overwrite: bool = False) -> DatabaseR
         overwrite: replace a file of this name.
 
     Raises:
-        UserError: the file is there already, or is the database itself.
+        UserError: the file is there already, is a folder, or is the database itself.
         SystemFault: the database is damaged or lacks changes, or the file cannot be written.
     """
     if _same(file, database):
         raise UserError(f"{file} is the database itself: name another file")
+    if file.is_dir():
+        raise UserError(f"{file} is a folder: name a file in it")
     if file.exists() and not overwrite:
         raise UserError(f"{file} is there already: name another file, or replace it with --force")
     check_complete(database)

@@ -90,6 +90,9 @@ def test_a_file_is_replaced_by_force_alone(store: Store, database: Path, tmp_pat
     assert (tmp_path / "kept.db").read_text() == "precious"
     back_up(database, tmp_path / "kept.db", overwrite=True)
     assert tasks_in(tmp_path / "kept.db") == {"1"}
+    for overwrite in (False, True):  # no force makes a file of a folder
+        with pytest.raises(UserError, match="is a folder: name a file in it"):
+            back_up(database, tmp_path, overwrite=overwrite)
     (tmp_path / "alias.db").symlink_to(database)
     for name in ("cosched.db", "alias.db"):
         with pytest.raises(UserError, match="is the database itself"):
