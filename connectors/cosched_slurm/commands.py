@@ -57,6 +57,11 @@ _FINAL_WORDS = (
     "dependency problem",
     "unknown user",
 )
+_FEW_CORES = "cpu count per node can not be satisfied"
+_ASK_FOR_FEWER = (
+    ": its nodes have fewer cores than it starts ranks on each: ask for fewer ranks on a host (--processes-per-host) "
+    "or for more hosts"
+)
 _QUEUE_FULL_WORDS = ("resource temporarily unavailable", "temporarily unable to accept", "job queue full")
 _POLICY = "violates accounting/qos policy"
 # AssocMaxSubmitJobLimit, QOSMaxSubmitJobPerUserLimit, MaxSubmitJobsPerAccount, …
@@ -76,7 +81,8 @@ def refusal_error(context: str, words: str, *, submitting: bool) -> ConnectorErr
     if submitting and (_is_submit_limit(words) or any(word in small for word in _QUEUE_FULL_WORDS)):
         return ConnectorError(queue_full_message(words), transient=True, refused=True)
     final = submitting and any(word in small for word in _FINAL_WORDS)
-    return ConnectorError(f"{context}: {words}", transient=not final)
+    hint = _ASK_FOR_FEWER if _FEW_CORES in small else ""
+    return ConnectorError(f"{context}: {words}{hint}", transient=not final)
 
 
 def queue_full_message(words: str) -> str:

@@ -192,6 +192,13 @@ def test_a_job_that_is_too_large_never_goes(limit: str) -> None:
     assert (error.transient, error.refused) == (False, False)
 
 
+def test_more_ranks_on_a_node_than_it_has_cores_are_told_what_to_do() -> None:
+    words = "sbatch: error: CPU count per node can not be satisfied sbatch: error: Batch job submission failed"
+    error = refusal_error("sbatch failed", words, submitting=True)
+    assert str(error).startswith(f"sbatch failed: {words}: its nodes have fewer cores")
+    assert "ask for fewer ranks on a host (--processes-per-host) or for more hosts" in str(error)
+
+
 def test_what_is_not_a_submission_is_never_refused_for_good() -> None:
     error = refusal_error("scancel failed", "Access/permission denied", submitting=False)
     assert (error.transient, error.refused) == (True, False)
