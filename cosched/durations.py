@@ -17,18 +17,22 @@ _WHOLE = re.compile(rf"{_PART.pattern}(?: ?{_PART.pattern})*", re.ASCII)
 _LONGEST_DURATION = 100 * 366 * _DAY
 
 
-def parse_duration(text: str | float) -> float:
+def parse_duration(text: str | float, what: str = "") -> float:
     """Return a duration in seconds.
 
     Args:
         text: seconds, or numbers with units d, h, m or min, s, ms, µs or us ("1h30m", "2 h 5 min", "250ms").
+        what: name of the value where several can be meant, "--grace" or "the grace", for errors.
 
     Raises:
         UserError: anything else, negative, or longer than a hundred years.
     """
     seconds = _seconds(text)
     if seconds is None or not 0 <= seconds <= _LONGEST_DURATION:
-        raise UserError(f"{text!r} is not a duration: write seconds (2.5) or numbers with units (30s, 2h30m, 1d)")
+        named = f"{what}: " if what else ""
+        raise UserError(
+            f"{named}{text!r} is not a duration: write seconds (2.5) or numbers with units (30s, 2h30m, 1d)"
+        )
     return seconds
 
 

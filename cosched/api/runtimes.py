@@ -33,7 +33,7 @@ def parse_runtime(text: str | float, hosts: str = "", option: str = "--") -> tup
     if text.count(":") == 2 and "," not in text:
         times = {_rigid_count(text, hosts, option): _clock_duration(text, name)}
     elif ":" not in text and "," not in text:
-        times = {_rigid_count(text, hosts, option): parse_duration(text)}
+        times = {_rigid_count(text, hosts, option): parse_duration(text, name)}
     else:
         told = [_counted_time(part, text, name) for part in text.split(",")]
         times = dict(told)
@@ -65,7 +65,7 @@ def parse_shape_runtimes(text: str | float, option: str = "--") -> tuple[ShapeFi
                 f"{option}runtime {str(text)[:80]!r} is not understood: write hosts x cores and times, such as "
                 "1x8:30m,2x16:9m"
             )
-        if (seconds := parse_duration(time)) <= 0:
+        if (seconds := parse_duration(time, f"{option}runtime")) <= 0:
             raise UserError(f"{option}runtime {str(text)[:80]!r} has a time of 0: write how long it runs")
         figures.append(ShapeFigure(hosts=int(match[1]), cores=int(match[2]), seconds=seconds))
     return tuple(figures)
@@ -91,7 +91,7 @@ def _counted_time(part: str, text: str, name: str) -> tuple[int, float]:
     wrong = f"{name} {text[:80]!r} is not understood: write 30m, 00:30:00, or hosts and times such as 4:30m,8:16m"
     if not time or ":" in time:
         raise UserError(wrong)
-    return _host_count(hosts, wrong), parse_duration(time)
+    return _host_count(hosts, wrong), parse_duration(time, name)
 
 
 def _host_count(text: str, wrong: str) -> int:

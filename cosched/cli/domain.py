@@ -142,7 +142,7 @@ def runs(
 ) -> None:
     """List past runs with their hosts, newest first."""
     with connect(server) as client:
-        found = client.runs(max(time.time() - parse_duration(last), 0.0))
+        found = client.runs(max(time.time() - parse_duration(last, "--last"), 0.0))
     if json:
         emit_json([asdict(run) for run in found])
         return
@@ -208,7 +208,7 @@ def utilisation(
     """
     if by not in ("class", "user"):
         raise UserError(f"--by is {by!r}: write class or user")
-    if not _SHORTEST <= (past := parse_duration(last)) <= _LONGEST:
+    if not _SHORTEST <= (past := parse_duration(last, "--last")) <= _LONGEST:
         raise UserError(f"--last is {last!r}: write a time from 1m to 10000d")
     with connect(server) as client:
         found = client.utilisation(past, by)

@@ -34,7 +34,11 @@ def create(
     from cosched.api.documents import TokenRequest
 
     request = TokenRequest(
-        user=user, role=role, scopes=tuple(scope or ("read", "submit")), lifetime=parse_duration(lifetime), note=note
+        user=user,
+        role=role,
+        scopes=tuple(scope or ("read", "submit")),
+        lifetime=parse_duration(lifetime, "--lifetime"),
+        note=note,
     )
     with connect(server) as client:
         made = client.create_token(request)

@@ -169,10 +169,10 @@ def _request(hosts: str, runtime: str, lasts: str, deadline: str, name: str, cor
         raise UserError('a cluster needs hosts: CoschedCluster(hosts="2-8", lasts="1h")')
     if bool(runtime) == bool(lasts):
         raise UserError('say how long it takes, by runtime="2:60m,8:18m" or lasts="1h", but not by both')
-    profile = parse_runtime(runtime, hosts) if runtime else _divided(hosts, parse_duration(lasts))
+    profile = parse_runtime(runtime, hosts) if runtime else _divided(hosts, parse_duration(lasts, "lasts"))
     due = parse_typed_deadline(deadline, time.time())[0] if deadline else None
     return TaskRequest(
-        command=dask_command(None, (str(parse_duration(lease)),)),
+        command=dask_command(None, (str(parse_duration(lease, "lease")),)),
         elastic=ElasticRequest(worker=dask_worker_command()),
         hosts=hosts,
         profile=profile,

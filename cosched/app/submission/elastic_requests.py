@@ -58,7 +58,7 @@ def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
     if asked.kind not in ("workers", "restart"):
         raise UserError(f"the elastic kind is {asked.kind[:80]!r}: write workers or restart")
     terms = domain.elastic
-    grace = terms.grace if asked.grace is None else parse_duration(asked.grace)
+    grace = terms.grace if asked.grace is None else parse_duration(asked.grace, "the grace")
     if not 0 <= grace <= terms.longest_grace:
         raise UserError(f"the grace is {format_duration(grace)}: give up to {format_duration(terms.longest_grace)}")
     if asked.kind == "restart":
@@ -124,7 +124,7 @@ def _restart(asked: ElasticRequest, grace: float, domain: DomainState) -> Elasti
             "jobs of this domain's resource manager cannot be told to checkpoint and stop: submit it without "
             "--elastic, with a fixed number of hosts"
         )
-    cost = None if asked.cost is None else parse_duration(asked.cost)
+    cost = None if asked.cost is None else parse_duration(asked.cost, "the cost of a restart")
     if cost is not None and not (math.isfinite(cost) and 0 <= cost <= _LONGEST_COST):
         raise UserError(f"the restart's cost is {format_duration(cost)}: give up to {format_duration(_LONGEST_COST)}")
     return Elastic((), grace=grace, restart=True, cost=cost, force=asked.force)

@@ -250,7 +250,7 @@ def checked_time_limit(given: float | str | None) -> float | None:
     """Return a time limit in seconds."""
     if given is None:
         return None
-    limit = parse_duration(given)
+    limit = parse_duration(given, "the time limit")
     if limit <= 0:
         raise UserError("the time limit is 0: give the seconds after which the task may be ended, or leave it out")
     return limit

@@ -148,7 +148,7 @@ def wait(
     states = (*LIVE_STATES, *FINAL_STATES) if array else LIVE_STATES
     with connect(server) as client:
         chosen = selection.tasks(client, task_ids, states)
-        tasks = client.wait(chosen, parse_duration(timeout) if timeout else float("inf"))
+        tasks = client.wait(chosen, parse_duration(timeout, "--timeout") if timeout else float("inf"))
     print_answer(
         json,
         [asdict(task) for task in tasks],

@@ -99,7 +99,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         prepare=_words(options.prepare, "--prepare") if options.prepare else (),
         notify=tuple(word if ":" in word else f"mailto:{word}" for word in options.notify),
         after=tuple(options.after),
-        time_limit=parse_duration(options.time_limit) if options.time_limit else None,
+        time_limit=parse_duration(options.time_limit, "--time-limit") if options.time_limit else None,
         launch=_launch_mode(options.launch, options.mpi),
         processes_per_host=options.processes_per_host,
         retries=whole_number(options.retries, "--retries") if options.retries else 0,
@@ -213,11 +213,11 @@ def _elastic(options: SubmitOptions) -> ElasticRequest | None:
         if options.restart_cost or options.force_stop:
             raise UserError("--restart-cost and --force-stop are of elastic tasks: give --elastic restart with them")
         return None
-    grace = parse_duration(options.grace) if options.grace else None
+    grace = parse_duration(options.grace, "--grace") if options.grace else None
     if options.elastic == "restart":
         if options.worker:
             raise UserError("--elastic restart has no workers: leave --worker out")
-        cost = parse_duration(options.restart_cost) if options.restart_cost else None
+        cost = parse_duration(options.restart_cost, "--restart-cost") if options.restart_cost else None
         return ElasticRequest(kind="restart", grace=grace, cost=cost, force=options.force_stop)
     if options.elastic != "workers":
         raise UserError(f"--elastic is {options.elastic[:80]!r}: write workers or restart")

@@ -130,6 +130,8 @@ def test_a_task_without_workers_is_not_elastic(intake: TaskValidator) -> None:
         ({"elastic": replace(RESTART, cost="2d")}, DOMAIN, "give up to 24 h"),
         ({"elastic": replace(RESTART, cost=-1.0)}, DOMAIN, "give up to 24 h|duration"),
         ({"elastic": RESTART}, replace(DOMAIN, carries_mail=False), "cannot be told to checkpoint"),
+        ({"elastic": replace(RESTART, grace="soon")}, DOMAIN, "^the grace: 'soon' is not a duration"),
+        ({"elastic": replace(RESTART, cost="soon")}, DOMAIN, "^the cost of a restart: 'soon' is not a duration"),
         ({"elastic": RESTART, "profile": None}, DOMAIN, "no number can be promised: give --runtime"),
         ({"elastic": RESTART, "cores": "2-4"}, DOMAIN, "takes the same of each host: give one number of cores"),
     ],
