@@ -284,9 +284,10 @@ def _free_at(
     """Return when a host's last job ends, of jobs that are not ours where it has no others; None where nobody says."""
     if not attempts:
         return None if host.free_at is None else others_until
-    ends = [predicted_end(attempt, time, handover) for attempt in attempts]
-    known = [end for end in ends if end is not None]
-    return max(known) if len(known) == len(ends) else None
+    # A worker on a promised host is there for as long as its lead, which counts on this host, too.
+    lasting = [attempt for attempt in attempts if not attempt.worker or attempt.loan]
+    known = [end for each in lasting if (end := predicted_end(each, time, handover)) is not None]
+    return max(known) if known and len(known) == len(lasting) else None
 
 
 def _by_number(task: str) -> tuple[int, str]:

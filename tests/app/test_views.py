@@ -252,6 +252,22 @@ def test_a_run_that_nobody_predicted_has_no_end_in_any_document() -> None:
     assert any("nobody has predicted when 1 (n, running) will end" in words for words in why.waits_for)
 
 
+def test_a_promised_host_is_free_when_its_elastic_task_ends() -> None:
+    """Its worker has no predicted end of its own, so that the host seemed to be taken for nobody knows how long."""
+    core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
+    core.handle(HostsObserved(NOW, (Host("h1"), Host("h2"))))
+    spec = replace(PREDICTED_TASK.spec, elastic=Elastic(("/worker",)))
+    profile = Profile((math.inf, 60.0), PredictionSource.USER)
+    outcome = core.handle(TaskSubmitted(NOW, replace(PREDICTED_TASK, spec=spec, profile=profile)))
+    for each in [each.attempt for each in outcome.decisions if isinstance(each, DispatchAttempt)]:
+        core.handle(JobReported(NOW, JobReport(each.uuid, JobState.RUNNING, "j", started=NOW)))
+    core.handle(Tick(NOW + 1))
+    for worker in [each for each in core.attempts.values() if each.worker]:
+        core.handle(JobReported(NOW + 1, JobReport(worker.uuid, JobState.RUNNING, "w", started=NOW + 1)))
+    assert {host: attempt.worker for attempt in core.attempts.values() for host in attempt.hosts} == {"h1": 0, "h2": 1}
+    assert [(host.busy, host.free_at) for host in host_views(ME, core, NOW + 2)] == [(True, NOW + 60)] * 2
+
+
 def test_a_task_without_a_place_is_late_once_its_deadline_has_passed() -> None:
     """One that needed more hosts than were up was counted nowhere, and its explanation had no word of the deadline."""
     core = Coscheduler(CoreSettings("1b671a64-40d5-491e-99b0-da01ff1f3341", staging=0.0))
