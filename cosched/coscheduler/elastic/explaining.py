@@ -52,7 +52,7 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
     elif lead.lead.stage_done is not None:
         found.append("its program is done with this stage, and waits for the hosts of the next one")
     found += [_not_begun(core, each, waited) for each in workers if (waited := core.unstarted.waited(each.uuid, time))]
-    if (enough := lead.lead.enough) is not None:
+    if (enough := lead.lead.enough) is not None and lead.state is AttemptState.RUNNING:
         found.append(
             f"a worker ended by itself with code 0, as one does for lack of work: it is given no more than "
             f"{plural(enough, 'host')} until its lead wishes for others"

@@ -90,6 +90,22 @@ def test_workers_that_end_at_once_are_named() -> None:
     assert "(the last, worker 1 on node02: it ended with code 1): the next is tried in " in said
 
 
+def test_workers_whose_lead_is_lost_are_not_said_to_lack_work() -> None:
+    """They end by themselves, with code 0 perhaps, as nobody gives them any."""
+    core = a_core(3)
+    lead, worker, other = dispatched(submit(core, elastic_task(1, [math.inf, math.inf, 60.0])))
+    for attempt in (lead, worker, other):
+        start(core, attempt, 1.0)
+    report(core, worker, JobState.COMPLETED, 5.0, started=1.0, finished=5.0, exit_code=0)
+    found = explain(core, "1", 5.0)
+    assert found is not None
+    assert any("as one does for lack of work: it is given no more than 2 hosts" in each for each in found.waits_for)
+    report(core, lead, JobState.EVICTED, 6.0, started=1.0, reason="its host is out of reach")
+    found = explain(core, "1", 6.0)
+    assert found is not None
+    assert not any("lack of work" in each for each in found.waits_for)
+
+
 def test_a_worker_that_the_manager_does_not_start_is_asked_after_called_back_and_tried_again_later() -> None:
     core = a_core(2)
     lead, worker = dispatched(submit(core, elastic_task(1, [math.inf, 6000.0])))
