@@ -91,6 +91,12 @@ class CondorConnector:
             **{verb: times for verb, times in self._event_client.calls.items() if verb != "follow"},
         }
 
+    @property
+    def home(self) -> str:
+        """Its spool, and the scheduler that is named."""
+        schedd = f"scheduler {self._settings.schedd}, " if self._settings.schedd else ""
+        return f"{schedd}spool {self._settings.spool}"
+
     def hosts(self) -> Sequence[Host]:
         """Return the machines that the collector shows; those with foreign jobs are claimed.
 

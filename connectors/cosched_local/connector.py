@@ -59,6 +59,11 @@ class LocalConnector:
         self._foreign = ForeignUse(len(self._settings.hosts), self._own_sessions)
         self._wake_fd = -1  # eventfd that ends a wait in `events`
 
+    @property
+    def home(self) -> str:
+        """Its spool."""
+        return f"spool {self._spool.root}"
+
     def hosts(self) -> Sequence[Host]:
         """Return the slots; those with a marker in the spool's folder `offline` are down."""
         with self._working():

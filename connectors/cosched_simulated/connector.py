@@ -68,6 +68,11 @@ class SimulatedConnector:
         self._forget_at = 0.0
         self.calls: Counter[str] = Counter()
 
+    @property
+    def home(self) -> str:
+        """Its spool, with the pool's file."""
+        return f"spool {self._settings.spool}"
+
     def hosts(self) -> Sequence[Host]:
         """Return the hosts; those with a marker in the spool's folder `offline` are down."""
         self._count_call("hosts")

@@ -75,6 +75,11 @@ class SlurmConnector:
         """Number of runs of each of Slurm's commands, or of calls of its library."""
         return self._slurm.calls
 
+    @property
+    def home(self) -> str:
+        """Its spool."""
+        return f"spool {self._settings.spool}"
+
     def hosts(self) -> Sequence[Host]:
         """Return the nodes; those with foreign jobs are claimed.
 

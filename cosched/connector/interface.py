@@ -29,6 +29,7 @@ __all__ = [
     "Connector",
     "ConnectorError",
     "DiagnosesStarts",
+    "KeepsJobs",
     "Mail",
     "StartDiagnosis",
     "StartVerdict",
@@ -166,6 +167,19 @@ class CallsBack(Protocol):
         Raises:
             ConnectorError: the manager does not answer: the attempt may be cancelled or not.
         """
+        ...
+
+
+@runtime_checkable
+class KeepsJobs(Protocol):
+    """Connector that says where its jobs are: with another one they would not be found again.
+
+    A daemon that has live jobs refuses to start where this, or the connector's name, is not what it was.
+    """
+
+    @property
+    def home(self) -> str:
+        """Its spool and whatever else its settings name of that, in words for people."""
         ...
 
 

@@ -58,6 +58,7 @@ from cosched.daemon.inbox import Inbox
 from cosched.daemon.lead_mail import LeadMail
 from cosched.daemon.load_watch import LoadWatch
 from cosched.daemon.locks import DaemonLocks
+from cosched.daemon.manager.jobs_home import check_jobs_home
 from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched.daemon.neighbours import AgentNetwork, DomainParts, make_agent_network
 from cosched.daemon.peer_directory import PeerDirectory
@@ -164,6 +165,7 @@ class Daemon:
             shared=configuration.planning.share_hosts,
         )
         self._manager = _resource_manager(configuration, parts.inbox, clock, self._loads)
+        check_jobs_home(configuration.domain.state / "jobs-home", self._manager.home, partial(_live_attempts, store))
         self._search = search = _search_process(configuration, parts, clock)
         self._models = models
         current = CurrentDomain(client)
@@ -394,6 +396,10 @@ def _resource_manager(configuration: Configuration, inbox: Inbox, clock: Clock, 
     submitted = partial(CoreClient(inbox).ask, _submitted_attempts)
     times = ManagerTimes(configuration.dispatch.grace)
     return ResourceManager(connector, inbox.post, clock, submitted, times, loads.look)
+
+
+def _live_attempts(store: Store) -> int:
+    return sum(attempt.state.live for attempt in store.load()[1])
 
 
 def _submitted_attempts(core: Coscheduler, _time: float) -> list[str]:

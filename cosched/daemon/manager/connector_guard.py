@@ -15,6 +15,7 @@ from cosched.connector.interface import (
     ChecksTasks,
     ConnectorError,
     DiagnosesStarts,
+    KeepsJobs,
     StartDiagnosis,
 )
 from cosched.connector.submission import submit_many
@@ -99,6 +100,12 @@ class GuardedConnector:
         if not isinstance(self._connector, AdoptsJobs):
             raise UserError("[adopt] enabled is true, and this connector adopts no jobs of users' own: set it to false")
         return self._connector
+
+    @property
+    def home(self) -> str:
+        """Return the connector's name, and where its jobs are as far as it says."""
+        where = f" ({self._connector.home})" if isinstance(self._connector, KeepsJobs) else ""
+        return _storable(" ".join(f"{self._connector.name}{where}".split()))
 
     def check_task(self, owner: str, launch: LaunchMode) -> None:
         """Refuse tasks of an owner, launched so, that the connector would refuse whenever they start."""

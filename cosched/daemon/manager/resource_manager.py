@@ -174,6 +174,11 @@ class ResourceManager:
         """
         return self._connector.adopts()
 
+    @property
+    def home(self) -> str:
+        """Return which manager it is, and where its jobs are: what a daemon with live jobs must have again."""
+        return self._connector.home
+
     def check_task(self, owner: str, launch: LaunchMode) -> None:
         """Refuse tasks of an owner, launched so, that would be refused whenever they start; any thread may call it.
 
