@@ -221,6 +221,7 @@ def _explain_waiting(core: Coscheduler, task: Task, time: float) -> TaskExplanat
         changes.append(f"without reservations it would end {format_duration(earlier)} earlier")
     waits_for = [
         *obstacles,
+        *_avoided(core, task, time),
         *_missing(core, shape, mine, schedule.assignments, time),
         *_ahead(core, task, schedule.assignments, mine, time, delayed=earlier > 0),
     ]
@@ -281,6 +282,15 @@ def _kept(
         return []
     what = f"{share_text(share)} that {first.host} has now, but not for long enough"
     return [f"{what}: {_task_text(core, first.task, task)} is to start there in {format_duration(first.start)}"]
+
+
+def _avoided(core: Coscheduler, task: Task, time: float) -> list[str]:
+    """Name the hosts on which a task did not begin, while it is planned on others."""
+    hosts = sorted(core.unstarted.avoided().get(task.id, ()))
+    if not hosts:
+        return []
+    left = format_duration(max(core.unstarted.avoided_until(task.id) - time, 0.0))
+    return [f"hosts other than {_first_names(hosts)}: it did not begin there, and others do as well for another {left}"]
 
 
 def _earlier_unreserved(core: Coscheduler, mine: Assignment, time: float) -> float:

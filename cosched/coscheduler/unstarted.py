@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from cosched.connector.interface import StartVerdict
 from cosched.coscheduler.changes import DiagnoseAttempt
-from cosched.coscheduler.recording.snapshot import UnstartedAttempt, UnstartedSnapshot
-from cosched.coscheduler.task import AttemptState
+from cosched.coscheduler.places.hosts import needs_on_host
+from cosched.coscheduler.recording.snapshot import AvoidedHosts, UnstartedAttempt, UnstartedSnapshot
+from cosched.coscheduler.task import AttemptState, TaskState
 from cosched.durations import format_duration
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class UnstartedAttempts:
     """Attempts in the manager's queue, and the tasks and hosts where attempts did not begin.
 
     An attempt without hosts is never called back: it waits wherever the manager likes, and only the reason is shown.
+    A task that was called back avoids its hosts, a host on which several did not begin is set aside.
 
     Attributes:
         calls: attempts called back since the start.
@@ -52,6 +54,7 @@ class UnstartedAttempts:
         self._tries: dict[str, int] = {}
         self._retry: dict[str, float] = {}
         self._tried: dict[str, tuple[str, ...]] = {}
+        self._avoids: dict[str, AvoidedHosts] = {}
         self._accusers: dict[str, tuple[str, ...]] = {}
         self._aside: dict[str, float] = {}
         self._next = -math.inf  # nobody is asked for before
@@ -66,13 +69,14 @@ class UnstartedAttempts:
             dict(self._accusers),
             dict(self._aside),
             self.calls,
+            dict(self._avoids),
         )
 
     def load(self, snapshot: UnstartedSnapshot) -> None:
         """Go on from a snapshot."""
         self._waiting, self._tries, self._retry = dict(snapshot.waiting), dict(snapshot.tries), dict(snapshot.retry)
         self._tried, self._accusers = dict(snapshot.tried), dict(snapshot.accusers)
-        self._aside, self.calls = dict(snapshot.aside), snapshot.calls
+        self._aside, self._avoids, self.calls = dict(snapshot.aside), dict(snapshot.avoids), snapshot.calls
         self._next = -math.inf
 
     def restore(self, tasks: Iterable[Task]) -> None:
@@ -100,10 +104,14 @@ class UnstartedAttempts:
         for host in attempt.hosts:
             self._accusers.pop(host, None)
             self._aside.pop(host, None)
+        for task, avoided in list(self._avoids.items()):
+            if self._has_as_much(attempt, self._state.tasks[task]):
+                hosts = tuple([host for host in avoided.hosts if host not in attempt.hosts])
+                self._avoids[task] = replace(avoided, hosts=hosts)
 
     def forget_task(self, task: str) -> None:
         """Forget a task that has begun or ended."""
-        for known in (self._tries, self._retry, self._tried):
+        for known in (self._tries, self._retry, self._tried, self._avoids):
             known.pop(task, None)
 
     def tries(self, task: str) -> int:
@@ -119,6 +127,9 @@ class UnstartedAttempts:
 
         Of those without hosts one at a time is asked for, and only where enough hosts are free for it.
         """
+        for task in [task for task, avoided in self._avoids.items() if avoided.until <= time]:
+            del self._avoids[task]
+            self._state.replan()
         if time < self._next:
             return
         due = [uuid for uuid, waiting in self._waiting.items() if waiting.asked is None and time >= waiting.ask]
@@ -155,7 +166,10 @@ class UnstartedAttempts:
         self.calls += 1
         if not attempt.worker:  # its task runs, and waits longer and longer for another worker by itself
             self._tries[attempt.task] = tries = self.tries(attempt.task) + 1
-            self._retry[attempt.task] = time + min(grace * _PAUSE_GROWTH ** min(tries - 1, 10), _LONGEST_PAUSE)
+            self._retry[attempt.task] = time + self._pause(tries)
+            until, known = self._retry[attempt.task] + self._pause(tries + 1), self._avoids.get(attempt.task)
+            hosts = {*attempt.hosts, *(() if known is None else known.hosts)}
+            self._avoids[attempt.task] = AvoidedHosts(until, tuple(sorted(hosts)))
             self._blame(attempt, time)
         words = diagnosis.reason or "it names no reason"
         return f"the resource manager did not start it in {format_duration(age)}: {words}"
@@ -197,6 +211,22 @@ class UnstartedAttempts:
         aside = {host: until for host, until in self._aside.items() if until > time}
         return aside if aside and any(host not in aside for host in self._state.hosts.mine()) else {}
 
+    def avoided(self) -> dict[str, frozenset[str]]:
+        """Return the hosts that waiting tasks are not planned on for now, as they did not begin there.
+
+        Only where others do as well: as many as the task had, of the same classes, with what it needs.
+        """
+        found = {}
+        for name, avoided in self._avoids.items():
+            task = self._state.tasks[name]
+            if task.status.state is TaskState.QUEUED and avoided.hosts and self._others_do(task, avoided.hosts):
+                found[name] = frozenset(avoided.hosts)
+        return found
+
+    def avoided_until(self, task: str) -> float:
+        """Return the epoch time until which a task avoids hosts; 0 for none."""
+        return self._avoids[task].until if task in self._avoids else 0.0
+
     def suspects(self) -> dict[str, int]:
         """Return the hosts on which several tasks did not begin, with their number."""
         return {host: len(tasks) for host, tasks in self._accusers.items() if len(tasks) >= _SUSPICIOUS}
@@ -231,6 +261,28 @@ class UnstartedAttempts:
         free = sum(host not in busy for host in self._state.hosts.mine())
         fitting = [uuid for uuid in anywhere if attempts[uuid].count <= free]
         return sorted(fitting, key=lambda uuid: bool(self._waiting[uuid].reason))[:1]  # those without an answer first
+
+    def _pause(self, tries: int) -> float:
+        """Return the seconds until a task is tried again that did not begin so often."""
+        return min(self.grace * _PAUSE_GROWTH ** min(tries - 1, 10), _LONGEST_PAUSE)
+
+    def _others_do(self, task: Task, avoided: Collection[str]) -> bool:
+        """Return whether there are as many other hosts like these as a task had."""
+        domain = self._state.hosts
+        alike = {
+            (known.host_class, known.unparted) for host in avoided if (known := domain.hosts.get(host)) is not None
+        }
+        able = set(domain.mine()).intersection(domain.offering(needs_on_host(task.spec, domain.memory_per_core)))
+        others = [domain.hosts[host] for host in able.difference(avoided)]
+        return sum((each.host_class, each.unparted) in alike for each in others) >= max(len(task.status.hosts), 1)
+
+    def _has_as_much(self, attempt: Attempt, task: Task) -> bool:
+        """Return whether an attempt that has begun was given as much of each host as a task asks for."""
+        domain, spec = self._state.hosts, self._state.tasks[attempt.task].spec
+        if domain.shared and attempt.share is not None and domain.share_of(task.spec) is None:
+            return False
+        asked, given = (needs_on_host(each, domain.memory_per_core) for each in (task.spec, spec))
+        return all(amount <= had for amount, had in zip(asked, given, strict=True))
 
     def _put(self, attempt: str, waiting: UnstartedAttempt) -> None:
         self._waiting[attempt] = waiting

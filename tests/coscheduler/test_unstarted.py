@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import DiagnoseAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick
+from cosched.coscheduler.explain import explain
 from cosched.coscheduler.task import AttemptState, TaskState
 from tests.coscheduler.makers import (
     a_core,
@@ -20,6 +22,8 @@ from tests.coscheduler.makers import (
     complete,
     dispatched,
     hosts,
+    mixed_hosts,
+    on_both,
     report,
     restore,
     settings,
@@ -271,6 +275,80 @@ def test_a_task_that_begins_on_no_host_does_not_make_hosts_suspect() -> None:
     submit(core, a_task(4, [5.0]), 362.0)
     submit(core, a_task(5, [5.0]), 362.0)
     assert {host for attempt in core.attempts.values() for host in attempt.hosts} == {"node01", "node02", "node03"}
+
+
+def test_a_task_is_planned_on_other_hosts_than_those_where_it_did_not_begin() -> None:
+    core = a_core(2)
+    (first,) = dispatched(submit(core, a_task(1, [10.0])))
+    called_back(core, first, 60.0)
+    why = explain(core, "1", 70.0)
+    assert why is not None
+    assert set(why.planned_hosts) == {"node01", "node02"} - set(first.hosts)
+    assert any(f"other than {first.hosts[0]}" in each and "another 4 min 50 s" in each for each in why.waits_for)
+    (second,) = dispatched(core.handle(Tick(120.0)))
+    assert set(second.hosts).isdisjoint(first.hosts)
+
+
+def test_a_task_that_avoids_a_host_waits_for_others_but_not_for_long() -> None:
+    core = a_core(2)
+    (busy,) = dispatched(submit(core, a_task(1, [10000.0])))
+    start(core, busy, 0.0)
+    (first,) = dispatched(submit(core, a_task(2, [10.0])))
+    called_back(core, first, 60.0)
+    assert not dispatched(core.handle(Tick(359.0)))
+    (second,) = dispatched(core.handle(Tick(360.0)))
+    assert second.hosts == first.hosts
+    called_back(core, second, 420.0)
+    assert not dispatched(core.handle(Tick(420.0 + 1199.0)))  # it avoids it for longer
+    assert dispatched(core.handle(Tick(420.0 + 1200.0)))
+
+
+def test_a_task_avoids_no_host_where_the_others_are_too_few_or_not_as_good() -> None:
+    core = a_core(3)
+    (first,) = dispatched(submit(core, a_task(1, [math.inf, 10.0])))
+    called_back(core, first, 60.0)
+    (second,) = dispatched(core.handle(Tick(120.0)))
+    assert len(second.hosts) == 2
+    core = Coscheduler(settings())
+    core.handle(HostsObserved(0.0, mixed_hosts(2)))
+    (first,) = dispatched(submit(core, on_both(1, [10.0], [40.0])))
+    called_back(core, first, 60.0)
+    (second,) = dispatched(core.handle(Tick(120.0)))
+    assert second.hosts == first.hosts
+
+
+def test_a_host_is_avoided_no_longer_than_until_a_task_begins_there_that_has_as_much() -> None:
+    core = a_core(2)
+    (busy,) = dispatched(submit(core, a_task(1, [1000.0])))
+    start(core, busy, 0.0)
+    (first,) = dispatched(submit(core, a_task(2, [10.0])))
+    submit(core, a_task(3, [5.0]))
+    (other,) = dispatched(called_back(core, first, 60.0))
+    assert (other.task, other.hosts) == ("3", first.hosts)
+    start(core, other, 100.0)
+    (again,) = dispatched(complete(core, other, 100.0, 130.0))
+    assert (again.task, again.hosts) == ("2", first.hosts)
+
+
+def test_on_shared_hosts_a_smaller_task_that_begins_proves_nothing_for_a_larger_one() -> None:
+    core = Coscheduler(settings(share_hosts=True))
+    core.handle(HostsObserved(0.0, tuple(replace(host, cores=4, memory=4096, gpus=1) for host in hosts(2))))
+    (first,) = dispatched(submit(core, a_task(1, [10.0], cores=1, gpus=1)))
+    called_back(core, first, 60.0)
+    for number in (2, 3, 4, 5, 6, 7, 8):  # they leave a core with a GPU on either host
+        (small,) = dispatched(submit(core, a_task(number, [1000.0], cores=1), 61.0))
+        start(core, small, 61.0)
+    (second,) = dispatched(core.handle(Tick(120.0)))
+    assert set(second.hosts).isdisjoint(first.hosts)
+
+
+def test_a_core_from_a_snapshot_avoids_the_same_hosts() -> None:
+    core = a_core(2)
+    (first,) = dispatched(submit(core, a_task(1, [10.0])))
+    called_back(core, first, 60.0)
+    copy = Coscheduler.from_snapshot(core.settings, core.snapshot())
+    (second,), (same,) = dispatched(core.handle(Tick(120.0))), dispatched(copy.handle(Tick(120.0)))
+    assert second.hosts == same.hosts != first.hosts
 
 
 def test_a_core_from_a_snapshot_goes_on_asking() -> None:

@@ -40,6 +40,7 @@ _SHORTEST_CLAIM = 10.0  # seconds for which a host that others have is planned t
 _PLENTY = 1 << 40  # MiB of a shared host whose memory nobody tells
 _NOTHING = HostShare()
 _NO_LOADS: Mapping[str, HostLoad] = {}
+_NOTHING_APART: Mapping[str, str] = {}
 
 
 def expected_end(attempt: Attempt, now: float, handover: float = 0.0) -> float:
@@ -219,19 +220,21 @@ class DomainHosts:
         """Return the classes of some hosts; a host that is gone has none."""
         return {self._classes.get(host, "") for host in hosts}
 
-    def kinds(self) -> tuple[dict[str, str], dict[str, Host]]:
+    def kinds(self, apart: Mapping[str, str] = _NOTHING_APART) -> tuple[dict[str, str], dict[str, Host]]:
         """Return the kind of each host, and a host of each kind.
 
         Hosts of one kind are of one class and have the same load, and a job may have as much of one as of the other.
+
+        Args:
+            apart: what sets hosts apart from others of their kinds, by host: "sun", and "sun not for 7".
         """
-        of_kind = {self._kinds[name]: self.hosts[name] for name in sorted(self.hosts, reverse=True)}
+        kinds = self._kinds
+        if apart:
+            kinds = {name: f"{kind} {apart[name]}" if name in apart else kind for name, kind in kinds.items()}
+        of_kind = {kinds[name]: self.hosts[name] for name in sorted(self.hosts, reverse=True)}
         if self.shared:
             of_kind = {kind: self._plain(host) for kind, host in of_kind.items()}
-        return dict(self._kinds), of_kind
-
-    def loads_of_kinds(self) -> dict[str, HostLoad]:
-        """Return the load of hosts of each kind that has one."""
-        return {self._kinds[name]: load for name, load in self.loads.items() if name in self._kinds}
+        return dict(kinds), of_kind
 
     def _plain(self, host: Host) -> Host:
         """Return the part of a host's description that no job changes."""

@@ -153,34 +153,46 @@ class PlanningView:
 
     def assumptions(self, time: float, *, by_kind: bool = False) -> PlanningAssumptions:
         """Return what a plan at a time must reckon with beside the tasks' profiles."""
-        learnt, settings = self._corrections, self._settings
+        learnt, settings, domain = self._corrections, self._settings, self._domain
+        avoided = self._lifecycle.unstarted.avoided()
+        kinds, of_kind = self._told_kinds(avoided, by_kind=by_kind)
         return PlanningAssumptions(
             dict(learnt.corrections),
             settings.quantile,
             learnt.dispatch_latency.seconds,
             settings.margin,
             self._held_back(time),
-            self._kinds(by_kind=by_kind),
-            self._domain.memory_per_core,
-            self._domain.loads_of_kinds(),
+            of_kind,
+            domain.memory_per_core,
+            {kinds[name]: load for name, load in domain.loads.items() if name in kinds},
             settings.interruption,
             learnt.contention,
+            {task: frozenset(kinds[host] for host in hosts if host in kinds) for task, hosts in avoided.items()},
         )
-
-    def _kinds(self, *, by_kind: bool = False) -> Mapping[str, Host]:
-        """Return a host of each kind; none where no task says what it needs and all hosts are dedicated.
-
-        Args:
-            by_kind: a task that is not there yet says so.
-        """
-        return self._domain.kinds()[1] if self._tells_kinds(by_kind) else {}
 
     def classes(self, *, by_kind: bool = False) -> Mapping[str, str]:
         """Return what problems call the class of each host: its kind, where that matters."""
-        return self._domain.kinds()[0] if self._tells_kinds(by_kind) else self._domain.classes()
+        return self._told_kinds(self._lifecycle.unstarted.avoided(), by_kind=by_kind)[0]
 
-    def _tells_kinds(self, by_kind: bool) -> bool:
-        return by_kind or self._state.demanding or bool(self._domain.loads)
+    def _told_kinds(
+        self, avoided: Mapping[str, Collection[str]], *, by_kind: bool
+    ) -> tuple[Mapping[str, str], Mapping[str, Host]]:
+        """Return what problems call the class of each host, and a host of each kind.
+
+        There are only classes where no task says what it needs, none avoids hosts, and all hosts are dedicated.
+
+        Args:
+            avoided: hosts that waiting tasks avoid, by task.
+            by_kind: a task that is not there yet says what it needs.
+        """
+        domain = self._domain
+        if not (by_kind or self._state.demanding or domain.loads or avoided):
+            return domain.classes(), {}
+        tasks: dict[str, list[str]] = {}  # host → those that avoid it
+        for task, hosts in avoided.items():
+            for host in hosts:
+                tasks.setdefault(host, []).append(task)
+        return domain.kinds({host: f"not for {','.join(each)}" for host, each in tasks.items()})
 
     def snapshot(self, time: float) -> tuple[Problem, Plan] | None:
         """Return the problem of the waiting tasks and their current plan; None where none waits.

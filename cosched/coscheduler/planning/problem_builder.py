@@ -24,7 +24,7 @@ from cosched.scheduling.host_counts import best_times
 from cosched.scheduling.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,13 +34,20 @@ if TYPE_CHECKING:
     from cosched.prediction.profile import Profile
 
     _Reckoned = tuple[
-        Mapping[str, Correction], float, Mapping[str, Host], int | None, Mapping[str, HostLoad], ExpectedContention
+        Mapping[str, Correction],
+        float,
+        Mapping[str, Host],
+        int | None,
+        Mapping[str, HostLoad],
+        ExpectedContention,
+        Mapping[str, frozenset[str]],
     ]
 
 __all__ = ["PlanningAssumptions", "ProblemBuilder", "ProfileMatrix", "alternative_times", "run_times", "widened"]
 
 _NO_CORRECTION = Correction()
 _NO_CONTENTION = ExpectedContention()
+_NONE: frozenset[str] = frozenset()
 _ROWS_PER_TASK = 4  # rows for each task that waits, at most: those of tasks that have left are given up together
 
 
@@ -50,7 +57,8 @@ class ProfileMatrix:
 
     Attributes:
         hosts: class of each host.
-        assumptions: corrections, quantile, kinds, memory of a core, loads and contention that `times` reckons with.
+        assumptions: corrections, quantile, kinds, memory of a core, loads, contention and avoided kinds that `times`
+            reckons with.
         classes: names of the hosts' classes, each once.
         host_class: (hosts,) indices of classes.
         row: row of each waiting task, and perhaps of others.
@@ -119,6 +127,7 @@ class PlanningAssumptions:
         loads: what the owners of hosts take of these, by kind; empty where all hosts are dedicated.
         interruption: what owners do to tasks when they come back.
         contention: what others beside a task on shared hosts cost it.
+        avoided: kinds of hosts that waiting tasks are not planned on for now.
     """
 
     corrections: Mapping[str, Correction] = field(default_factory=dict)
@@ -131,6 +140,7 @@ class PlanningAssumptions:
     loads: Mapping[str, HostLoad] = field(default_factory=dict)
     interruption: Interruption = Interruption.SUSPEND
     contention: ExpectedContention = _NO_CONTENTION
+    avoided: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def planned(self, correction: Correction, there: Profile, kind: str) -> list[float]:
         """Return seconds to plan with on 1, 2, … hosts of a kind, without a hand-over.
@@ -196,10 +206,15 @@ class _Uncorrected(NamedTuple):
     beside: tuple[tuple[float, ...], ...]
 
 
-def _offered(kind: Host | None, needs: tuple[int, int, int], assumptions: PlanningAssumptions, *, whole: bool) -> bool:
+def _offered(
+    name: str, needs: tuple[int, int, int], assumptions: PlanningAssumptions, avoided: Collection[str], *, whole: bool
+) -> bool:
     """Return whether a task can run on hosts of a kind; one that has hosts for itself takes none that are parts."""
+    kind = assumptions.kinds.get(name)
     if kind is None:
         return True
+    if name in avoided:
+        return False
     is_part = kind.unparted and whole and not all(each.unparted for each in assumptions.kinds.values())
     return kind.offers(*needs) and not is_part
 
@@ -237,9 +252,10 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
     needs = needs_on_host(task.spec, shared)
     whole = shared is not None and share_of(task.spec, shared) is None
     contends = bool(assumptions.contention) and not whole
+    avoided = assumptions.avoided.get(task.id, _NONE)
     for row, name in zip(times, classes, strict=True):
         kind = assumptions.kinds.get(name)
-        if not _offered(kind, needs, assumptions, whole=whole):
+        if not _offered(name, needs, assumptions, avoided, whole=whole):
             continue
         there = task.profile.among((name if kind is None else kind.host_class,))
         correction = assumptions.corrections.get(task.correction_on(there.hardware), _NO_CORRECTION)
@@ -262,10 +278,11 @@ def alternative_times(
     kinds = [assumptions.kinds.get(name) for name in classes]
     corrections: dict[str, Correction] = {}  # by hardware: a dozen alternatives have few
     contends = bool(assumptions.contention) and not task.spec.exclusive
+    avoided = assumptions.avoided.get(task.id, _NONE)
     for row, each in enumerate(task.alternatives):
         needs = needs_of_alternative(task.spec, each, assumptions.memory_per_core)
         for column, (name, kind) in enumerate(zip(classes, kinds, strict=True)):
-            if not _offered(kind, needs, assumptions, whole=task.spec.exclusive):
+            if not _offered(name, needs, assumptions, avoided, whole=task.spec.exclusive):
                 continue
             there = each.profile.among((name if kind is None else kind.host_class,))
             correction = corrections.get(there.hardware)
@@ -361,6 +378,7 @@ class ProblemBuilder:
             assumptions.memory_per_core,
             assumptions.loads,
             assumptions.contention,
+            assumptions.avoided,
         )
         rows = self._rows
         if (
@@ -404,6 +422,7 @@ class ProblemBuilder:
             assumptions.memory_per_core,
             assumptions.loads,
             assumptions.contention,
+            assumptions.avoided.get(task.id),
         )
         known = self._times.get(task.id)
         if known is None or known[0] != depends:
@@ -426,10 +445,20 @@ class ProblemBuilder:
         if assumptions.quantile != AS_EXPECTED or assumptions.loads:
             return alternative_times(task, replace(assumptions, handover=0.0), classes, hosts)
         assert task.profile is not None
-        depends = (task.alternatives, classes, hosts, assumptions.kinds, assumptions.memory_per_core)
+        avoided = assumptions.avoided
+        depends = (
+            task.alternatives,
+            classes,
+            hosts,
+            assumptions.kinds,
+            assumptions.memory_per_core,
+            avoided.get(task.id),
+        )
         known = self._uncorrected.get(task.id)
         if known is None or known.depends != depends:
-            plain = PlanningAssumptions(kinds=assumptions.kinds, memory_per_core=assumptions.memory_per_core)
+            plain = PlanningAssumptions(
+                kinds=assumptions.kinds, memory_per_core=assumptions.memory_per_core, avoided=avoided
+            )
             kinds = [assumptions.kinds.get(name) for name in classes]
             there = tuple(
                 [name if kind is None else kind.host_class for name, kind in zip(classes, kinds, strict=True)]

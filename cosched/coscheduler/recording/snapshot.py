@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AttemptsSnapshot",
+    "AvoidedHosts",
     "CoreSnapshot",
     "ElasticSnapshot",
     "QueueSnapshot",
@@ -94,6 +95,14 @@ class UnstartedAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class AvoidedHosts:
+    """Hosts on which a task did not begin, and the epoch time until which it is planned on others."""
+
+    until: float
+    hosts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class UnstartedSnapshot:
     """Memory of attempts that did not begin; see `UnstartedAttempts`.
 
@@ -105,6 +114,7 @@ class UnstartedSnapshot:
         accusers: host → tasks that did not begin there, and nowhere else.
         aside: host → epoch time until which others are preferred.
         calls: attempts called back since the start.
+        avoids: task → the hosts that it avoids.
     """
 
     waiting: Mapping[str, UnstartedAttempt] = field(default_factory=dict)
@@ -114,6 +124,7 @@ class UnstartedSnapshot:
     accusers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     aside: Mapping[str, float] = field(default_factory=dict)
     calls: int = 0
+    avoids: Mapping[str, AvoidedHosts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

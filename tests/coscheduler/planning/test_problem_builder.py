@@ -136,7 +136,7 @@ def test_what_is_kept_of_tasks_makes_the_problem_that_is_made_anew(steps: list[t
 
 
 def test_tasks_that_are_added_keep_their_rows_and_times_become_as_wide_as_is_needed() -> None:
-    rows = ProfileMatrix.none(("", "", ""), ({}, 0.5, {}, None, {}, ExpectedContention()))
+    rows = ProfileMatrix.none(("", "", ""), ({}, 0.5, {}, None, {}, ExpectedContention(), {}))
     rows.add([a_task(1, deadline=9.0)], [np.array([[5.0, math.inf, math.inf]])])
     assert rows.times.tolist() == [[[5.0]]]
     rows.add([a_task(3), a_task(2)], [np.array([[math.inf, 4.0, math.inf]]), np.full((1, 3), math.inf)])
@@ -146,7 +146,7 @@ def test_tasks_that_are_added_keep_their_rows_and_times_become_as_wide_as_is_nee
 
 
 def test_a_task_is_able_only_where_a_class_that_can_run_it_has_enough_hosts() -> None:
-    rows = ProfileMatrix.none(("fast", "slow", "slow"), ({}, 0.5, {}, None, {}, ExpectedContention()))
+    rows = ProfileMatrix.none(("fast", "slow", "slow"), ({}, 0.5, {}, None, {}, ExpectedContention(), {}))
     assert (rows.classes, rows.host_class.tolist()) == (("fast", "slow"), [0, 1, 1])
     on_two_fast = np.array([[math.inf, 1.0, math.inf], [math.inf] * 3])
     on_two_slow = on_two_fast[::-1]

@@ -146,6 +146,7 @@ def test_an_owner_and_an_application_have_one_pseudonym_throughout() -> None:
 PLAIN = {
     *(("Attempt", name) for name in ("uuid", "task", "hosts", "job", "state")),
     *(("AttemptsSnapshot", name) for name in ("lost", "cancel_requests", "distrusted")),
+    ("AvoidedHosts", "hosts"),
     *(
         (kind, "attempt")
         for kind in (
@@ -158,7 +159,7 @@ PLAIN = {
         )
     ),
     ("PredictionPassed", "attempt"),
-    *(("UnstartedSnapshot", name) for name in ("waiting", "tries", "retry", "tried", "accusers", "aside")),
+    *(("UnstartedSnapshot", name) for name in ("waiting", "tries", "retry", "tried", "accusers", "aside", "avoids")),
     *((kind, "task") for kind in ("CancelRequested", "OfferEnded", "PeerReported", "StartPermitted")),
     *((kind, "task") for kind in ("TaskForwarded", "TaskReturned", "AdoptedJobGone", "AdoptedJobStarted")),
     *((kind, "task") for kind in ("EditRequested", "HoldRequested", "ReleaseRequested")),
