@@ -74,7 +74,7 @@ class TaskCalls(ApiCaller):
     def submit(self, request: TaskRequest, key: str = "") -> TaskView:
         """Submit a task; on return it survives a crash of the daemon.
 
-        Of a tunable application the first stage's is returned: `submit_all` of one request returns all of them.
+        Of a tunable application the first stage's is returned, whose `stages` names the tasks of all of them.
 
         Args:
             request: the task.
@@ -209,19 +209,29 @@ class TaskCalls(ApiCaller):
         return decode_document(TaskView, self._call("POST", f"/tasks/{segment(task_id)}/release", {}))
 
     def wait(self, task_ids: Sequence[str], timeout: float = math.inf) -> list[TaskDetail]:
-        """Wait until these tasks have ended, or for `timeout` seconds; then return them."""
-        until = time.monotonic() + timeout
-        pause = _FIRST_PAUSE
-        found: dict[str, TaskDetail] = {}
-        while True:
-            for task_id in task_ids:
-                if task_id not in found or found[task_id].state not in FINAL_STATES:
-                    found[task_id] = self.task(task_id)
+        """Wait until these tasks have ended, or for `timeout` seconds; then return them.
+
+        The first stage of a tunable application stands for all of its stages: these are waited for, and returned in its
+        place.
+        """
+        until, pause = time.monotonic() + timeout, _FIRST_PAUSE
+        found = {task_id: self.task(task_id) for task_id in task_ids}
+        wanted = list(dict.fromkeys(each for task_id in task_ids for each in _stages_of(task_id, found[task_id])))
+        found |= {task_id: self.task(task_id) for task_id in wanted if task_id not in found}
+        while waiting := [task_id for task_id in wanted if found[task_id].state not in FINAL_STATES]:
             left = until - time.monotonic()
-            if left <= 0 or all(task.state in FINAL_STATES for task in found.values()):
-                return [found[task_id] for task_id in task_ids]
+            if left <= 0:
+                break
             time.sleep(min(pause, left))
             pause = min(pause * 1.5, _LONGEST_PAUSE)
+            found |= {task_id: self.task(task_id) for task_id in waiting}
+        return [found[task_id] for task_id in wanted]
+
+
+def _stages_of(task_id: str, task: TaskDetail) -> tuple[str, ...]:
+    """Return the tasks of all stages for the first of them; a task itself for others."""
+    chain = task.chain
+    return chain.tasks if chain is not None and chain.first == task.id else (task_id,)
 
 
 _DEFAULTS = asdict(TaskRequest())

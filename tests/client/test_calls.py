@@ -241,10 +241,19 @@ def test_a_token_comes_from_a_file_that_not_everybody_reads(
     assert os.environ["COSCHED_TOKEN_FILE"] == str(file)
 
 
-def test_a_tunable_application_is_answered_with_all_of_its_stages_by_a_list_alone(tmp_path: Path) -> None:
+def test_the_first_stage_of_a_tunable_application_stands_for_all_of_them(tmp_path: Path) -> None:
     add_detection(tmp_path)
     with serving(tmp_path, hosts=4) as (_, address), Client(address) as client:
-        request = TaskRequest(application="detect")
-        stages = ["detect.sample.1", "detect.mark.1", "detect.examine.1"]
-        assert [task.name for task in client.submit_all([request])] == stages
-        assert client.submit(request).name == stages[0]
+        request = TaskRequest(application="detect", begin="now+1h")
+        names = ["detect.sample.1", "detect.mark.1", "detect.examine.1"]
+        answered = client.submit_all([request])
+        assert [task.name for task in answered] == names
+        assert [task.stages for task in answered] == [tuple(task.id for task in answered)] * 3
+        first = client.submit(request)
+        assert (first.name, first.id) == (names[0], first.stages[0])
+        assert client.task(first.id).stages == ()  # told once: `chain` has them from then on
+        waited = client.wait([first.id], timeout=0.0)
+        assert [(task.id, task.name) for task in waited] == list(zip(first.stages, names, strict=True))
+        assert [task.id for task in client.wait([first.stages[1]], timeout=0.0)] == [first.stages[1]]
+        client.cancel(first.id)
+        assert [task.state for task in client.wait([first.id])] == ["cancelled"] * 3

@@ -71,6 +71,7 @@ VIEW: dict[str, Any] = {
     "array_at_most": 0,
     "notice": "",
     "host_cores": 0,
+    "stages": (),
 }
 DETAIL: dict[str, Any] = VIEW | {
     "command": ("/x",),
@@ -304,7 +305,7 @@ def client(service: Recorder) -> TestClient:
 
 def test_one_task_is_answered_by_itself_and_a_list_by_a_list(client: TestClient, service: Recorder) -> None:
     one = client.post("/api/v1/tasks", json={"application": "sweep3d", "parameters": {"nx": 50, "title": "x"}})
-    assert (one.status_code, one.json()) == (201, VIEW | {"hosts": ["h1"]})
+    assert (one.status_code, one.json()) == (201, VIEW | {"hosts": ["h1"], "stages": []})
     two = client.post("/api/v1/tasks", json=[{"application": "a"}, {"command": ["/bin/true"], "hosts": "2-4"}])
     assert [task["id"] for task in two.json()] == ["1", "1"]
     (_, (first,), key, digest), (_, (_, second), _, _) = service.asked

@@ -474,6 +474,7 @@ class TaskView:
         origin: domain that forwarded it to this one; empty for this domain's own tasks.
         peer: domain that has it, or in which it ended; empty: this one.
         notice: a hint for its owner on its acceptance; in the answer to the submission alone.
+        stages: identifiers of the tasks of all stages of a tunable application, in order; likewise.
         held_by: user who keeps the waiting task from starting; empty: nobody.
         claim: host-seconds that its deadline claims of a budget; 0: none, it takes turns with tasks without a deadline;
             null without a deadline, and where shares are not in force.
@@ -512,6 +513,7 @@ class TaskView:
     array_at_most: int = 0
     notice: str = ""
     host_cores: int = 0
+    stages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

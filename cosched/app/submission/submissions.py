@@ -123,7 +123,11 @@ class SubmissionService:
             answer = self._accept(principal, requests, None, check=check)
         accepted, state = self._core.wait(answer), self._state()
         return [
-            replace(task_view(task), notice="" if place else _notice(chain, replace(state, time=task.submitted)))
+            replace(
+                task_view(task),
+                notice="" if place else _notice(chain, replace(state, time=task.submitted)),
+                stages=() if task.stage is None else tuple([each.id for each in chain]),
+            )
             for chain in by_chain(accepted)
             for place, task in enumerate(chain)
         ]
