@@ -6,7 +6,8 @@ Start at `DomainState` and `check_deadline_can_be_met`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cosched.api.times import format_time
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from cosched.access.principals import Principal
+    from cosched.api.documents import TaskRequest
     from cosched.connector.hosts import Host
     from cosched.coscheduler.task import Task
     from cosched.prediction.calibration import Correction
@@ -38,10 +40,12 @@ __all__ = [
     "check_predecessors",
     "earliest_end",
     "offered_notice",
+    "within_reach",
 ]
 
 _MOST_NEEDED = 1 << 30
 _NEEDED = ("memory", "cores", "gpus")
+_FIRST_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,26 @@ def check_needs(task: Task, domain: DomainState) -> None:
             f"{hosts} {share_text(HostShare(*spec.needs))} for a job, and the task needs that on {least:g}: "
             f"ask for less ({most})"
         )
+
+
+def within_reach(request: TaskRequest, domain: DomainState) -> DomainState:
+    """Return the domain with as many hosts as a program that is launched once may have together.
+
+    It finds the others by their names, and has one slot of a machine, not several.
+
+    Raises:
+        UserError: it asks for more.
+    """
+    whole = max(sum(not host.unparted for host in domain.sizes), 1)
+    if not request.launch.once or len(domain.sizes) <= whole:
+        return domain
+    asked = _FIRST_NUMBER.match(str(request.hosts or ""))
+    if asked and int(asked[0]) > whole:
+        raise UserError(
+            f"its program is launched once on {asked[0]} hosts, and hosts here are slots of machines, which a launcher "
+            f"does not know by name: ask for {plural(whole, 'host')}, or launch it on each (--launch each)"
+        )
+    return replace(domain, hosts=min(whole, domain.hosts))
 
 
 def check_licences(task: Task, domain: DomainState) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from cosched.api.command_names import command_name
 from cosched.api.deadlines import parse_begin, parse_deadline
 from cosched.app.notifications.transports import NotificationTargets
-from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs
+from cosched.app.submission.admission import check_deadline_can_be_met, check_licences, check_needs, within_reach
 from cosched.app.submission.elastic_requests import (
     check_beside_workers,
     check_predicted,
@@ -193,7 +193,7 @@ class TaskValidator:
         if asked is not None and asked.cores_range:
             ranks = int(request.cores)  # a program that may have more cores uses them
         made = self._catalogue_task if request.application else self._command_task
-        domain = with_places(request, domain)
+        domain = with_places(request, within_reach(request, domain))
         task = made(request, domain, ranks) if predict is None else _with_times(made, request, domain, predict(ranks))
         task = with_grace_of(task, request, domain, owner)
         if asked is not None:
@@ -218,6 +218,7 @@ class TaskValidator:
         check_fields(request, self._connector)
         request = with_needs_per_host(request)
         self._targets.check(request.notify)
+        domain = within_reach(request, domain)
         values, control = split_parameters(entry, request.parameters)
         classes = domain.classes or (self._hardware,)
         given = {**entry.model_parameters(values), **control}

@@ -219,6 +219,11 @@ def _offered(
     return kind.offers(*needs) and not is_part
 
 
+def _most_hosts(task: Task, kind: Host | None, hosts: int) -> int:
+    """Return how many hosts of a kind a task may have; a program that is launched once reaches one slot alone."""
+    return 1 if kind is not None and kind.unparted and task.spec.launch.once else hosts
+
+
 def _left_beside(needs: tuple[int, int, int], kind: Host | None) -> float:
     """Return which part of a host others can have beside a task; nothing of one that is a part itself."""
     return 0.0 if kind is None or kind.unparted else left_beside(needs[1], needs[0], kind.cores, kind.memory)
@@ -259,7 +264,7 @@ def run_times(task: Task, assumptions: PlanningAssumptions, classes: Sequence[st
             continue
         there = task.profile.among((name if kind is None else kind.host_class,))
         correction = assumptions.corrections.get(task.correction_on(there.hardware), _NO_CORRECTION)
-        values = np.asarray(assumptions.planned(correction, there, name)[:hosts])
+        values = np.asarray(assumptions.planned(correction, there, name)[: _most_hosts(task, kind, hosts)])
         if contends:
             values = values * assumptions.times_longer(task, there.hardware, kind, needs)
         if task.status.restarts is not None:
@@ -289,7 +294,7 @@ def alternative_times(
             if correction is None:
                 key = task.correction_on(there.hardware)
                 correction = corrections[there.hardware] = assumptions.corrections.get(key, _NO_CORRECTION)
-            values = np.asarray(assumptions.planned(correction, there, name)[:hosts])
+            values = np.asarray(assumptions.planned(correction, there, name)[: _most_hosts(task, kind, hosts)])
             if contends:
                 values = values * assumptions.times_longer(task, there.hardware, kind, needs)
             times[row, column, : len(values)] = values

@@ -161,6 +161,25 @@ def test_what_too_few_hosts_have_is_refused(intake: TaskValidator, needs: dict[s
         intake.task(TaskRequest(command=("/x",), **needs), domain)
 
 
+def test_a_program_that_is_launched_once_has_one_slot_or_several_whole_machines(intake: TaskValidator) -> None:
+    slots = tuple(Host(f"slot{number}@m", unparted=True) for number in range(4))
+    machines = (Host("a"), Host("b"))
+    figures = (40.0, 20.0, 14.0, 10.0)
+
+    def able(launch: LaunchMode, hosts: str, sizes: tuple[Host, ...]) -> int:
+        request = TaskRequest(command=("/x",), launch=launch, hosts=hosts, profile=figures)
+        profile = intake.task(request, DomainState(NOW, hosts=len(sizes), sizes=sizes)).profile
+        assert profile is not None
+        return sum(map(math.isfinite, profile.seconds))
+
+    assert able(LaunchMode.EACH, "1-4", slots) == 4
+    assert able(LaunchMode.ONCE, "1-4", slots) == 1
+    assert able(LaunchMode.OPENMPI, "1-4", slots + machines) == 2
+    assert able(LaunchMode.ONCE, "2", slots + machines) == 1
+    with pytest.raises(UserError, match=r"launched once on 2 hosts.* ask for 1 host, or launch it on each"):
+        able(LaunchMode.ONCE, "2", slots)
+
+
 def test_an_application_brings_its_licences_where_its_task_does_not_say(tmp_path: Path) -> None:
     (tmp_path / "matlab.toml").write_text('command = ["/bin/matlab"]\nlicences = { matlab = 2 }\n')
     intake = TaskValidator(Catalogue([tmp_path]), Halving(), "fast")

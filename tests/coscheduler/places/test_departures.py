@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cosched.connector.hosts import Host, HostShare
-from cosched.connector.jobs import JobReport, JobState
+from cosched.connector.jobs import JobReport, JobState, LaunchMode
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
@@ -279,6 +279,16 @@ def test_a_task_waits_for_a_slot_that_has_what_it_asks_for() -> None:
     assert dispatched(submit(core, a_part(2, 8), time=1.0)) == []  # the small slot is free, and too small
     (second,) = dispatched(complete(core, first, 0.0, 5.0))
     assert (second.task, second.hosts) == ("2", ("slot2@m",))
+
+
+@pytest.mark.parametrize(("launch", "slots"), [(LaunchMode.ONCE, 0), (LaunchMode.EACH, 2)])
+def test_a_program_that_is_launched_once_on_several_hosts_has_whole_machines(launch: LaunchMode, slots: int) -> None:
+    core = Coscheduler(settings(share_hosts=True))
+    machines = nodes(2)
+    parts = [replace(host, name=f"slot{n}@m", cores=2, unparted=True) for n, host in enumerate(machines, 1)]
+    core.handle(HostsObserved(0.0, (*parts, *machines)))
+    (attempt,) = dispatched(submit(core, a_part(1, 2, seconds=(math.inf, 10.0), launch=launch)))
+    assert sum("@" in host for host in attempt.hosts) == slots
 
 
 def test_a_task_that_has_hosts_for_itself_takes_parts_only_where_there_is_nothing_else() -> None:
