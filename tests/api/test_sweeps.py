@@ -28,6 +28,21 @@ def test_a_command_has_the_values_where_it_names_them() -> None:
     assert all(task.parameters == {} for task in found)
 
 
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("{{n}}", "{n}"),
+        ("{{m}}", "{m}"),
+        ('{"size":{n}}', '{"size":7}'),
+        ("${HOME}/${n}", "${HOME}/$7"),
+        ("{print $1} {} {1}", "{print $1} {} {1}"),
+    ],
+)
+def test_braces_of_the_commands_own_are_written_twice_and_others_left_alone(word: str, expected: str) -> None:
+    (task,) = swept(TaskRequest(command=("./heat", "{n}", word)), ["n=7"])
+    assert task.command == ("./heat", "7", expected)
+
+
 def test_a_command_with_a_model_of_its_own_has_them_as_parameters_too() -> None:
     (task,) = swept(TaskRequest(command=("./heat", "{n}"), model="…"), ["n=7"])
     assert (task.command, task.parameters) == (("./heat", "7"), {"n": 7.0})
@@ -40,6 +55,9 @@ def test_a_command_with_a_model_of_its_own_has_them_as_parameters_too() -> None:
         (["n=1..101", "n2=1"], "no word of the command has {n2}"),
         (["n=1..200", "m=1..200"], f"at most {MOST_SWEPT} combinations"),
         (["n"], "--sweep 'n': write NAME=NUMBER"),
+        (["n=1,2"], "the command has {m}, and no --sweep m=… gives it values: give one, or write {{m}} where"),
+        (["n=1,2,1", "m=1"], "--sweep n has 1 twice: give each value once"),
+        (["n=0,0", "m=1"], "--sweep n has 0 twice"),
     ],
 )
 def test_what_has_no_place_or_is_too_much_is_refused(settings: list[str], why: str) -> None:
