@@ -85,6 +85,7 @@ _UNIVERSES = {
     "parallel": "parallel",
     "11": "parallel",
 }
+_PLAIN_UNIVERSES = ("", "vanilla", "5", "parallel", "11")
 _QUEUE = re.compile(r"[ \t]*queue\b", re.IGNORECASE)
 _ENVIRONMENT = re.compile(r"\$ENV\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*(:?)", re.IGNORECASE)
 # All lines that a file from elsewhere may have: any other may reach files or run commands.
@@ -224,7 +225,29 @@ def _job(commands: Mapping[str, str], place: int, origin: UserFileOrigin) -> Use
         needs=_needs(settings, origin),
         array=(place, _at_most(lower.get("max_materialize", ""), origin)),
         requests=tuple(_cosched_requests(commands, origin)),
+        files=tuple(_files(lower, folder, origin)),
     )
+
+
+def _files(lower: Mapping[str, str], folder: Path, origin: UserFileOrigin) -> Iterator[tuple[str, str]]:
+    """Yield what HTCondor takes from the machine where it is submitted, with the commands that name it.
+
+    A name with a macro is known once the job has a number; programs of other universes may be in their images.
+    """
+    named = [(key, folder, lower[key]) for key in ("initialdir", "initial_dir") if key in lower]
+    if lower.get("universe", "").lower() in _PLAIN_UNIVERSES and _is_transferred(lower, "executable"):
+        named.append(("executable", origin.folder, lower.get("executable", "")))
+    if _is_transferred(lower, "input"):
+        named += [(key, folder, lower[key]) for key in ("input", "stdin") if key in lower]
+    named += [("transfer_input_files", folder, name) for name in lower.get("transfer_input_files", "").split(",")]
+    for key, where, name in named:
+        path = name.strip().strip('"')
+        if path and "$" not in path and "://" not in path:
+            yield key, str((folder if key.startswith("initial") else where / path).absolute())
+
+
+def _is_transferred(lower: Mapping[str, str], what: str) -> bool:
+    return lower.get(f"transfer_{what}", "").lower() not in ("false", "0", "no")
 
 
 def _check_hold(text: str, origin: UserFileOrigin) -> None:
@@ -278,7 +301,7 @@ def _program(lower: Mapping[str, str], settings: dict[str, str], origin: UserFil
         if lower.get("universe", "").lower() in ("docker", "container"):
             return "/container"
         raise UserError(f"{origin.name} names no executable")
-    if lower.get("transfer_executable", "").lower() not in ("false", "0", "no"):
+    if _is_transferred(lower, "executable"):
         program = settings["executable"] = str((origin.folder / program).absolute())
     return program if program.startswith("/") else f"/{program}"
 

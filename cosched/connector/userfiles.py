@@ -71,6 +71,7 @@ class UserJob:
         whole_hosts: whether it wants its hosts for itself.
         array: its index, and how many jobs of its array may run at once (0: all); None for a job by itself.
         requests: to cosched, by the names of the options of `cosched task submit`, in order.
+        files: files and folders that must be there before it runs, absolute, each with the command that names it.
         remark: a line for who submits it, on what of the file nothing heeds; empty: there is nothing of the kind.
     """
 
@@ -86,6 +87,7 @@ class UserJob:
     whole_hosts: bool = False
     array: tuple[int, int] | None = None
     requests: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
     remark: str = ""
 
     @property

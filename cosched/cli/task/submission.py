@@ -358,6 +358,9 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
         raise UserError("--memory, --cores and --gpus go with a command: a file says itself what its job needs")
     place = UserFileOrigin(Path.cwd(), dict(os.environ), path.name)
     jobs = load_user_file_reader(manager_of_user_file(text, path.name))(text, place)
+    for job in jobs:
+        if not (options.after or job.after):  # what runs before it may make them
+            _check_files(job, path.name)
     made = [_file_request(job, options, now) for job in jobs]
     note = "; ".join(filter(None, (made[0][1], jobs[0].remark)))
     if len(made) == 1:
@@ -367,6 +370,16 @@ def requests_of_file(path: Path, options: SubmitOptions, now: float) -> tuple[li
         for (request, _), (index, at_most) in zip(made, array_places(jobs), strict=True)
     ]
     return requests, note
+
+
+def _check_files(job: UserJob, name: str) -> None:
+    """Refuse a job of a file with files or folders that are not here."""
+    for command, path in job.files:
+        if not Path(path).exists():
+            raise UserError(
+                f"{name}: {command} names {path}, which is not there: correct it, or make it before (a task that makes "
+                "it stands in --after)"
+            )
 
 
 def _file_request(job: UserJob, options: SubmitOptions, now: float) -> tuple[TaskRequest, str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -316,6 +317,21 @@ def test_what_nothing_heeds_in_a_file_is_noted(script: Path, monkeypatch: pytest
     jobs = [UserJob(NativeDescription("slurm", {}), ("/bin/true",), hosts="1", remark="nothing uses x")] * 2
     monkeypatch.setattr("cosched.cli.task.submission.load_user_file_reader", lambda _: lambda *_: jobs)
     assert requests_of_file(script, SubmitOptions(), NOW)[1] == "nothing uses x"
+
+
+def test_a_file_that_names_what_is_not_there_is_refused_unless_a_task_before_may_make_it(
+    script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = UserJob(NativeDescription("slurm", {}), ("/bin/true",), hosts="1", files=(("input", str(script) + ".in"),))
+    jobs = [job]
+    monkeypatch.setattr("cosched.cli.task.submission.load_user_file_reader", lambda _: lambda *_: jobs)
+    with pytest.raises(UserError, match=r"job\.sh: input names .*job\.sh\.in, which is not there: .*--after"):
+        requests_of_file(script, SubmitOptions(), NOW)
+    assert requests_of_file(script, SubmitOptions(after=["7"]), NOW)[0][0].after == ("7",)
+    jobs[:] = [replace(job, requests=(("after", "7"),))]
+    assert requests_of_file(script, SubmitOptions(), NOW)[0][0].after == ("7",)
+    jobs[:] = [replace(job, files=(("executable", str(script)), ("initialdir", str(script.parent))))]
+    assert len(requests_of_file(script, SubmitOptions(), NOW)[0]) == 1
 
 
 def test_a_preparation_beside_a_file_is_refused(script: Path) -> None:

@@ -81,6 +81,23 @@ def test_a_misspelt_command_that_nothing_uses_is_told(tmp_path: Path, lines: str
     assert bool(remark) == bool(jobs[0].remark)
 
 
+def test_a_job_names_the_files_that_must_be_there(tmp_path: Path) -> None:
+    lines = "executable = prog\ninitialdir = run\ninput = in.txt\ntransfer_input_files = a, /b ,https://x/c,$(Process).d,$(Cluster).e"
+    (job,) = _read(tmp_path, f"{lines}\nqueue\n")
+    assert job.files == (
+        ("initialdir", str(tmp_path / "run")),
+        ("executable", str(tmp_path / "prog")),
+        ("input", str(tmp_path / "run/in.txt")),
+        ("transfer_input_files", str(tmp_path / "run/a")),
+        ("transfer_input_files", "/b"),
+        ("transfer_input_files", str(tmp_path / "run/0.d")),
+    )
+    left = "transfer_executable = false\ntransfer_input = False\ninput = x"
+    assert _read(tmp_path, f"executable = /opt/prog\n{left}\nqueue\n")[0].files == ()
+    (contained,) = _read(tmp_path, "universe = docker\ndocker_image = debian\nexecutable = /bin/true\nqueue\n")
+    assert contained.files == ()
+
+
 def test_hold_in_a_file_is_refused_where_it_would_be_lost(tmp_path: Path) -> None:
     """The job of a file with `hold = true` ran at once."""
     with pytest.raises(UserError, match=r"job\.sub: hold = true .* `cosched task hold`"):
