@@ -31,7 +31,8 @@ def parse_duration(text: str | float, what: str = "") -> float:
     if seconds is None or not 0 <= seconds <= _LONGEST_DURATION:
         named = f"{what}: " if what else ""
         raise UserError(
-            f"{named}{text!r} is not a duration: write seconds (2.5) or numbers with units (30s, 2h30m, 1d)"
+            f"{named}{text!r} is not a duration: write seconds (2.5) or numbers with units (30s, 2h30m, 1d), from 0 on "
+            "and at most a hundred years"
         )
     return seconds
 

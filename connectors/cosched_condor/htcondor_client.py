@@ -66,6 +66,7 @@ def _submit_limit(words: str) -> str:
     return _LIMITS.get(numbered.group(1), "") if numbered else ""
 
 
+_NO_COLLECTOR = "communication with collector"
 _VERB_TEXTS = {
     "hosts": "list its hosts",
     "queue": "show its queue",
@@ -98,12 +99,20 @@ class CondorClient(WorkerProcess):
             daemon="its scheduler",
         )
 
+        self._pool = settings.pool
+
     def refusal(self, verb: str, message: str) -> ConnectorError:
         """Turn the library's words into an error, transient where it might pass by itself."""
         if message.startswith(_NOT_EDITED):
             message += (
                 ": is it still in the queue, and cosched's user among QUEUE_SUPER_USERS and known to the scheduler "
                 "(`condor_qusers -add USER@DOMAIN`)?"
+            )
+        elif _NO_COLLECTOR in message.lower():
+            where = self._pool or "COLLECTOR_HOST of HTCondor's configuration"
+            asked = f"condor_status -pool {self._pool}" if self._pool else "condor_status"
+            message = message.rstrip(".") + (
+                f" ({where}): does `{asked}` list slots here? Else start it, or correct [connector.condor] pool"
             )
         return refusal_error(
             f"HTCondor, asked to {_VERB_TEXTS.get(verb, verb)}", message, submitting=verb.startswith("submit")

@@ -85,6 +85,9 @@ _UNIVERSES = {
     "parallel": "parallel",
     "11": "parallel",
 }
+# The library says no more, and where it stopped it prints for itself.
+_NOT_PARSED = "parse_up_to_q_line"
+_UNREADABLE = "HTCondor cannot read it up to its queue statement: correct its lines, and have each included file there"
 _PLAIN_UNIVERSES = ("", "vanilla", "5", "parallel", "11")
 _QUEUE = re.compile(r"[ \t]*queue\b", re.IGNORECASE)
 _ENVIRONMENT = re.compile(r"\$ENV\(\s*([A-Za-z_][A-Za-z0-9_]*)\s*(:?)", re.IGNORECASE)
@@ -181,7 +184,7 @@ def _interpreted(text: str, origin: UserFileOrigin) -> list[dict[str, str]]:
             f"{origin.name} cannot be interpreted: it needs more time or memory than a submit file may have"
         ) from None
     if "error" in answer:
-        raise UserError(f"{origin.name}: {answer['error']}")
+        raise UserError(f"{origin.name}: {_UNREADABLE if _NOT_PARSED in answer['error'] else answer['error']}")
     tasks: list[dict[str, str]] = answer["tasks"]
     return tasks
 

@@ -156,7 +156,8 @@ def _process_shapes(
 ) -> AskedShapes:
     if not request.launch.once:
         raise UserError(
-            "the command runs once on each host: for a number of processes give launch once, openmpi, mpich or intel"
+            "the command runs once on each host: for a number of processes have it launched by MPI (--mpi openmpi, "
+            "mpich or intel) or once, on the first host (--launch once)"
         )
     if request.processes_per_host > 1 or request.cores:
         raise UserError(

@@ -163,7 +163,7 @@ def whole_number(text: str, option: str) -> int:
         UserError: it is none.
     """
     if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
-        raise UserError(f"{option} is {text[:80]!r}: write a number")
+        raise UserError(f"{option} is {text[:80]!r}: write a number from 0 on")
     return int(text)
 
 
@@ -191,7 +191,9 @@ def whole_priority(text: str) -> int | None:
     """
     if not text:
         return None
-    return whole_number(text.removeprefix("-"), "--priority") * (-1 if text.startswith("-") else 1)
+    if not _SIGNED.fullmatch(text):
+        raise UserError(f"--priority is {text[:80]!r}: write a number, such as 5 or -5")
+    return int(text)
 
 
 def _launch_mode(launch: str, mpi: str) -> LaunchMode:
@@ -329,6 +331,7 @@ _LAUNCHES = (LaunchMode.EACH, LaunchMode.ONCE)
 _MPIS = (LaunchMode.OPENMPI, LaunchMode.MPICH, LaunchMode.INTEL)
 _MOST_DIGITS = 9
 _RANGE = re.compile(rf"\d{{1,{_MOST_DIGITS}}}-\d{{1,{_MOST_DIGITS}}}", re.ASCII)
+_SIGNED = re.compile(rf"-?\d{{1,{_MOST_DIGITS}}}", re.ASCII)
 _NOTHING = re.compile(r"0+(\.0+)?\s*[KMGT]?(i?B)?", re.ASCII | re.IGNORECASE)  # as `cosched.sizes` reads it
 
 

@@ -100,6 +100,8 @@ def test_a_model_of_ones_own_travels_with_the_task(tmp_path: Path) -> None:
         (SubmitOptions(model="nowhere.psl"), "cannot be read"),
         (SubmitOptions(model="heat.psl", runtime="30m"), "leave --runtime and --profile out"),
         (SubmitOptions(retries="many"), "--retries is 'many': write a number"),
+        (SubmitOptions(retries="-1"), "--retries is '-1': write a number from 0 on"),
+        (SubmitOptions(priority="high"), "--priority is 'high': write a number, such as 5 or -5"),
         (SubmitOptions(priority="+-1"), "--priority is"),
         (SubmitOptions(cores="1.5"), "--cores is"),
         (SubmitOptions(cores="-4"), "--cores is '-4': write a number, or a range such as 8-32"),

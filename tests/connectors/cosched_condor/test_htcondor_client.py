@@ -167,6 +167,21 @@ def test_what_is_no_limit_is_final_or_passes(words: str, transient: bool) -> Non
     assert words in str(error)
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"pool": "cm:9618", "schedd": "submit"}, r"collector \(cm:9618\): does `condor_status -pool cm:9618` list"),
+        ({}, r"collector \(COLLECTOR_HOST of HTCondor's configuration\): does `condor_status` list"),
+    ],
+)
+def test_a_collector_that_does_not_answer_is_named_with_what_to_look_at(settings: dict[str, str], said: str) -> None:
+    client = CondorClient(CondorSettings.read(settings))
+    error = client.refusal("slots", "Failed communication with collector.")
+    client.close()
+    assert error.transient
+    assert re.search(said, str(error))
+
+
 def test_a_refused_edit_names_what_may_be_missing() -> None:
     """The library's words are the same for a job that is gone and for a user who may not edit it."""
     client = CondorClient(CondorSettings.read({}))

@@ -81,6 +81,11 @@ def test_a_misspelt_command_that_nothing_uses_is_told(tmp_path: Path, lines: str
     assert bool(remark) == bool(jobs[0].remark)
 
 
+def test_an_included_file_that_is_not_there_is_told_in_words(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^job\.sub: HTCondor cannot read it .* have each included file there$"):
+        _read(tmp_path, "executable = /bin/true\ninclude : /no/such/file\nqueue\n")
+
+
 def test_a_job_names_the_files_that_must_be_there(tmp_path: Path) -> None:
     lines = "executable = prog\ninitialdir = run\ninput = in.txt\ntransfer_input_files = a, /b ,https://x/c,$(Process).d,$(Cluster).e"
     (job,) = _read(tmp_path, f"{lines}\nqueue\n")
