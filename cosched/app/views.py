@@ -379,14 +379,16 @@ def _running_place(
 ) -> PlacementView:
     """Return the place of a task that has a job, or of a host that it is lent."""
     ending = (core.attempt_of(attempt.task) or attempt) if attempt.loan else attempt
-    start, end = attempt.begins(time, handover), predicted_end(ending, time, handover)
+    held = attempt.state is AttemptState.HELD
+    start, end = attempt.begins(time, handover), None if held else predicted_end(ending, time, handover)
+    shown = _shown_place(principal, core, attempt.task, attempt.reckoned_hosts, start, end, ranges)
     return PlacementView(
-        **_shown_place(principal, core, attempt.task, attempt.reckoned_hosts, start, end, ranges),
+        **(shown | {"state": "held"} if held else shown),
         running=True,
-        reckoned=expected_end(ending, time, handover) if end is None else None,
+        reckoned=expected_end(ending, time, handover) if end is None and not held else None,
         unstarted=core.unstarted.waited(attempt.uuid, time),
         overrun=overrun(attempt, time),
-        certain=not any(host in doubtful for host in attempt.hosts) and attempt.state is not AttemptState.HELD,
+        certain=not held and not any(host in doubtful for host in attempt.hosts),
         cores=attempt.cores,
         memory=attempt.memory,
         gpus=attempt.gpus,

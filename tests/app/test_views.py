@@ -381,6 +381,7 @@ def test_the_plan_says_what_lasts_too_long_and_whose_end_cannot_be_counted_on(co
     core.handle(JobReported(NOW + 16, JobReport(attempt, JobState.HELD, "j", reason="by a user")))
     held = plan_view(ME, core, NOW + 16).placements[0]
     assert (held.task, held.overrun, held.certain) == ("1", 0.0, False)
+    assert (held.state, held.end, held.reckoned, held.occupies) == ("held", None, None, False)
     core.handle(JobReported(NOW + 17, JobReport(attempt, JobState.QUEUED, "j")))
     stuck, *behind = plan_view(ME, core, NOW + 60).placements
     assert (stuck.unstarted, stuck.certain) == (43.0, False)

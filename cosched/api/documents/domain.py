@@ -249,10 +249,11 @@ class PlacementView:
 
     Attributes:
         start: when its job began, or is expected to begin.
-        end: when it is expected to end; null where nobody has predicted that.
+        end: when it is expected to end; null where nobody has predicted that, and for a held job.
         reckoned: until when plans reckon with a run whose end nobody has predicted; null for all others.
         running: whether it has a job.
-        state: the task's: "running" where its job has begun, "dispatching" where that is still to come.
+        state: the task's: "running" where its job has begun, "dispatching" where that is still to come; "held" where
+            the resource manager holds its job, whose hosts others have meanwhile.
         unstarted: seconds for which its job has not begun; 0 where all is well.
         overrun: seconds by which it runs longer than predicted; 0 within the usual.
         certain: whether its end can be counted on: not where a job has not begun that should have.
@@ -280,6 +281,11 @@ class PlacementView:
     end_high: float | None = None
     reckoned: float | None = None
     state: str = ""
+
+    @property
+    def occupies(self) -> bool:
+        """Return whether its job has its hosts now."""
+        return self.running and self.state != "held"
 
     @property
     def until(self) -> float:
@@ -363,7 +369,7 @@ class PlanView:
     @property
     def unforeseen(self) -> int:
         """Return how many of the running tasks have no end that anybody has predicted."""
-        return sum(spot.end is None for spot in self.placements)
+        return sum(spot.end is None and spot.occupies for spot in self.placements)
 
     def expected_ends(self) -> dict[str, float]:
         """Return when its tasks are expected to end, here and in other domains; epoch seconds."""

@@ -65,13 +65,13 @@ def deadlines(plan: PlanView) -> Deadlines:
         if spot.deadline is not None:
             found[spot.task] = "late" if spot.end > spot.deadline else "on time"
     for place in plan.placements:
-        if place.deadline is None or (place.end is None and plan.time <= place.deadline):
+        if place.deadline is None:
             continue
         if (plan.time if place.end is None else place.end) > place.deadline:
             found[place.task] = "late"
         elif not place.certain or (place.end_high is not None and place.end_high > place.deadline):
             found[place.task] = "at risk"
-        else:
+        elif place.end is not None:
             found[place.task] = "on time"
     on_time, at_risk, late = (
         tuple(task for task, outlook in found.items() if outlook == wanted) for wanted in ("on time", "at risk", "late")

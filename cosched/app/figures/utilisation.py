@@ -122,7 +122,7 @@ def resource_use(
     """
     past_parts, parts = counts
     total = max(sum(_capacity(host, resource) for host in hosts), 1.0)
-    running = [_placed(each) for each in placements if each.running]
+    running = [_placed(each) for each in placements if each.occupies]
     planned = [_placed(each) for each in placements if not each.running]
     now: dict[str, float] = {}
     for span in used_spans(running, hosts, resource, by):

@@ -47,7 +47,7 @@ class BusySpan(NamedTuple):
 def spans_of(runs: Sequence[RunView], plan: PlanView, now: float) -> list[BusySpan]:
     """Return past and present runs: task, hosts, start, end."""
     past = [BusySpan(run.hosts, run.start, run.end, run.cores) for run in runs]
-    return past + [BusySpan(spot.hosts, spot.start, now, spot.cores) for spot in plan.placements if spot.running]
+    return past + [BusySpan(spot.hosts, spot.start, now, spot.cores) for spot in plan.placements if spot.occupies]
 
 
 def busy_shares(hosts: Sequence[HostView], spans: Iterable[BusySpan], window: tuple[float, float]) -> dict[str, float]:
