@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["CondorSettings"]
 
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_ACCOUNTING_GROUP = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", re.ASCII)
 _DAY = 86400.0
 _TOKENS = "the absolute path of a folder with files of tokens that cosched can read"
 
@@ -24,6 +25,14 @@ def _attribute(keys: SettingsTable, key: str) -> str:
     if not isinstance(value, str) or (value and not _ATTRIBUTE.match(value)):
         raise keys.wrong(key, value, "the name of a ClassAd attribute: letters, digits and underscores")
     return value
+
+
+def _accounting_group(keys: SettingsTable, key: str) -> str:
+    expected = "a name such as group_physics.hep: letters, digits, underscores, hyphens and points"
+    name = keys.name(key, expected)
+    if name and not _ACCOUNTING_GROUP.fullmatch(name):
+        raise keys.wrong(key, name, expected)
+    return name
 
 
 def _groups(keys: SettingsTable, key: str) -> str:
@@ -106,7 +115,7 @@ class CondorSettings:
     keep_claim: int = setting(_whole_seconds, 20, 0)
     timeout: float = setting(SettingsTable.seconds, 30.0, 1, 3600)
     keep_days: float = setting(SettingsTable.number, 7.0, 0, 36500)
-    accounting_group: str = setting(SettingsTable.name, "a name such as group_physics")
+    accounting_group: str = setting(_accounting_group)
     request_cpus: int = setting(SettingsTable.whole, 1, 1, 100_000)
     request_memory: int = setting(SettingsTable.whole, 0, 0, 1e9)
     request_disk: int = setting(SettingsTable.whole, 0, 0, 1e12)

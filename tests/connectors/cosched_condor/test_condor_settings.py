@@ -90,11 +90,17 @@ def test_an_unknown_key_is_named_beside_the_valid_ones() -> None:
         ("files", "carried"),
         ("pool", "a\nb"),
         ("tokens", "/no/such/folder"),
+        ("accounting_group", "bad group!"),
+        ("accounting_group", "group_physics."),
     ],
 )
 def test_a_bad_value_is_refused_with_its_key(key: str, value: object) -> None:
     with pytest.raises(UserError, match=key):
         CondorSettings.read({key: value})
+
+
+def test_an_accounting_group_may_be_one_of_another() -> None:
+    assert CondorSettings.read({"accounting_group": "group_physics.hep-ex"}).accounting_group == "group_physics.hep-ex"
 
 
 def test_a_pool_elsewhere_needs_the_name_of_its_scheduler() -> None:
