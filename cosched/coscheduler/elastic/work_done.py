@@ -124,6 +124,8 @@ class WorkDone:
         predicted, ahead = time - (time if lead.started is None else lead.started) + left, max(left, 1.0)
         if lead.leave_by is not None:
             return  # it has been asked to stop: its hosts are reckoned to be free then
+        if not left and predicted > (lead.predicted or 0.0):
+            return  # it outruns what was foretold of it: an end that followed the clock would say so to nobody
         if lead.predicted is not None and abs(predicted - lead.predicted) > max(_LEAST_CHANGE * ahead, 0.5):
             self._state.put_attempt(replace(lead, predicted=predicted))
             self._state.replan()

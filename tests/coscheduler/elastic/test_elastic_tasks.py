@@ -22,7 +22,7 @@ from cosched.coscheduler.events import (
     WorkReported,
 )
 from cosched.coscheduler.explain import explain
-from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.hosts import expected_end, overrun
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import AttemptState, TaskState
@@ -74,6 +74,20 @@ def grown(**changes: Any) -> tuple[Coscheduler, Attempt, list[Attempt]]:
         start(core, worker, 7.0)
     assert len(lent) == 4
     return core, lead, [core.attempts[worker.uuid] for worker in lent]
+
+
+def test_a_task_that_goes_on_though_all_is_done_runs_longer_than_predicted() -> None:
+    core, lead, _ = running(count=2)
+    core.handle(WorkReported(31.0, lead.uuid, 1.0))
+    for time in (32.0, 60.0, 100.0):
+        core.handle(Tick(time))
+        assert core.attempts[lead.uuid].predicted == pytest.approx(30.0)
+    assert overrun(core.attempts[lead.uuid], 100.0) == pytest.approx(69.0)
+    why = explain(core, "1", 100.0)
+    assert why is not None
+    assert any("longer than predicted" in each for each in why.waits_for)
+    core.handle(WorkReported(101.0, lead.uuid, 0.5))  # more has come
+    assert core.attempts[lead.uuid].predicted == pytest.approx(200.0)
 
 
 def test_an_elastic_task_starts_with_its_lead_and_a_worker_on_each_other_promised_host() -> None:
