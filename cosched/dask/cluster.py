@@ -187,7 +187,7 @@ def _divided(hosts: str, seconds: float) -> tuple[float | None, ...]:
     """Return the profile of perfectly divisible work, given its time on the fewest hosts."""
     first, _, last = hosts.partition("-")
     if not (first.isdecimal() and (last or first).isdecimal() and 1 <= int(first) <= int(last or first) <= _MOST_HOSTS):
-        raise UserError(f'hosts is {hosts[:80]!r}: write a number, or two as "2-8"')
+        raise UserError(f'hosts is {hosts[:80]!r}: write a number, or two as "2-8", the smaller first')
     least, most = int(first), int(last or first)
     return (*(None for _ in range(1, least)), *(seconds * least / count for count in range(least, most + 1)))
 

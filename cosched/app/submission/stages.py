@@ -57,7 +57,7 @@ def check_tunable_request(request: TaskRequest, entry: CatalogueEntry) -> None:
         "a model of your own": bool(request.model),
         "numbers of cores or processes": bool(request.processes) or "-" in str(request.cores),
         "a file of the resource manager": request.native is not None,
-        "places in an array": request.array_index is not None,
+        "places in an array (--array, --count, --from)": request.array_index is not None,
         "workers": request.elastic is not None,
     }
     for what, is_given in given.items():

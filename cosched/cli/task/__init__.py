@@ -80,6 +80,8 @@ def list_tasks(
         plan = client.plan()
     headings = ("ID", "NAME", "OWNER", "STATE", "HOSTS", "DEADLINE", "END", "IN HAND", "NOTE")
     print_table(headings, task_rows(page.tasks, plan))
+    if array and not page.total:
+        sys.stderr.write(f"cosched: {clean(array)} names no array with such tasks: arrays have their first task's ID\n")
     if len(page.tasks) < page.total:
         sys.stderr.write(f"cosched: {len(page.tasks)} of {page.total} tasks shown (see --limit, --offset)\n")
 

@@ -61,6 +61,7 @@ def submit(context: typer.Context, options: SubmitOptions, server: ServerOption 
             forecast = client.foresee(requests[0])
             _remark_on_model(client, requests[0].model, forecast.profile)
             print_answer(json, asdict(forecast), lambda: forecast_lines(forecast))
+            _remark(f"this is of the first of {len(requests)} tasks, as if there were no others" * (len(requests) > 1))
             return
         try:
             tasks = client.submit_all(requests)

@@ -19,10 +19,11 @@ WORKER_HEADINGS = ("WORKER", "HOST", "STATE", "HOST IS", "SINCE", "LEAVES BY", "
 
 def lead_lines(found: WorkersView) -> list[str]:
     """Describe the lead, and when the task ends."""
+    address = clean(found.lead).partition("#")[0]  # behind it stands where its keys are
     promised = ", ".join(found.promised) or "none beside its lead's"
     pairs = [
         ("state", found.state),
-        ("lead", f"on {found.host}{f', at {clean(found.lead)}' if found.lead else ''}" if found.host else ""),
+        ("lead", f"on {found.host}{f', at {address}' if address else ''}" if found.host else ""),
         ("promised", promised if found.host else ""),
         ("promised end", format_optional_time(found.promised_end)),
         ("expected end", format_optional_time(found.expected_end)),

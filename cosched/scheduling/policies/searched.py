@@ -85,7 +85,9 @@ class TitanClassic(Policy):
         if not gone:
             return None
         host = problem.hosts[gone[0]]
-        return f"titan-classic knows no hosts that come and go, and {host} does: choose another policy"
+        return (
+            f"titan-classic knows no hosts that come and go, or are reserved, and {host} is such: choose another policy"
+        )
 
     def plan(self, problem: Problem, options: PlanOptions) -> Planned:
         """Search from a random start."""

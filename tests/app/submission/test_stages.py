@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,7 @@ def test_only_the_first_stage_waits_and_only_the_last_tells(tmp_path: Path) -> N
         ({"hosts": 4}, "its model says on how many hosts each stage runs and for how long: leave hosts out"),
         ({"profile": (1.0,)}, "leave run times of your own out"),
         ({"cores": "2-4"}, "leave numbers of cores or processes out"),
-        ({"array_index": 3}, "leave places in an array out"),
+        ({"array_index": 3}, "leave places in an array (--array, --count, --from) out"),
         ({"elastic": ElasticRequest(worker=("/bin/true",))}, "leave workers out"),
         ({"native": NativeDescription("slurm", {})}, "leave a file of the resource manager out"),
         ({"least_quality": -1.0}, "the least quality is -1: give a number from 0 on"),
@@ -133,7 +134,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(tmp_path: Path, fields: dict[
         words, domain = "every way through detect needs at least 16 hosts, and it may have 8", DomainState(NOW, hosts=8)
     else:
         domain = DOMAIN
-    with pytest.raises(UserError, match=words.replace("(", r"\(")) as refusal:
+    with pytest.raises(UserError, match=re.escape(words)) as refusal:
         validator(tmp_path).tasks(request(**fields), domain)
     assert "\n" not in str(refusal.value)
 

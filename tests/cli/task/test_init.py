@@ -75,6 +75,7 @@ def test_a_dry_run_says_what_would_come_of_it(cosched: Cosched) -> None:
     assert "met as things stand" in out
     assert cosched.json("task", "submit", "halving", "--dry-run")["meets_deadline"] is None
     assert "has no model" in cosched("task", "submit", "plain", "--dry-run")[1]
+    assert "the first of 3 tasks" in cosched("task", "submit", "plain", "--count", "3", "--dry-run")[2]
     assert cosched.json("task", "list")["total"] == 0
 
 

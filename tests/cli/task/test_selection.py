@@ -69,6 +69,8 @@ def test_waiting_for_an_array_counts_what_has_failed_before(here: Daemon, capsys
     assert (code, out) == (1, "task 1 is failed\ntask 2 is completed\n")
     assert said(capsys, "task", "wait", "--array", "1", "--state", "completed") == (0, "task 2 is completed\n", "")
     assert f"no task of {owner} is chosen" in said(capsys, "task", "wait", "--array", "9")[2]
+    assert "cosched: 2 names no array" in said(capsys, "task", "list", "--array", "2")[2]
+    assert said(capsys, "task", "list", "--array", "1")[2] == ""
     code, _, err = said(capsys, "task", "wait", "--name", "a")
     assert (code, "shows those in other states, which --state chooses" in err) == (1, True)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cosched.api.documents import PromiseView, WorkersView, WorkerView
 from cosched.cli.task.workers import WORKER_HEADINGS, lead_lines, promise_lines, worker_rows
 
@@ -40,6 +42,11 @@ def test_the_lead_is_shown_with_both_ends_and_without_control_characters() -> No
     assert [line.partition(":")[0] for line in lines] == ["state", "lead", "promised", "promised end", "expected end"]
     assert "\x1b" not in "".join(lines)
     assert "node02" in lines[2]
+
+
+def test_the_path_of_a_leads_keys_is_not_shown() -> None:
+    found = replace(FOUND, lead="tls://192.0.2.2:45041#/spool/7/mailbox/answers/dask")
+    assert lead_lines(found)[1].endswith(", at tls://192.0.2.2:45041")
 
 
 def test_both_ends_are_said_for_each_number_of_promised_hosts() -> None:
