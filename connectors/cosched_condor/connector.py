@@ -67,6 +67,7 @@ class CondorConnector:
         self._requirements = JobRequirements.of(self._settings)
         self._own_clusters = OwnClusters()
         self._idle_claims = IdleClaims()
+        self._classless = False
         self._events_guard = threading.Lock()
         self._owners = JobOwners(self._client, self._attempts)
         self._output_fetcher = (
@@ -112,7 +113,19 @@ class CondorConnector:
         self._job_events.slots_seen(slots)
         ours, slot_hosts = self._own_clusters.owns, self._settings.slot_hosts
         held = self._idle_claims.held(slots, self._owners.own_names(), time.monotonic())
-        return pool_hosts(slots, places, ours, self._requirements, idle_claims=held, slot_hosts=slot_hosts)
+        hosts = pool_hosts(slots, places, ours, self._requirements, idle_claims=held, slot_hosts=slot_hosts)
+        self._classless = bool(hosts) and not any(host.host_class for host in hosts)
+        return hosts
+
+    def remarks(self) -> Sequence[str]:
+        """Return what its administrator should look at: an open spool, and an attribute that no machine has."""
+        found, name = self._attempts.remarks(), self._settings.host_class
+        if name and self._classless:
+            found.append(
+                f"host_class is {name}, and no machine has such an attribute: add it to STARTD_ATTRS, or correct "
+                "[connector.condor] host_class"
+            )
+        return found
 
     def check_task(self, owner: str, launch: LaunchMode) -> None:  # noqa: ARG002 -- all owners' jobs are alike here
         """Refuse programs that are launched once where their processes share no folder."""

@@ -29,6 +29,7 @@ __all__ = [
     "Connector",
     "ConnectorError",
     "DiagnosesStarts",
+    "GivesRemarks",
     "KeepsJobs",
     "Mail",
     "StartDiagnosis",
@@ -237,6 +238,15 @@ class CarriesMail(Protocol):
     @property
     def mail(self) -> Mail | None:
         """Its mailboxes; None where its settings leave no folder that cosched and the hosts both reach."""
+        ...
+
+
+@runtime_checkable
+class GivesRemarks(Protocol):
+    """Connector that says what its administrator should look at although it works."""
+
+    def remarks(self) -> Sequence[str]:
+        """Return a line for each, as things were at the last look at the hosts; the daemon logs new ones."""
         ...
 
 

@@ -255,6 +255,19 @@ class AttemptFolders:
         """Return the mode of attempts' folders: as open to others as the spool is."""
         return stat.S_IMODE(self.root.stat().st_mode)
 
+    def remarks(self) -> list[str]:
+        """Return a line where the spool is open to everybody, who could read the environments in its scripts."""
+        try:
+            mode = self.mode()
+        except OSError:  # what submits says so
+            return []
+        if not mode & stat.S_IRWXO:
+            return []
+        return [
+            f"everybody has rights in the spool {self.root} (mode {mode:o}), where scripts have users' environments: "
+            "chmod 700, or give it the group of the jobs' user and chmod 3770"
+        ]
+
     def file_mode(self) -> int:
         """Return the mode of scripts: as open as their folder, and never writable by others."""
         return self.mode() & 0o755

@@ -33,6 +33,13 @@ def test_folders_and_scripts_are_as_open_as_the_spool(tmp_path: Path, mode: int)
     assert stat.S_IMODE(script.stat().st_mode) == mode & 0o755
 
 
+@pytest.mark.parametrize(("mode", "open_to_all"), [(0o700, False), (0o3770, False), (0o777, True), (0o1777, True)])
+def test_a_spool_that_everybody_has_rights_in_is_remarked_on(tmp_path: Path, mode: int, *, open_to_all: bool) -> None:
+    folders = AttemptFolders(tmp_path)
+    tmp_path.chmod(mode)
+    assert [f"(mode {mode:o})" in remark for remark in folders.remarks()] == [True] * open_to_all
+
+
 def test_an_attempt_has_one_folder_and_a_fence_stays(tmp_path: Path) -> None:
     folders = AttemptFolders(tmp_path / "spool")
     assert not folders.known("a")

@@ -15,6 +15,7 @@ from cosched.connector.interface import (
     ChecksTasks,
     ConnectorError,
     DiagnosesStarts,
+    GivesRemarks,
     KeepsJobs,
     StartDiagnosis,
 )
@@ -49,6 +50,13 @@ class GuardedConnector:
         with self._guarded():
             hosts = [replace(host, reason=_storable(host.reason)) for host in self._connector.hosts()]
             return tuple(sorted(hosts, key=lambda host: host.name))
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what the administrator should look at, as far as the connector says."""
+        if not isinstance(self._connector, GivesRemarks):
+            return ()
+        with self._guarded():
+            return tuple(_storable(" ".join(remark.split())) for remark in self._connector.remarks())
 
     def submit_many(self, launches: Sequence[Launch]) -> dict[str, str | CoschedError]:
         """Submit attempts, together where the connector can; return each one's job or fault."""

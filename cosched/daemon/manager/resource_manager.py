@@ -124,6 +124,7 @@ class ResourceManager:
         self._loads: Mapping[str, HostLoad] = {}
         self._looking = threading.Lock()
         self._looked: float | None = None  # monotonic time of the last look at the hosts that was answered
+        self._remarks: tuple[str, ...] = ()  # those that are in the log
         self._warned: dict[str, str] = {}  # verb → its last fault, while it lasts
         self._stopped = threading.Event()
         self._threads = [
@@ -390,6 +391,10 @@ class ResourceManager:
             if hosts != self._hosts or loads != self._loads:
                 self._hosts, self._loads = hosts, loads
                 self._post(HostsObserved(now, hosts, loads))
+            before, self._remarks = self._remarks, self._connector.remarks()
+            for remark in self._remarks:
+                if remark not in before:
+                    _log.warning("resource manager", remark=remark)
 
     def _warn(self, verb: str, error: CoschedError) -> None:
         """Log a fault when it is new.

@@ -371,6 +371,22 @@ def test_a_second_daemon_on_the_same_spool_is_refused(
     connector.close()
 
 
+def test_an_attribute_of_classes_that_no_machine_has_is_remarked_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slot = {"Name": "slot1@a", "Machine": "a", "State": "Unclaimed", "Activity": "Idle"}
+    played = Played(hosts=[slot])
+    monkeypatch.setattr("cosched_condor.connector.CondorClient", lambda *_: played)
+    connector = CondorConnector({"spool": str(tmp_path / "spool"), "host_class": "Kind"})
+    assert connector.remarks() == []  # no machine was seen yet
+    assert [host.host_class for host in connector.hosts()] == [""]
+    assert ["Kind, and no machine has" in remark for remark in connector.remarks()] == [True]
+    played.script["hosts"] = [slot, slot | {"Name": "slot1@b", "Machine": "b", "Kind": "sun"}]
+    assert len(connector.hosts()) == 2
+    assert connector.remarks() == []
+    connector.close()
+
+
 def test_a_spool_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     connector = CondorConnector({"spool": str(tmp_path / "file" / "spool")})

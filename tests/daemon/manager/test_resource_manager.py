@@ -388,6 +388,17 @@ def test_a_fault_that_lasts_is_logged_once(verb: str) -> None:
     assert [line["event"] for line in lines if line["log_level"] == "warning"] == [verb]
 
 
+def test_a_remark_of_the_connectors_is_logged_once() -> None:
+    class Remarking(Scripted):
+        def remarks(self) -> list[str]:
+            return ["the spool is\nopen"]
+
+    connector = Remarking()
+    with capture_logs() as lines, manager(connector):
+        until(lambda: connector.calls.count("hosts") >= 4)
+    assert [line["remark"] for line in lines if "remark" in line] == ["the spool is open"]
+
+
 @pytest.mark.parametrize(
     "script",
     [
