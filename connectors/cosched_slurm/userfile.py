@@ -95,11 +95,21 @@ def read(text: str, origin: UserFileOrigin) -> list[UserJob]:
         needs=needs or HostShare(),
         whole_hosts=needs is None or "exclusive" in options,
         requests=(*requests, *((("no-requeue", ""),) if "no-requeue" in options else ())),
+        files=tuple(_files(options, origin)),
     )
     jobs = [job] if "array" not in options else list(_array_tasks(job, *parse_array(options["array"])))
     for each in jobs[:1]:
         check_native_description(each.native)
     return jobs
+
+
+def _files(options: Mapping[str, str], origin: UserFileOrigin) -> Iterator[tuple[str, str]]:
+    """Yield the folder and the input that a script names; a name with a pattern is known once the job has a number."""
+    folder = (origin.folder / options.get("chdir", "")).absolute()
+    if "chdir" in options:
+        yield "--chdir", str(folder)
+    if "input" in options and "%" not in options["input"]:
+        yield "--input", str(folder / options["input"])
 
 
 def _directives(text: str, origin: UserFileOrigin) -> tuple[dict[str, str], list[tuple[str, str]]]:

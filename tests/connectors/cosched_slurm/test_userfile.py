@@ -34,6 +34,13 @@ def test_options_are_taken_apart() -> None:
     )
 
 
+def test_a_script_names_the_folder_and_the_input_that_must_be_there() -> None:
+    (job,) = read("#!/bin/sh\n#SBATCH --chdir=run --input=in.txt\ntrue\n", HERE)
+    assert job.files == (("--chdir", "/work/run"), ("--input", "/work/run/in.txt"))
+    (numbered,) = read("#!/bin/sh\n#SBATCH --input=in.%j\ntrue\n", HERE)
+    assert numbered.files == ()
+
+
 def test_those_it_comes_after_are_named_once_or_several_times() -> None:
     (job,) = read("#!/bin/sh\n#COSCHED --after=17 --after 18,19\n#COSCHED --after='20 21'\n", HERE)
     assert job.after == ("17", "18", "19", "20", "21")
