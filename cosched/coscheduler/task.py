@@ -491,9 +491,15 @@ class Attempt:
         return (self.count if self.lead is None else len(self.reckoned_hosts)) * self.part
 
 
+_BRACED = re.compile(r"\{(\{\w+\})\}|\{\w+\}", re.ASCII)
+
+
 def _filled(word: str, values: Mapping[str, str]) -> str:
-    """Return a word with placeholders filled in; what is filled in is not looked at again."""
-    return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], word)
+    """Return a word with placeholders filled in; what is filled in is not looked at again.
+
+    `{{name}}` stands for `{name}` itself.
+    """
+    return _BRACED.sub(lambda found: found[1] or values.get(found[0], found[0]), word)
 
 
 def shared_values(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:

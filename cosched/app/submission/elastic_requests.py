@@ -38,7 +38,7 @@ __all__ = [
 
 _LONGEST_COST = 86_400.0  # seconds of a restart
 _PLACEHOLDERS = ("lead", "worker")
-_BRACED = re.compile(r"\{(\w+)\}", re.ASCII)
+_BRACED = re.compile(r"\{\{\w+\}\}|\{(\w+)\}", re.ASCII)  # {{name}} is the worker's own
 
 
 def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
@@ -70,7 +70,7 @@ def elastic_of(request: TaskRequest, domain: DomainState) -> Elastic | None:
         raise UserError(f"the worker's command starts with {given[:80]!r}: give the program's absolute path")
     worker = checked_command(asked.worker)
     _check_placeholders(worker)
-    needs_lead = any("{lead}" in word for word in worker)
+    needs_lead = any("lead" in _BRACED.findall(word) for word in worker)
     if needs_lead and not domain.carries_mail:
         if "cosched.dask.worker" in worker:
             raise UserError(
@@ -107,11 +107,11 @@ def elastic_of_chain(
 
 def _check_placeholders(worker: Sequence[str]) -> None:
     """Refuse words in braces that are nearly a placeholder's; others are the worker's own."""
-    for name in [name for word in worker for name in _BRACED.findall(word) if name not in _PLACEHOLDERS]:
+    for name in [name for word in worker for name in _BRACED.findall(word) if name not in ("", *_PLACEHOLDERS)]:
         if near := suggestion(name, _PLACEHOLDERS):
             raise UserError(
                 f"the worker's command has {{{name}}}{near} {{lead}} becomes the lead's address, {{worker}} its own "
-                "number"
+                f"number, {{{{{name}}}}} braces of its own"
             )
 
 

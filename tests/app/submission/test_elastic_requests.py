@@ -98,6 +98,14 @@ def test_an_elastic_task_on_shared_hosts_may_have_as_many_places_as_there_are(
     assert len(profile.seconds) == most
 
 
+def test_braces_of_a_workers_own_are_written_twice(intake: TaskValidator) -> None:
+    words = ("/w", "{{led}}", "{{lead}}", '{"n":{worker}}')
+    task = intake.task(replace(REQUEST, elastic=ElasticRequest(worker=words)), DOMAIN)
+    assert task.spec.elastic is not None
+    assert not task.spec.elastic.needs_lead
+    assert task.as_worker(3, "tcp://h:1").spec.command == ("/w", "{led}", "{lead}", '{"n":3}')
+
+
 def test_what_must_be_promised_more_places_than_there_are_hosts_is_refused(intake: TaskValidator) -> None:
     with pytest.raises(UserError, match="its fewest places, 3 with its lead's, are promised on different hosts"):
         intake.task(replace(REQUEST, hosts="3-4"), SHARED)
