@@ -17,7 +17,7 @@ import numpy as np
 from deap import base, tools
 
 from cosched.errors import UserError
-from cosched.scheduling.bounds import fewest_missed, lower_bound, tight_bound
+from cosched.scheduling.bounds import lower_bound, tight_bound
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.elastic.tasks import ElasticTask
 from cosched.scheduling.heuristics.licensed_tasks import licensed_plans
@@ -39,7 +39,7 @@ from cosched.scheduling.problem import Problem, Turns
 from cosched.scheduling.search.class_assignment import assign_classes
 from cosched.scheduling.search.elastic_promises import promised_variants
 from cosched.scheduling.search.initial_population import Population, initial_plans
-from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies
+from cosched.scheduling.search.late_jobs import ALL_TURNS, LateJobSearch, PlanAnnealing, late_job_search_applies
 from cosched.scheduling.shapes import shape_choices
 from cosched.scheduling.time_grid import rounded_bound
 from cosched.scheduling.ways import along_ways, change_ways
@@ -69,8 +69,6 @@ _PATIENCE = 200  # generations without a better plan before new blood comes in
 _LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
 _KICKS = 8  # mutations of an immigrant
 _LED_OTHERWISE = 0.3  # share of children in which a chain changes its way, where chains have several
-_SHARED = 4  # of so many generations all but one are the late-job search's at first, later one
-_EAGER = 4  # annealings in which the late-job search has most generations
 
 
 class _Cost(base.Fitness):  # type: ignore[misc]  # DEAP has no types
@@ -123,6 +121,7 @@ class GeneticSearch:
         self._statistics = _statistics()
         self._next_line = 0.0
         self._fame = tools.HallOfFame(1)
+        self._late_jobs: LateJobSearch | None = None
         self._stale = 0
         self._best_missed: int | None = None  # by the best plan; where each counts alike, its objective says it
         self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
@@ -139,11 +138,9 @@ class GeneticSearch:
             self._toolbox.register("evaluate", objective_kernel.evaluate_by_excess, tables, self.bound)
             self._people.costs = self._toolbox.evaluate(self._people.orders, self._people.counts)
         self._children = self._people.copy()
-        self._late_jobs, self._unavoidable = None, 0
-        if checked.deadlines_first and late_job_search_applies(problem):
+        if late_job_search_applies(problem, checked):
             promised = tables.plain if problem.elastic else tables
-            self._late_jobs = LateJobSearch(problem, promised, scale, self._state, self._best.order)
-            self._unavoidable = fewest_missed(problem)
+            self._late_jobs = LateJobSearch(problem, promised, checked, scale, self._state, self._best)
         self._log()
 
     @property
@@ -181,19 +178,7 @@ class GeneticSearch:
 
     def join(self, plan: Plan) -> bool:
         """Take a plan from elsewhere into the population, for the worst one there; return whether it is the best."""
-        newcomer = self._sorted([with_encoded_classes(self._problem, plan)])
-        worst = int(np.argmax(self._people.costs))
-        if newcomer.costs[0] < self._people.costs[worst]:
-            for rows, row in (
-                (self._people.orders, newcomer.orders),
-                (self._people.counts, newcomer.counts),
-                (self._people.costs, newcomer.costs),
-            ):
-                rows[worst] = row[0]
-        if newcomer.costs[0] >= self.objective:
-            return False
-        self._remember(newcomer, 0)
-        return True
+        return self._join(self._sorted([with_encoded_classes(self._problem, plan)]), None)
 
     def step(self, generations: int = 1) -> bool:
         """Go on for some generations; return whether a better plan was found."""
@@ -206,14 +191,14 @@ class GeneticSearch:
 
     def _generation(self) -> None:
         self.generations += 1
-        if self._late_jobs is not None and self._late_jobs_turn(self._late_jobs):
-            self._search_late_jobs(self._late_jobs)
-            return
+        if self._late_jobs is not None:
+            annealing = self._late_jobs.turn(self.generations, self._missed)
+            if annealing is not None:
+                self._anneal(annealing)
+                return
         people, children = self._people, self._children
         self._toolbox.mate(people.orders, people.counts, children.orders, children.counts)
         self._toolbox.mutate(children.orders, children.counts)
-        if self._late_jobs is not None and self._missed > 0:
-            self._late_jobs.rescue(children)
         if self._problem.elastic:  # with the costs of children that are better than their parents alone
             children.costs = self._toolbox.compare(children.orders, children.counts, people.costs)
         else:
@@ -236,30 +221,35 @@ class GeneticSearch:
             self._best_missed = self.figures().late
         return int(self.objective // MISSED) if self._best_missed is None else self._best_missed
 
-    def _late_jobs_turn(self, late_jobs: LateJobSearch) -> bool:
-        """Return whether this generation belongs to the search for fewer late jobs.
+    def _anneal(self, annealing: PlanAnnealing) -> None:
+        """Leave a generation to an annealing; the best plan that it has found so far joins the population."""
+        self.evaluations += annealing.generation()
+        if annealing.better:
+            self._join(self._sorted([annealing.best()]), annealing)
 
-        Most do, until it has searched for long or no avoidable deadline is missed.
-        """
-        eager = late_jobs.annealings < _EAGER
-        return self._missed > self._unavoidable and (self.generations % _SHARED > 0) == eager
+    def _join(self, newcomer: Population, finder: PlanAnnealing | None) -> bool:
+        """Put a plan into the place of the worst one if it is better; return whether it is the best of all."""
+        worst = int(np.argmax(self._people.costs))
+        if newcomer.costs[0] < self._people.costs[worst]:
+            for rows, row in (
+                (self._people.orders, newcomer.orders),
+                (self._people.counts, newcomer.counts),
+                (self._people.costs, newcomer.costs),
+            ):
+                rows[worst] = row[0]
+        if newcomer.costs[0] >= self.objective:
+            return False
+        self._remember(newcomer, 0, finder)
+        return True
 
-    def _search_late_jobs(self, late_jobs: LateJobSearch) -> None:
-        """Run the late-job search for a generation; its plan joins if it misses fewer deadlines."""
-        self.evaluations += late_jobs.generation()
-        if late_jobs.missed < self._missed:
-            found = Population.of([late_jobs.best()])
-            found.costs = self._toolbox.evaluate(found.orders, found.counts)
-            if found.costs[0] < self.objective:  # fewer deadlines may weigh more, where they have weights
-                self._remember(found, 0)
-                self._immigrate()
-
-    def _remember(self, people: Population, index: int) -> None:
+    def _remember(self, people: Population, index: int, finder: PlanAnnealing | None = None) -> None:
         self._stale = 0
         self._best_missed = None
         plan = people.plan(index)  # what it costs there may see more than the objective
         [cost] = self._toolbox.objective(plan.order[np.newaxis], plan.counts[np.newaxis]).tolist()
         self._fame.update([_Individual(plan, cost)])
+        if self._late_jobs is not None:
+            self._late_jobs.tell(plan, finder)
 
     def _log(self) -> None:
         figures = self._statistics.compile(self._people.costs)
@@ -319,7 +309,7 @@ def warm_up(*, elastic: bool = True) -> None:
     mixed = replace(both, turns=None, seconds=np.array([[[np.inf, 2.0], [3.0, 2.0]]]), elastic={1: shares})
     for each in (both, replace(both, turns=None, packing=packing), *((mixed,) if elastic else ())):
         search = GeneticSearch(each, Weights(deadlines_first=True))
-        search.step(_SHARED)
+        search.step(ALL_TURNS)
         search.figures()
     GeneticSearch(replace(both, turns=None), Weights(1.0, 0.0, 0.0)).step()
     dual_price.warm_up()  # for bounds and seeds on several classes

@@ -9,9 +9,9 @@ import pytest
 from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import spans
-from cosched.scheduling.kernels.objective.objective_kernel import tabulate
-from cosched.scheduling.objective.weights import Weights
-from cosched.scheduling.search.initial_population import Population
+from cosched.scheduling.kernels.objective.objective_kernel import evaluate_population, tabulate
+from cosched.scheduling.objective.weights import ObjectiveName, Weights
+from cosched.scheduling.search.genetic_search import GeneticSearch
 from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies
 from tests.scheduling.problems import a_plan, a_problem
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.problem import Problem
 
 UNLIKE = np.arange(1.0, 9.0).reshape(2, 2, 2)
+STATE = np.array([5], dtype=np.uint64)
 DUE = a_problem([[2.0], [3.0]], deadline=[1.0, 9.0])
 
 
@@ -32,37 +33,71 @@ def test_the_search_finds_the_task_to_give_up() -> None:
     problem = a_problem([[length] for length in lengths], hosts=1, deadline=[9.0, *np.arange(2.0, 16.0, 2.0)])
     plan = a_plan(list(range(8)), [1] * 8)
     assert missed(problem, plan.order.tolist(), plan.counts.tolist()) > 1
-    bound = lower_bound(problem)
-    search = LateJobSearch(
-        problem, tabulate(problem, Weights(), bound), bound, np.array([5], dtype=np.uint64), plan.order
-    )
-    fewest = 8
+    weights, bound = Weights(deadlines_first=True), lower_bound(problem)
+    search = LateJobSearch(problem, tabulate(problem, weights, bound), weights, bound, STATE.copy(), plan)
+    scout, fewest = search.scout, np.inf
+    assert scout is not None
     for _ in range(80):
-        assert search.generation() > 0
-        found = search.best()
-        assert missed(problem, found.order.tolist(), found.counts.tolist()) == search.missed
-        fewest = min(fewest, search.missed)
+        assert scout.generation() > 0
+        found = scout.best()
+        assert missed(problem, found.order.tolist(), found.counts.tolist()) == scout.value
+        assert scout.better == (scout.value < fewest)
+        fewest = min(fewest, scout.value)
     assert fewest == 1
-    assert search.annealings == 2  # of 25 and 50 generations
+    assert scout.annealings == 2  # of 25 and 50 generations
     assert plan.order.tolist() == list(range(8))  # its own is a copy
-    people = Population.of([plan] * 3)
-    search.rescue(people)
-    rows = zip(people.orders.tolist(), people.counts.tolist(), strict=True)
-    assert [missed(problem, *row) for row in rows] == [5] * 3  # whoever is late behind the first, but for two, stays so
+
+
+WEIGHED = replace(  # on one host; the heavy one is late if it waits for any other
+    a_problem([[2.0], [3.0], [4.0], [5.0]], hosts=1, deadline=[1.0, 2.0, 3.0, 5.0]),
+    weight=np.array([1.0, 1.0, 1.0, 9.0]),
+)
+
+
+def test_the_weightiest_lateness_is_avoided() -> None:
+    search = GeneticSearch(WEIGHED, ObjectiveName.TARDINESS.weights, seed=3)
+    search.step(8)
+    assert search.best.order.tolist() == [3, 0, 1, 2]
+
+
+def test_a_plan_is_annealed_by_the_whole_objective() -> None:
+    weights, bound = ObjectiveName.TARDINESS.weights, lower_bound(WEIGHED)
+    tables = tabulate(WEIGHED, weights, bound)
+    search = LateJobSearch(WEIGHED, tables, weights, bound, STATE.copy(), a_plan([0, 1, 2, 3], [1] * 4))
+    assert search.scout is None
+    assert search.annealed is not None
+    search.annealed.generation()
+    best = search.annealed.best()
+    assert best.order.tolist() == [3, 0, 1, 2]
+    [cost] = evaluate_population(tables, best.order[np.newaxis], best.counts[np.newaxis])
+    assert search.annealed.value == pytest.approx(cost)
+
+
+def test_most_generations_are_for_who_found_the_best_plan() -> None:
+    weights, bound, plan = ObjectiveName.TARDINESS.weights, lower_bound(WEIGHED), a_plan([0, 1, 2, 3], [1] * 4)
+    search = LateJobSearch(WEIGHED, tabulate(WEIGHED, weights, bound), weights, bound, STATE.copy(), plan)
+    turns = 64
+    for finder, share in ((None, 1 / 8), (search.annealed, 7 / 8)):
+        search.tell(plan, finder)
+        assert sum(search.turn(each, 0) is search.annealed for each in range(turns)) == share * turns
+
+
+FIRST = Weights(deadlines_first=True)
 
 
 @pytest.mark.parametrize(
-    ("problem", "use"),
+    ("problem", "weights", "use"),
     [
-        (DUE, True),
-        (a_problem([[2.0], [3.0]]), False),
-        (a_problem([[2.0], [3.0]], deadline=[1.0, 9.0], depends_on=((), (0,))), False),
-        (replace(DUE, unavailability=(Unavailability(0, 1.0, 2.0),)), False),
-        (
-            replace(DUE, host_class=np.arange(2), classes=("a", "b"), seconds=np.arange(1.0, 9.0).reshape(2, 2, 2)),
-            False,
-        ),
+        (DUE, FIRST, True),
+        (DUE, ObjectiveName.TARDINESS.weights, True),
+        (DUE, Weights(), False),
+        (a_problem([[2.0], [3.0]]), FIRST, False),
+        (a_problem([[2.0], [3.0]], deadline=[1.0, 9.0], depends_on=((), (0,))), FIRST, False),
+        (replace(DUE, unavailability=(Unavailability(0, 1.0, 2.0),)), FIRST, False),
+        (replace(DUE, host_class=np.arange(2), classes=("a", "b"), seconds=UNLIKE), FIRST, False),
     ],
 )
-def test_late_job_search_needs_deadlines_free_tasks_and_hosts_alike(problem: Problem, use: bool) -> None:
-    assert late_job_search_applies(problem) is use
+def test_late_job_search_needs_late_tasks_that_decide_and_hosts_alike(
+    problem: Problem, weights: Weights, use: bool
+) -> None:
+    assert late_job_search_applies(problem, weights) is use

@@ -1,7 +1,8 @@
-"""Local search for fewer late tasks on identical hosts, in machine code.
+"""Local search for fewer and less late tasks on identical hosts, in machine code.
 
-A plan is read task by task: one that can end in time takes the cheapest hosts for that, one that cannot goes to the
-end. Lateness below a tolerance costs a part of a missed deadline, so that the annealing sees how near a plan is.
+A plan is read task by task: one that can end in time takes the cheapest hosts for that, one that is later than is
+tolerated goes to the end. What that costs is said by `LatenessCosts`: of a search for fewer late tasks lateness below
+the tolerance costs a part of a missed deadline, so that the annealing sees how near a plan is.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = [
     "AnnealedPlan",
     "LateJobTables",
+    "LatenessCosts",
     "anneal",
     "evaluate_from",
-    "move_hopeless_last",
     "new_annealed_plan",
     "tabulate_late_jobs",
 ]
@@ -35,7 +36,24 @@ __all__ = [
 # In its order each task takes the hosts that the plan gives it if it ends in time with them, else the cheapest useful
 # count that does; a task that cannot end in time goes behind all others. How many tasks are late says little about how
 # near a plan is to one fewer, so a lateness of less than `tolerance` seconds is forgiven in part: such a task stays in
-# place, on the hosts with which it ends first, and costs a part of a missed deadline.
+# place, on the hosts with which it ends first, and costs a part of a missed deadline. Where any lateness is tolerated a
+# late task keeps the count that it asks for: the others may need the hosts.
+
+
+class LatenessCosts(NamedTuple):
+    """What a plan is judged by.
+
+    Attributes:
+        tolerance: seconds of lateness from which on a task is given up; 0 for any, infinite for none.
+        missed: cost of a task that is given up; like the next times its weight.
+        late: cost of a second of lateness; of those given up it counts where the makespan does.
+        makespan: cost of a second of the makespan; 0 where what becomes of those given up is of no interest.
+    """
+
+    tolerance: float
+    missed: float
+    late: float
+    makespan: float
 
 
 class LateJobTables(NamedTuple):
@@ -46,6 +64,7 @@ class LateJobTables(NamedTuple):
         free: (N,) when each host becomes free, ascending.
         release: (m,) earliest starts.
         deadline: (m,) deadlines.
+        weight: (m,) how much the lateness of each counts.
         counts: useful host counts of all tasks, those of j in counts[first[j]:first[j+1]], fewest host-seconds first.
         first: (m+1,) see `counts`.
         shortest: (m,) each task's shortest run time.
@@ -55,21 +74,24 @@ class LateJobTables(NamedTuple):
     free: NDArray[np.float64]
     release: NDArray[np.float64]
     deadline: NDArray[np.float64]
+    weight: NDArray[np.float64]
     counts: NDArray[np.int64]
     first: NDArray[np.int64]
     shortest: NDArray[np.float64]
 
 
 class AnnealedPlan(NamedTuple):
-    """A plan after `move_hopeless_last`, and the state to read on from any place.
+    """A plan as evaluated, and the state to read on from any place.
 
     Attributes:
         order: (m,) the tasks that are kept, behind them those given up.
         asked: (m,) by task, the host count to try first; 0 for the cheapest that is in time.
-        counts: (m,) by task, the host count that it takes; those given up keep that of an earlier reading.
+        counts: (m,) by task, the host count that it takes; those given up keep that of an earlier reading, or where the
+            makespan counts take the one that they ask for, or the cheapest.
         ends: (m,) by task, when those that are kept end.
         free: (m+1, 2 N) when hosts become free, ascending, ahead of each place (see `free_rows`).
         costs: (m+1,) what the lateness ahead of each place costs.
+        last: (m+1,) when the last of the tasks ahead of each place ends.
         given_up: (m,) room for those given up.
     """
 
@@ -79,6 +101,7 @@ class AnnealedPlan(NamedTuple):
     ends: NDArray[np.float64]
     free: NDArray[np.float64]
     costs: NDArray[np.float64]
+    last: NDArray[np.float64]
     given_up: NDArray[np.int64]
 
 
@@ -94,6 +117,7 @@ def tabulate_late_jobs(problem: Problem, tables: ProblemTables) -> LateJobTables
         tables.free,
         tables.release,
         tables.deadline,
+        tables.weight,
         counts[cheapest_first],
         first,
         np.minimum.reduceat(took, first[:-1]),
@@ -107,18 +131,19 @@ def new_annealed_plan(problem: LateJobTables, order: NDArray[np.int64]) -> Annea
     free[0, :hosts] = problem.free
     asked = np.zeros(tasks, dtype=np.int64)
     cheapest = problem.counts[problem.first[:-1]]
-    return AnnealedPlan(order.copy(), asked, cheapest, np.zeros(tasks), free, np.zeros(tasks + 1), order.copy())
+    costs, last = np.zeros(tasks + 1), np.zeros(tasks + 1)
+    return AnnealedPlan(order.copy(), asked, cheapest, np.zeros(tasks), free, costs, last, order.copy())
 
 
 @compiled
 def evaluate_from(
-    problem: LateJobTables, tolerance: float, limit: float, begin: int, plan: AnnealedPlan
+    problem: LateJobTables, terms: LatenessCosts, limit: float, begin: int, plan: AnnealedPlan
 ) -> tuple[int, float]:
     """Evaluate a plan from one place on, and leave it in the order evaluated.
 
     Args:
         problem: see `tabulate_late_jobs`.
-        tolerance: seconds of lateness that are forgiven in part; 0 for none.
+        terms: what it costs.
         limit: a cost above which the plan is of no interest.
         begin: the place; what the reading holds of the places ahead of it is right.
         plan: from `begin` on only its order and what the tasks ask for are looked at.
@@ -126,19 +151,21 @@ def evaluate_from(
     Returns:
         How many tasks are kept, and the cost; (-1, a part of the cost) as soon as that is above the limit.
     """
-    seconds, _, release, deadline, useful, first, shortest = problem  # once: a look into a tuple takes its time
-    order, asked, counts, ends, free, costs, given_up = plan
-    cost, kept, lost, hosts = costs[begin], begin, 0, problem.free.shape[0]
-    a_second = 1.0 / tolerance if tolerance > 0.0 else 0.0
+    tolerance, missed, a_second, makespan = terms
+    seconds, _, release, deadline, weight, useful, first, shortest = problem  # once: a look into a tuple takes its time
+    order, asked, counts, ends, free, costs, lasts, given_up = plan
+    cost, last, kept, lost, hosts = costs[begin], lasts[begin], begin, 0, problem.free.shape[0]
+    forgiving, given = tolerance == np.inf, 0.0
     for place in range(begin, order.shape[0]):
         task = order[place]
-        due, ready, count, end = deadline[task], release[task], asked[task], np.inf
+        due, ready, wish, end = deadline[task], release[task], asked[task], np.inf
+        count = wish
         earliest = max(free[kept, 0], ready) + shortest[task]
         if earliest <= due or earliest - due < tolerance:
             if count > 0:
                 end = max(free[kept, count - 1], ready) + seconds[task, count - 1]
-            if count == 0 or end > due:
-                asked[task], end = 0, np.inf
+            if wish == 0 or (end > due and not forgiving):
+                wish, end = 0, np.inf
                 for index in range(first[task], first[task + 1]):
                     other = useful[index]
                     others_end = max(free[kept, other - 1], ready) + seconds[task, other - 1]
@@ -149,33 +176,38 @@ def evaluate_from(
         if end > due and end - due >= tolerance:
             given_up[lost] = task
             lost += 1
+            given += missed * weight[task]
         else:
-            cost += max(0.0, end - due) * a_second
-            order[kept], counts[task], ends[task] = task, count, end
+            cost += max(0.0, end - due) * a_second * weight[task]
+            last = max(last, end)
+            order[kept], asked[task], counts[task], ends[task] = task, wish, count, end
             occupy_first(free[kept], hosts, count, end, free[kept + 1])
             kept += 1
-            costs[kept] = cost
-        if cost + lost > limit:
-            return -1, cost + lost
+            costs[kept], lasts[kept] = cost, last
+        if cost + given + makespan * last > limit:
+            return -1, cost + given + makespan * last
     order[kept:] = given_up[:lost]
-    return kept, cost + lost
+    cost += given
+    return _with_given_up(problem, terms, limit, plan, kept, cost) if makespan > 0.0 else (kept, cost)
 
 
 @compiled
-def move_hopeless_last(
-    problem: LateJobTables, room: AnnealedPlan, orders: NDArray[np.int64], counts: NDArray[np.int64]
-) -> None:
-    """Put the late tasks of each plan behind the others.
-
-    Orders and counts are (P, m) and changed; `room` is any plan of this problem, of no use afterwards.
-    """
-    for plan in range(orders.shape[0]):
-        room.order[:] = orders[plan]
-        room.asked[:] = counts[plan]
-        room.counts[:] = counts[plan]
-        evaluate_from(problem, 0.0, np.inf, 0, room)
-        orders[plan, :] = room.order
-        counts[plan, :] = room.counts
+def _with_given_up(
+    problem: LateJobTables, terms: LatenessCosts, limit: float, plan: AnnealedPlan, kept: int, cost: float
+) -> tuple[int, float]:
+    """Place those given up behind the others; return what `evaluate_from` does."""
+    free, last = plan.free, plan.last[kept]
+    for place in range(kept, plan.order.shape[0]):
+        task = plan.order[place]
+        count = plan.asked[task] if plan.asked[task] > 0 else problem.counts[problem.first[task]]
+        end = max(free[place, count - 1], problem.release[task]) + problem.seconds[task, count - 1]
+        cost += max(0.0, end - problem.deadline[task]) * terms.late * problem.weight[task]
+        last = max(last, end)
+        plan.counts[task] = count
+        if cost + terms.makespan * last > limit:
+            return -1, cost + terms.makespan * last
+        occupy_first(free[place], problem.free.shape[0], count, end, free[place + 1])
+    return kept, cost + terms.makespan * last
 
 
 _RECALLED = 0.25  # share of the steps that draw one who was given up ahead, if there is any
@@ -189,13 +221,13 @@ _ANY = 0.3  # of the others, the share that takes any useful count, not the next
 def anneal(
     state: NDArray[np.uint64],
     problem: LateJobTables,
-    tolerance: float,
+    terms: LatenessCosts,
     temperature: float,
     steps: int,
     plan: AnnealedPlan,
     trial: AnnealedPlan,
     best: AnnealedPlan,
-) -> int:
+) -> float:
     """Change a plan in random steps by simulated annealing.
 
     A step for the worse is kept with probability exp(-difference / temperature).
@@ -203,47 +235,50 @@ def anneal(
     Args:
         state: state of the random numbers.
         problem: see `tabulate_late_jobs`.
-        tolerance: see `evaluate_from`.
-        temperature: temperature in units of a missed deadline's cost.
+        terms: what plans cost.
+        temperature: temperature in the unit of the cost.
         steps: how many.
         plan: changed.
         trial: any reading of this problem; of no use afterwards.
-        best: its order and counts become those of the plan on the way that misses the fewest deadlines.
+        best: its order and counts become those of the best plan on the way: where the makespan counts the cheapest,
+            else the one that misses the fewest deadlines.
 
     Returns:
-        How many that one misses.
+        What that one costs, or how many it misses.
     """
-    kept, cost = evaluate_from(problem, tolerance, np.inf, 0, plan)
-    fewest, window = _missed_and_window(problem, plan, kept)
+    kept, cost = evaluate_from(problem, terms, np.inf, 0, plan)
+    missed, window = _missed_and_window(problem, terms, plan, kept)
+    least = cost if terms.makespan > 0.0 else float(missed)
     _record_best(plan, best)
     for _ in range(steps):
-        if fewest == 0:
+        if least == 0.0:
             break
         _copy(plan, trial)
-        begin = _change(state, problem, kept, window, trial)
+        begin = min(_change(state, problem, kept, window, trial), kept)
         trial.free[begin] = plan.free[begin]
-        trial.costs[begin] = plan.costs[begin]
+        trial.costs[begin], trial.last[begin] = plan.costs[begin], plan.last[begin]
         limit = cost - temperature * math.log(1.0 - random_unit(state))
-        tried, tried_cost = evaluate_from(problem, tolerance, limit, begin, trial)
+        tried, tried_cost = evaluate_from(problem, terms, limit, begin, trial)
         if tried < 0:
             continue
         _adopt(trial, begin, tried, plan)
         kept, cost = tried, tried_cost
-        missed, window = _missed_and_window(problem, plan, kept)
-        if missed < fewest:
-            fewest = missed
+        missed, window = _missed_and_window(problem, terms, plan, kept)
+        value = cost if terms.makespan > 0.0 else float(missed)
+        if value < least:
+            least = value
             _record_best(plan, best)
-    return fewest
+    return least
 
 
 @compiled
-def _missed_and_window(problem: LateJobTables, plan: AnnealedPlan, kept: int) -> tuple[int, int]:
-    """Return how many deadlines a plan misses, and the position of the last miss.
+def _missed_and_window(problem: LateJobTables, terms: LatenessCosts, plan: AnnealedPlan, kept: int) -> tuple[int, int]:
+    """Return how many deadlines a plan misses, and below which place a change can make the plan better.
 
-    Only a change among those, or ahead of one of them, can help to miss fewer.
+    Where the makespan costs more than lateness that is anywhere. Else only a change ahead of the last miss can help.
     """
-    missed, last = plan.order.shape[0] - kept, 0.0
-    for place in range(plan.order.shape[0]):
+    missed, last, behind, tasks = plan.order.shape[0] - kept, 0.0, 0, plan.order.shape[0]
+    for place in range(tasks):
         task = plan.order[place]
         due = problem.deadline[task]
         if place >= kept:
@@ -251,6 +286,11 @@ def _missed_and_window(problem: LateJobTables, plan: AnnealedPlan, kept: int) ->
         elif plan.ends[task] > due:
             missed += 1
             last = max(last, due)
+            behind = place + 1
+    if terms.makespan > terms.late or missed == 0:
+        return missed, tasks
+    if terms.tolerance == np.inf:
+        return missed, behind
     window = kept
     while window > 1 and plan.free[window - 1, 0] >= last:
         window -= 1
@@ -278,14 +318,14 @@ def _copy(plan: AnnealedPlan, trial: AnnealedPlan) -> None:
 @compiled
 def _adopt(trial: AnnealedPlan, begin: int, kept: int, plan: AnnealedPlan) -> None:
     """Make the plan the same as the trial, which differs from some place on."""
-    order, asked, counts, ends, free, costs, _ = plan
-    trial_order, trial_asked, trial_counts, trial_ends, trial_free, trial_costs, _ = trial
+    order, asked, counts, ends, free, costs, last, _ = plan
+    trial_order, trial_asked, trial_counts, trial_ends, trial_free, trial_costs, trial_last, _ = trial
     for place in range(begin, order.shape[0]):
         task = trial_order[place]
         order[place], asked[task] = task, trial_asked[task]
         counts[task], ends[task] = trial_counts[task], trial_ends[task]
     for place in range(begin + 1, kept + 1):
-        costs[place] = trial_costs[place]
+        costs[place], last[place] = trial_costs[place], trial_last[place]
         for host in range(free.shape[1] // 2):
             free[place, host] = trial_free[place, host]
 
@@ -296,7 +336,7 @@ def _change(state: NDArray[np.uint64], problem: LateJobTables, kept: int, window
     tasks = plan.order.shape[0]
     if kept < tasks and (kept == 0 or random_unit(state) < _RECALLED):
         origin = kept + int(random_unit(state) * (tasks - kept))
-        return _move(plan.order, origin, int(random_unit(state) * (window + 1)))
+        return _move(plan.order, origin, min(int(random_unit(state) * (window + 1)), tasks - 1))
     kind, place = random_unit(state), int(random_unit(state) * window)
     if kind < _MOVED:
         other = int(random_unit(state) * kept)
@@ -332,7 +372,7 @@ def _change_count(state: NDArray[np.uint64], problem: LateJobTables, asked: NDAr
     index = least + int(random_unit(state) * (above - least))
     if wish > 0 and random_unit(state) >= _ANY:
         index = least
-        while counts[index] != wish:
+        while index + 1 < above and counts[index] != wish:  # one from elsewhere may be none of the useful ones
             index += 1
         index += 1 if random_unit(state) < 0.5 else -1
     asked[task] = counts[min(max(index, least), above - 1)]

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,9 +14,9 @@ from cosched.scheduling.kernels.objective.objective_kernel import tabulate
 from cosched.scheduling.kernels.search.late_jobs_kernel import (
     AnnealedPlan,
     LateJobTables,
+    LatenessCosts,
     anneal,
     evaluate_from,
-    move_hopeless_last,
     new_annealed_plan,
     tabulate_late_jobs,
 )
@@ -32,12 +33,17 @@ def laid_out(problem: Problem) -> LateJobTables:
     return tabulate_late_jobs(problem, tabulate(problem, Weights(), lower_bound(problem)))
 
 
-def read(problem: Problem, plan: Plan, tolerance: float = 0.0) -> tuple[AnnealedPlan, int, float]:
+def missing(tolerance: float = 0.0) -> LatenessCosts:
+    """Return the costs of missed deadlines, a part of one for lateness below the tolerance."""
+    return LatenessCosts(tolerance, 1.0, 1.0 / tolerance if tolerance > 0 else 0.0, 0.0)
+
+
+def read(problem: Problem, plan: Plan, terms: LatenessCosts | None = None) -> tuple[AnnealedPlan, int, float]:
     """Return the plan after triage, how many tasks it keeps and its cost."""
     asking = laid_out(problem)
     found = new_annealed_plan(asking, plan.order)
     found.asked[:] = plan.counts
-    kept, cost = evaluate_from(asking, tolerance, np.inf, 0, found)
+    kept, cost = evaluate_from(asking, terms or missing(), np.inf, 0, found)
     return found, kept, cost
 
 
@@ -61,19 +67,41 @@ def test_a_plan_after_triage_misses_those_given_up_alone_and_no_more_than_before
     assert missed(problem, after) <= missed(problem, plan)
     expected = ends(problem, after)
     assert [found.ends[task] for task in found.order[:kept]] == [expected[task] for task in found.order[:kept]]
-    orders, counts = np.array([plan.order] * 2), np.array([plan.counts] * 2)
-    move_hopeless_last(laid_out(problem), found, orders, counts)
-    assert missed(problem, Plan(orders[1], counts[1])) == missed(problem, after)
+
+
+JUDGED = (LatenessCosts(0.0, 1e6, 0.5, 1.0), LatenessCosts(np.inf, 0.0, 1.0, 0.01))
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_the_cost_with_the_makespan_is_that_of_the_schedule(data: st.DataObject) -> None:
+    drawn = replace(data.draw(problems(classes=1)), depends_on=())
+    problem = replace(drawn, weight=np.arange(1.0, len(drawn.tasks) + 1))
+    terms = data.draw(st.sampled_from(JUDGED))
+    found, _, cost = read(problem, data.draw(plans(problem)), terms)
+    assert problem.weight is not None
+    schedule = np.array(ends(problem, Plan(found.order, found.counts)))
+    late = np.maximum(schedule - problem.deadline, 0.0)
+    lateness = float((problem.weight * (terms.missed * (late > 0) + terms.late * late)).sum())
+    assert cost == pytest.approx(lateness + terms.makespan * schedule.max())
+
+
+def test_where_any_lateness_is_tolerated_a_late_task_keeps_the_count_that_it_asks_for() -> None:
+    problem = a_problem([[8.0, 5.0]], hosts=2, deadline=[1.0])
+    found, kept, _ = read(problem, a_plan([0], [1]), LatenessCosts(np.inf, 0.0, 1.0, 0.01))
+    assert (kept, found.counts.tolist()) == (1, [1])
+    others = read(problem, a_plan([0], [1]), missing(9.0))[0]
+    assert others.counts.tolist() == [2]  # on which it ends first
 
 
 @settings(deadline=None)
 @given(st.data())
 def test_read_on_from_any_place_a_plan_is_the_same(data: st.DataObject) -> None:
     problem = replace(data.draw(problems(classes=1)), depends_on=())
-    tolerance = data.draw(st.sampled_from([0.0, 5.0]))
-    found, kept, cost = read(problem, data.draw(plans(problem)), tolerance)
+    terms = data.draw(st.sampled_from([missing(), missing(5.0), *JUDGED]))
+    found, kept, cost = read(problem, data.draw(plans(problem)), terms)
     before = [column.tolist() for column in found[:-1]]
-    again = evaluate_from(laid_out(problem), tolerance, np.inf, data.draw(st.integers(0, kept)), found)
+    again = evaluate_from(laid_out(problem), terms, np.inf, data.draw(st.integers(0, kept)), found)
     assert again == (kept, cost)
     assert [column.tolist() for column in found[:-1]] == before
 
@@ -110,7 +138,7 @@ def test_who_ends_at_the_very_deadline_is_on_time_however_that_is_rounded() -> N
 
 def test_a_little_lateness_is_forgiven_in_part() -> None:
     problem = a_problem([[2.0], [10.0]], hosts=1, deadline=[2.0, 11.0])
-    found, kept, cost = read(problem, a_plan([0, 1], [1, 1]), tolerance=4.0)
+    found, kept, cost = read(problem, a_plan([0, 1], [1, 1]), missing(4.0))
     assert found.order.tolist() == [0, 1]
     assert (kept, cost) == (2, 0.25)
 
@@ -119,23 +147,25 @@ def test_a_plan_that_costs_too_much_is_not_read_to_its_end() -> None:
     problem = a_problem([[2.0]] * 4, hosts=1, deadline=[1.0, 1.0, 1.0, 9.0])
     asking = laid_out(problem)
     found = new_annealed_plan(asking, np.arange(4))
-    assert evaluate_from(asking, 0.0, 1.5, 0, found) == (-1, 2.0)
+    assert evaluate_from(asking, missing(), 1.5, 0, found) == (-1, 2.0)
 
 
 def annealed(
-    problem: Problem, steps: int, tolerance: float = 0.0, temperature: float = 0.1
-) -> tuple[int, Plan, AnnealedPlan]:
-    """Return the fewest deadlines missed on the way from the tasks in order of index, that plan, and the last one."""
+    problem: Problem, steps: int, terms: LatenessCosts | None = None, temperature: float = 0.1
+) -> tuple[float, Plan, AnnealedPlan]:
+    """Return the best value on the way from the tasks in order of index, that plan, and the last one."""
+    terms = terms or missing()
     asking = tabulate_late_jobs(problem, tabulate(problem, Weights(), lower_bound(problem)))
     plan, trial, best = [new_annealed_plan(asking, np.arange(len(problem.tasks))) for _ in range(3)]
     state = np.array([5], dtype=np.uint64)
-    fewest = anneal(state, asking, tolerance, temperature, steps, plan, trial, best)
+    fewest = anneal(state, asking, terms, temperature, steps, plan, trial, best)
     again = new_annealed_plan(asking, plan.order)
     again.asked[:] = plan.asked
-    kept, _ = evaluate_from(asking, tolerance, np.inf, 0, again)
+    kept, _ = evaluate_from(asking, terms, np.inf, 0, again)
     assert again.order.tolist() == plan.order.tolist()
     assert again.free[: kept + 1].tolist() == plan.free[: kept + 1].tolist()  # nothing is left over from other plans
     assert again.costs[: kept + 1].tolist() == plan.costs[: kept + 1].tolist()
+    assert again.last[: kept + 1].tolist() == plan.last[: kept + 1].tolist()
     return fewest, Plan(best.order, best.counts), plan
 
 
@@ -143,10 +173,22 @@ def annealed(
 @given(problems(classes=1), st.sampled_from([0.0, 5.0]), st.sampled_from([0.05, 1.0]))
 def test_the_best_plan_on_the_way_misses_what_is_said(problem: Problem, tolerance: float, temperature: float) -> None:
     problem = replace(problem, depends_on=())
-    start = annealed(problem, 0, tolerance)[0]
-    fewest, best, last = annealed(problem, 60, tolerance, temperature)
+    start = annealed(problem, 0, missing(tolerance))[0]
+    fewest, best, last = annealed(problem, 60, missing(tolerance), temperature)
     assert sorted(best.order.tolist()) == sorted(last.order.tolist()) == list(range(len(problem.tasks)))
     assert missed(problem, best) == fewest <= start
+
+
+@settings(max_examples=examples(13))
+@given(problems(classes=1), st.sampled_from(JUDGED), st.sampled_from([0.05, 1.0]))
+def test_the_best_plan_on_the_way_costs_what_is_said(
+    problem: Problem, terms: LatenessCosts, temperature: float
+) -> None:
+    problem = replace(problem, depends_on=())
+    start = annealed(problem, 0, terms)[0]
+    least, best, _ = annealed(problem, 60, terms, temperature)
+    assert least <= start
+    assert read(problem, best, terms)[2] == pytest.approx(least)
 
 
 def test_another_order_and_dearer_counts_are_found() -> None:
@@ -157,6 +199,15 @@ def test_another_order_and_dearer_counts_are_found() -> None:
     assert fewest == 0
     assert best.order[0] == 1
     assert best.counts.tolist() == [1, 2, 1]
+
+
+def test_a_count_that_is_worth_nothing_may_be_asked_for() -> None:
+    problem = a_problem([[2.0, 2.0]] * 4, deadline=[1.0] * 4)  # two hosts are no quicker than one
+    asking, order = laid_out(problem), np.arange(4)
+    plan, trial, best = [new_annealed_plan(asking, order) for _ in range(3)]
+    plan.asked[:] = 2
+    anneal(np.array([5], dtype=np.uint64), asking, JUDGED[1], 1.0, 200, plan, trial, best)
+    assert best.counts.tolist() == [1] * 4
 
 
 def test_nothing_is_tried_once_nobody_is_late() -> None:
