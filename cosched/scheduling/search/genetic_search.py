@@ -199,6 +199,8 @@ class GeneticSearch:
         people, children = self._people, self._children
         self._toolbox.mate(people.orders, people.counts, children.orders, children.counts)
         self._toolbox.mutate(children.orders, children.counts)
+        if self._late_jobs is not None and self._missed > 0:
+            self._late_jobs.rescue(children)
         if self._problem.elastic:  # with the costs of children that are better than their parents alone
             children.costs = self._toolbox.compare(children.orders, children.counts, people.costs)
         else:

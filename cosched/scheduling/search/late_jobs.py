@@ -16,6 +16,7 @@ from cosched.scheduling.host_counts import single_class
 from cosched.scheduling.kernels.search.late_jobs_kernel import (
     LatenessCosts,
     anneal,
+    move_hopeless_last,
     new_annealed_plan,
     tabulate_late_jobs,
 )
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from cosched.scheduling.kernels.search.late_jobs_kernel import LateJobTables
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
+    from cosched.scheduling.search.initial_population import Population
 
 __all__ = ["ALL_TURNS", "LateJobSearch", "PlanAnnealing", "late_job_search_applies"]
 
@@ -151,6 +153,7 @@ class LateJobSearch:
             plan: the plan.
         """
         claims, order = tabulate_late_jobs(problem, tables), plan.order
+        self._claims, self._room = claims, new_annealed_plan(claims, order)
         self._unavoidable = fewest_missed(problem)
         self._leads = True
         self.scout, self.annealed = None, None
@@ -178,6 +181,14 @@ class LateJobSearch:
         self._leads = finder is not None
         if self.annealed is not None and finder is not None and finder is self.scout:
             self.annealed.begin(plan)
+
+    def rescue(self, people: Population) -> None:
+        """Rewrite plans so that feasible deadlines are met and hopeless tasks come last, where no plan is annealed.
+
+        Where one is, that would take more time than it is worth.
+        """
+        if self.annealed is None:
+            move_hopeless_last(self._claims, self._room, people.orders, people.counts)
 
 
 def _scouting(bound: float) -> Callable[[float], tuple[LatenessCosts, float]]:

@@ -11,7 +11,9 @@ from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.kernels.objective.objective_kernel import evaluate_population, tabulate
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
+from cosched.scheduling.problem import Turns
 from cosched.scheduling.search.genetic_search import GeneticSearch
+from cosched.scheduling.search.initial_population import Population
 from cosched.scheduling.search.late_jobs import LateJobSearch, late_job_search_applies
 from tests.scheduling.problems import a_plan, a_problem
 
@@ -71,6 +73,16 @@ def test_a_plan_is_annealed_by_the_whole_objective() -> None:
     assert best.order.tolist() == [3, 0, 1, 2]
     [cost] = evaluate_population(tables, best.order[np.newaxis], best.counts[np.newaxis])
     assert search.annealed.value == pytest.approx(cost)
+
+
+def test_children_are_rescued_where_no_plan_is_annealed() -> None:
+    weights, bound, plan = Weights(deadlines_first=True), lower_bound(WEIGHED), a_plan([0, 1, 2, 3], [1] * 4)
+    turns = replace(WEIGHED, turns=Turns(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)))
+    for problem, order in ((WEIGHED, [0, 1, 2, 3]), (turns, [3, 0, 1, 2])):
+        search = LateJobSearch(problem, tabulate(problem, weights, bound), weights, bound, STATE.copy(), plan)
+        people = Population.of([plan])
+        search.rescue(people)
+        assert people.orders.tolist() == [order]
 
 
 def test_most_generations_are_for_who_found_the_best_plan() -> None:

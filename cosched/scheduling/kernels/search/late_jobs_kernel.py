@@ -29,6 +29,7 @@ __all__ = [
     "LatenessCosts",
     "anneal",
     "evaluate_from",
+    "move_hopeless_last",
     "new_annealed_plan",
     "tabulate_late_jobs",
 ]
@@ -208,6 +209,26 @@ def _with_given_up(
             return -1, cost + terms.makespan * last
         occupy_first(free[place], problem.free.shape[0], count, end, free[place + 1])
     return kept, cost + terms.makespan * last
+
+
+_MISSED_ALONE = LatenessCosts(0.0, 1.0, 0.0, 0.0)
+
+
+@compiled
+def move_hopeless_last(
+    problem: LateJobTables, room: AnnealedPlan, orders: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    """Put the late tasks of each plan behind the others.
+
+    Orders and counts are (P, m) and changed; `room` is any plan of this problem, of no use afterwards.
+    """
+    for plan in range(orders.shape[0]):
+        room.order[:] = orders[plan]
+        room.asked[:] = counts[plan]
+        room.counts[:] = counts[plan]
+        evaluate_from(problem, _MISSED_ALONE, np.inf, 0, room)
+        orders[plan, :] = room.order
+        counts[plan, :] = room.counts
 
 
 _RECALLED = 0.25  # share of the steps that draw one who was given up ahead, if there is any

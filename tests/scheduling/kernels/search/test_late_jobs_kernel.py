@@ -17,6 +17,7 @@ from cosched.scheduling.kernels.search.late_jobs_kernel import (
     LatenessCosts,
     anneal,
     evaluate_from,
+    move_hopeless_last,
     new_annealed_plan,
     tabulate_late_jobs,
 )
@@ -67,6 +68,9 @@ def test_a_plan_after_triage_misses_those_given_up_alone_and_no_more_than_before
     assert missed(problem, after) <= missed(problem, plan)
     expected = ends(problem, after)
     assert [found.ends[task] for task in found.order[:kept]] == [expected[task] for task in found.order[:kept]]
+    orders, counts = np.array([plan.order] * 2), np.array([plan.counts] * 2)
+    move_hopeless_last(laid_out(problem), found, orders, counts)
+    assert missed(problem, Plan(orders[1], counts[1])) == missed(problem, after)
 
 
 JUDGED = (LatenessCosts(0.0, 1e6, 0.5, 1.0), LatenessCosts(np.inf, 0.0, 1.0, 0.01))
