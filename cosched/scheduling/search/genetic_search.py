@@ -40,6 +40,7 @@ from cosched.scheduling.search.class_assignment import assign_classes
 from cosched.scheduling.search.elastic_promises import promised_variants
 from cosched.scheduling.search.initial_population import Population, initial_plans
 from cosched.scheduling.search.late_jobs import ALL_TURNS, LateJobSearch, PlanAnnealing, late_job_search_applies
+from cosched.scheduling.search.squeaky_wheel import SqueakyWheel
 from cosched.scheduling.shapes import shape_choices
 from cosched.scheduling.time_grid import rounded_bound
 from cosched.scheduling.ways import along_ways, change_ways
@@ -69,6 +70,8 @@ _PATIENCE = 200  # generations without a better plan before new blood comes in
 _LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
 _KICKS = 8  # mutations of an immigrant
 _LED_OTHERWISE = 0.3  # share of children in which a chain changes its way, where chains have several
+_SQUEAKS = 3  # first generations, which are the squeaky wheel's
+_MANY = 200  # tasks from which on it helps: of fewer, mutations soon meet those that end last
 
 
 class _Cost(base.Fitness):  # type: ignore[misc]  # DEAP has no types
@@ -141,6 +144,10 @@ class GeneticSearch:
         if late_job_search_applies(problem, checked):
             promised = tables.plain if problem.elastic else tables
             self._late_jobs = LateJobSearch(problem, promised, checked, scale, self._state, self._best)
+        self._wheel: SqueakyWheel | None = None
+        if _squeaks(problem):
+            draw = np.random.default_rng(int(self._state[0]))
+            self._wheel = SqueakyWheel(tables, self._best, self.bound, self._toolbox.repair, draw)
         self._log()
 
     @property
@@ -191,6 +198,11 @@ class GeneticSearch:
 
     def _generation(self) -> None:
         self.generations += 1
+        if self._wheel is not None and self.generations <= _SQUEAKS:
+            self.evaluations += self._wheel.generation()
+            if self._wheel.better:
+                self.join(self._wheel.best())
+            return
         if self._late_jobs is not None:
             annealing = self._late_jobs.turn(self.generations, self._missed)
             if annealing is not None:
@@ -322,6 +334,12 @@ def _makespan_alone(problem: Problem, weights: Weights) -> bool:
     others = weights.deadlines_first or weights.idle or weights.lateness or weights.slowdown
     plain = problem.packing is None and not problem.elastic and problem.turns is None
     return plain and not others and single_class(problem) is not None
+
+
+def _squeaks(problem: Problem) -> bool:
+    """Return whether many tasks share hosts, none of them is elastic, and nobody takes turns."""
+    many = problem.packing is not None and len(problem.tasks) >= _MANY
+    return many and not problem.elastic and problem.turns is None
 
 
 def _statistics() -> tools.Statistics:
