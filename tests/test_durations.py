@@ -36,7 +36,7 @@ def test_durations(text: str | float, seconds: float) -> None:
     "text", ["", "s", "2  h", "2 hours", "-1", "-1s", "1h-2m", "nan", "inf", "1e999", "²s", "2h30", "99999999d"]
 )
 def test_anything_else_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="is not a duration: write"):
+    with pytest.raises(UserError, match=r"is not a duration: write .*, from 0 on"):
         parse_duration(text)
 
 

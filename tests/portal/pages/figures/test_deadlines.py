@@ -40,6 +40,7 @@ def test_what_other_domains_have_is_on_time_or_late_as_they_expect() -> None:
         ({"end_high": NOW + 20}, "on_time"),
         ({"end_high": NOW + 21}, "at_risk"),
         ({"certain": False}, "at_risk"),
+        ({"certain": False, "end": None, "running": True, "state": "held"}, "at_risk"),
         ({"end": NOW + 21, "end_high": NOW + 30}, "late"),
         ({"end": NOW + 21, "certain": False}, "late"),
     ],
