@@ -170,13 +170,17 @@ def largest_host_count(problem: Problem) -> int:
 
     Tables of large problems end there: kernels stop at some count, and of a thousand columns a few hold anything.
     """
+    widest: int = problem.seconds.shape[2]
+    if np.isfinite(problem.seconds[:, :, -1:]).any():
+        return widest
     usable = np.flatnonzero(np.isfinite(problem.seconds).any(axis=(0, 1)))
     return int(usable[-1]) + 1 if len(usable) else 1
 
 
 def narrowed(problem: Problem) -> Problem:
     """Return the problem with its run times up to the `widest` count only."""
-    return replace(problem, seconds=problem.seconds[:, :, : largest_host_count(problem)])
+    widest = largest_host_count(problem)
+    return problem if widest == problem.seconds.shape[2] else replace(problem, seconds=problem.seconds[:, :, :widest])
 
 
 def useful_count_seconds(problem: Problem) -> NDArray[np.float64]:

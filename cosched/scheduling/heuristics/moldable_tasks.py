@@ -83,11 +83,11 @@ def _promising_plans(problem: Problem, most: int, lister: _Lister = list_order) 
     """Yield pairs of the least makespan from each threshold on, and its plan."""
     seconds = useful_count_seconds(problem)
     areas = seconds * np.arange(1, seconds.shape[1] + 1)
-    tasks = np.arange(len(problem.tasks))
+    tasks, due = np.arange(len(problem.tasks)), bool(np.isfinite(problem.deadline).any())
     for promise, column in _settled_counts(seconds, areas, len(problem.hosts), most):
         length, area, counts = seconds[tasks, column], areas[tasks, column], column.astype(np.int64) + 1
         keys = [(-area, -length), (-length, -area), (-area, -counts)]
-        if np.isfinite(problem.deadline).any():
+        if due:
             keys.append((-length, problem.deadline))
         for key in keys:
             order = lister(problem, np.lexsort(key).tolist(), counts.tolist(), length.tolist())
@@ -103,7 +103,8 @@ def _settled_counts(
     choices: dict[bytes, tuple[float, NDArray[np.intp]]] = {}
     for threshold in _thresholds(seconds, most):
         within = np.where(seconds <= threshold, areas, np.inf)
-        column = np.where(np.isfinite(within.min(axis=1)), within.argmin(axis=1), fastest)
+        cheapest = within.argmin(axis=1)
+        column = np.where(np.isfinite(within[tasks, cheapest]), cheapest, fastest)
         promise = max(float(seconds[tasks, column].max()), float(areas[tasks, column].sum()) / hosts)
         choices.setdefault(column.tobytes(), (promise, column))
     return sorted(choices.values(), key=lambda choice: choice[0])[:most]

@@ -106,14 +106,12 @@ def compiled_list_order(
     """Return what `list_scheduling.list_order` returns."""
     if _constrained(problem):
         return list_order(problem, priority, counts, seconds)
-    host_counts, rank = np.array(counts, dtype=np.int64), np.empty(len(counts), dtype=np.int64)
-    rank[np.array(priority)] = np.arange(len(counts))
-    by_count = np.lexsort((rank, host_counts))
-    distinct, first = np.unique(host_counts[by_count], return_index=True)
-    bounds = np.append(first, len(counts)).astype(np.int64)
     free = np.ascontiguousarray(problem.free, dtype=np.float64)
     order: list[int] = _list_kernel(
-        free, by_count, distinct, bounds, rank, np.array(seconds, dtype=np.float64)
+        free,
+        np.array(priority, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
+        np.array(seconds, dtype=np.float64),
     ).tolist()
     return order
 
@@ -140,19 +138,16 @@ def _easy(problem: Problem) -> Plan:
 
 @compiled
 def _list_kernel(
-    free: NDArray[np.float64],
-    by_count: NDArray[np.int64],
-    distinct: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    rank: NDArray[np.int64],
-    seconds: NDArray[np.float64],
+    free: NDArray[np.float64], priority: NDArray[np.int64], counts: NDArray[np.int64], seconds: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """List scheduling: the waiting tasks on distinct[i] hosts are by_count[heads[i]:bounds[i+1]], by rank."""
-    heads = bounds[:-1].copy()
-    when, freed = free.copy(), np.ones(free.shape[0], dtype=np.int64)  # when how many hosts come back
-    running, idle, done = free.shape[0], 0, 0
-    order = np.empty(rank.shape[0], dtype=np.int64)
-    while done < order.shape[0]:
+    """List scheduling of a permutation of tasks, on their counts of hosts for their seconds."""
+    tasks, hosts = priority.shape[0], free.shape[0]
+    begins, kinds, waiting, rank = _by_count(priority, counts, hosts)
+    heads = begins.copy()
+    when, freed = free.copy(), np.ones(hosts, dtype=np.int64)  # when how many hosts come back
+    running, idle, done = hosts, 0, 0
+    order = np.empty(tasks, dtype=np.int64)
+    while done < tasks:
         now = when[:running].min()
         index = 0
         while index < running:
@@ -163,24 +158,51 @@ def _list_kernel(
             running -= 1
             when[index], freed[index] = when[running], freed[running]
         while True:
-            chosen = -1
-            for kind in range(distinct.shape[0]):
-                if distinct[kind] > idle:
+            chosen = 0
+            for count in kinds:
+                if count > idle:
                     break
-                if heads[kind] == bounds[kind + 1]:
+                if heads[count] == begins[count + 1]:
                     continue
-                if chosen < 0 or rank[by_count[heads[kind]]] < rank[by_count[heads[chosen]]]:
-                    chosen = kind
-            if chosen < 0:
+                if chosen == 0 or rank[waiting[heads[count]]] < rank[waiting[heads[chosen]]]:
+                    chosen = count
+            if chosen == 0:
                 break
-            task = by_count[heads[chosen]]
+            task = waiting[heads[chosen]]
             heads[chosen] += 1
-            idle -= distinct[chosen]
-            when[running], freed[running] = now + seconds[task], distinct[chosen]
+            idle -= chosen
+            when[running], freed[running] = now + seconds[task], chosen
             running += 1
             order[done] = task
             done += 1
     return order
+
+
+@compiled
+def _by_count(
+    priority: NDArray[np.int64], counts: NDArray[np.int64], hosts: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Sort tasks by their counts.
+
+    Returns:
+        (N+2,) begins, the counts that there are, (m,) tasks, those of a count in
+        waiting[begins[count]:begins[count+1]], by their places in the list; and (m,) the place of each.
+    """
+    begins, kinds, found = np.zeros(hosts + 2, dtype=np.int64), np.empty(hosts, dtype=np.int64), 0
+    for task in priority:
+        begins[counts[task] + 1] += 1
+    for count in range(1, hosts + 1):
+        if begins[count + 1] > 0:
+            kinds[found] = count
+            found += 1
+        begins[count + 1] += begins[count]
+    heads, waiting, rank = begins.copy(), np.empty_like(priority), np.empty_like(priority)
+    for place in range(priority.shape[0]):
+        task = priority[place]
+        rank[task] = place
+        waiting[heads[counts[task]]] = task
+        heads[counts[task]] += 1
+    return begins, kinds[:found], waiting, rank
 
 
 @compiled
