@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from benchmarks.kernels import queue
 from cosched.scheduling.availability import Unavailability
 from cosched.scheduling.bounds import lower_bound
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.kernels.objective.objective_kernel import evaluate_population, tabulate
+from cosched.scheduling.objective.objective import measure_plan
 from cosched.scheduling.objective.weights import ObjectiveName, Weights
 from cosched.scheduling.problem import Turns
 from cosched.scheduling.search.genetic_search import GeneticSearch
@@ -60,6 +62,18 @@ def test_the_weightiest_lateness_is_avoided() -> None:
     search = GeneticSearch(WEIGHED, ObjectiveName.TARDINESS.weights, seed=3)
     search.step(8)
     assert search.best.order.tolist() == [3, 0, 1, 2]
+
+
+def test_late_tasks_of_a_queue_move_forward_where_lateness_alone_counts() -> None:
+    # Crossing alone had 4.3 to 14 s after 3,400 generations, by the search's seed; the least known is 2.89 s.
+    plain = queue(30, 16, 1, deadlines=True)
+    weight = np.random.default_rng(1).integers(1, 3, 30, endpoint=True)
+    problem = replace(plain, weight=weight.astype(np.float64))
+    search = GeneticSearch(problem, ObjectiveName.TARDINESS.weights, seed=1)
+    search.step(400)
+    late = measure_plan(problem, search.best).weighted_lateness
+    assert late is not None
+    assert late < 3.5
 
 
 def test_a_plan_is_annealed_by_the_whole_objective() -> None:
