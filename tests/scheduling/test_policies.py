@@ -60,7 +60,7 @@ def test_policies_that_cannot_do_that_say_so(policy: PolicyName) -> None:
 
 def test_titans_search_refuses_a_host_that_is_never_there() -> None:
     """Absent from the start, it was not away, only a free time without end: a traceback."""
-    with pytest.raises(UserError, match="h1 does: choose another policy"):
+    with pytest.raises(UserError, match="h1 is such: choose another policy"):
         plan(a_problem([[1.0, 1.0]], free=[0.0, math.inf]), PolicyName.TITAN_CLASSIC, Limit(0.001))
 
 

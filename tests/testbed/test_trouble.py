@@ -8,7 +8,17 @@ from unittest.mock import create_autospec
 import pytest
 
 from cosched.connector import ConnectorError, interface
-from cosched.connector.interface import AdoptsJobs, CallsBack, CarriesMail, Connector, DiagnosesStarts, SubmitsMany
+from cosched.connector.interface import (
+    AdoptsJobs,
+    CallsBack,
+    CarriesMail,
+    ChecksTasks,
+    Connector,
+    DiagnosesStarts,
+    GivesRemarks,
+    KeepsJobs,
+    SubmitsMany,
+)
 from cosched_condor import CondorConnector
 from cosched_local import LocalConnector
 from cosched_simulated import SimulatedConnector
@@ -31,15 +41,16 @@ def _in_trouble(kind: type, folder: Path, manner: str = "") -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("kind", _KINDS)
 def test_a_connector_in_trouble_offers_what_it_offers_out_of_it(kind: type, tmp_path: Path) -> None:
-    _, spoilt = _in_trouble(kind, tmp_path)
-    for verbs in (CallsBack, DiagnosesStarts):
-        assert isinstance(spoilt, verbs) == issubclass(kind, verbs)
+    honest, spoilt = _in_trouble(kind, tmp_path)
+    for verbs in (CallsBack, ChecksTasks, DiagnosesStarts, GivesRemarks, KeepsJobs):
+        assert isinstance(spoilt, verbs) == isinstance(honest, verbs)
 
 
 def test_no_verb_that_some_connectors_have_is_forgotten() -> None:
     offered = {each for each in vars(interface).values() if getattr(each, "_is_runtime_protocol", False)}
     # A connector in trouble always submits many, and no daemon in trouble adopts jobs or has elastic tasks.
-    assert offered == {CallsBack, DiagnosesStarts, SubmitsMany, AdoptsJobs, CarriesMail}
+    told = {CallsBack, ChecksTasks, DiagnosesStarts, GivesRemarks, KeepsJobs}
+    assert offered == told | {SubmitsMany, AdoptsJobs, CarriesMail}
     assert issubclass(TroubledConnector, SubmitsMany)
 
 

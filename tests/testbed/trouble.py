@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, JobReport, JobState
-from cosched.connector.interface import CallsBack, DiagnosesStarts
+from cosched.connector.interface import CallsBack, ChecksTasks, DiagnosesStarts, GivesRemarks, KeepsJobs
 from cosched.connector.submission import submit_many
 
 if TYPE_CHECKING:
@@ -227,6 +227,13 @@ def troubled(connector: Connector, file: TroubleFile, wrong: Path) -> TroubledCo
         verbs["call_back"] = TroubledConnector._call_back
     if isinstance(connector, DiagnosesStarts):
         verbs["diagnose"] = TroubledConnector._diagnose
+    # These ask the manager nothing, which may be in trouble.
+    if isinstance(connector, ChecksTasks):
+        verbs["check_task"] = staticmethod(connector.check_task)
+    if isinstance(connector, GivesRemarks):
+        verbs["remarks"] = staticmethod(connector.remarks)
+    if isinstance(connector, KeepsJobs):
+        verbs["home"] = connector.home
     kind: type[TroubledConnector] = type("TroubledConnector", (TroubledConnector,), verbs)
     return kind(connector, file, wrong)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cosched.connector import Host, JobState
+from cosched.connector import ConnectorError, Host, JobState
 from cosched_slurm.foreign_jobs import foreign_claims
 from cosched_slurm.jobs import job_records
 from cosched_slurm.nodes import allocated_processors, cluster_hosts
@@ -72,7 +72,8 @@ def test_nodes_mean_the_same_in_every_version(version: str) -> None:
         Host("node02", "Testbed", cores=1),
         Host("node03", "Testbed", up=False, reason="drain: new memory", cores=1),
     ]
-    assert not cluster_hosts(rows, "other", "")
+    with pytest.raises(ConnectorError, match="partitions with nodes: all"):
+        cluster_hosts(rows, "other", "")
     assert set(allocated_processors(rows)) == {"node01"}
 
 
