@@ -12,7 +12,7 @@ from cosched.connector.userfiles import UserFileOrigin
 from cosched.errors import UserError
 from cosched_slurm.userfile import read
 
-HERE = UserFileOrigin(Path("/work"), {"PATH": "/bin", "TOKEN": "secret", "FOO": "bar"}, "job.sh")
+HERE = UserFileOrigin(Path("/home/ann"), {"PATH": "/bin", "TOKEN": "secret", "FOO": "bar"}, "job.sh")
 
 
 def test_options_are_taken_apart() -> None:
@@ -23,7 +23,7 @@ def test_options_are_taken_apart() -> None:
         "#SBATCHx\ntrue\n#SBATCH -N 9\n",
         HERE,
     )
-    assert (job.name, job.hosts, job.time_limit, job.directory) == ("mine", "2-4", 3600.0, "/work")
+    assert (job.name, job.hosts, job.time_limit, job.directory) == ("mine", "2-4", 3600.0, "/home/ann")
     assert job.native.settings == {"gres": "gpu:1", "account": "weather", "ntasks-per-node": "2"}
     assert job.requests == (
         ("deadline", "now+2h"),
@@ -36,7 +36,7 @@ def test_options_are_taken_apart() -> None:
 
 def test_a_script_names_the_folder_and_the_input_that_must_be_there() -> None:
     (job,) = read("#!/bin/sh\n#SBATCH --chdir=run --input=in.txt\ntrue\n", HERE)
-    assert job.files == (("--chdir", "/work/run"), ("--input", "/work/run/in.txt"))
+    assert job.files == (("--chdir", "/home/ann/run"), ("--input", "/home/ann/run/in.txt"))
     (numbered,) = read("#!/bin/sh\n#SBATCH --input=in.%j\ntrue\n", HERE)
     assert numbered.files == ()
 
