@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -16,11 +16,13 @@ from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from playwright.sync_api import Browser
 
     from demo.site import Site
 
+_T = TypeVar("_T")
 _OPEN = ExitStack()
 _BROWSER = pytest.StashKey["Browser"]()
 _BUSY = pytest.StashKey["Site"]()
@@ -28,21 +30,13 @@ _BUSY = pytest.StashKey["Site"]()
 
 @pytest.fixture(scope="module")
 def browser(request: pytest.FixtureRequest) -> Browser:
-    stash = request.session.stash
-    if _BROWSER not in stash:
-        stash[_BROWSER] = _OPEN.enter_context(chromium())
-        _OPEN.callback(stash.__delitem__, _BROWSER)
-    return stash[_BROWSER]
+    return _kept(request, _BROWSER, chromium())
 
 
 @pytest.fixture(scope="module")
 def busy(request: pytest.FixtureRequest) -> Site:
     """One task has completed, one has failed, some run and some wait, and one host is down."""
-    stash = request.session.stash
-    if _BUSY not in stash:
-        stash[_BUSY] = _OPEN.enter_context(_busy_site())
-        _OPEN.callback(stash.__delitem__, _BUSY)
-    return stash[_BUSY]
+    return _kept(request, _BUSY, _busy_site())
 
 
 @pytest.fixture
@@ -57,6 +51,15 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
     """Close both before a test that has no browser: while it is open, nothing else may run in this thread's loop."""
     if nextitem is None or "browser" not in getattr(nextitem, "fixturenames", ()):
         _OPEN.close()
+
+
+def _kept(request: pytest.FixtureRequest, key: pytest.StashKey[_T], made: AbstractContextManager[_T]) -> _T:
+    """Return what is open from the first test that needs it on; what is there already is not made anew."""
+    stash = request.session.stash
+    if key not in stash:
+        stash[key] = _OPEN.enter_context(made)
+        _OPEN.callback(stash.__delitem__, key)
+    return stash[key]
 
 
 @contextmanager

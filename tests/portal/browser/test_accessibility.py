@@ -5,21 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.portal.browser.visitor import PHONE, Visitor, tab_to, visiting
+from tests.portal.browser.visitor import BEFORE_A_SITE, PHONE, Visitor, tab_to, visiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from demo.site import Site
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    # The HTTP library leaves the socket to the garbage collector where nobody listens.
-    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = BEFORE_A_SITE
 
 
 PAGES = (

@@ -6,21 +6,14 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-import pytest
-
-from tests.portal.browser.visitor import Visitor, visiting
+from tests.portal.browser.visitor import BEFORE_A_SITE, Visitor, visiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from demo.site import Site
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    # The HTTP library leaves the socket to the garbage collector where nobody listens.
-    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = BEFORE_A_SITE
 
 
 def test_what_is_used_is_told_by_user_with_what_is_planned(visitor: Visitor) -> None:

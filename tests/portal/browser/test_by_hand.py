@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.portal.browser.by_hand import ERRANDS, Errand, occupy, run_errand
-from tests.portal.browser.visitor import visiting
+from tests.portal.browser.visitor import BEFORE_A_SITE, visiting
 from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
     from demo.site import Site
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = BEFORE_A_SITE
 
 
 @pytest.fixture(scope="module")

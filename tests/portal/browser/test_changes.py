@@ -6,22 +6,15 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from cosched.api.documents import TaskRequest
-from tests.portal.browser.visitor import PHONE, Visitor, visiting
+from tests.portal.browser.visitor import BEFORE_A_SITE, PHONE, Visitor, visiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from demo.site import Site
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    # The HTTP library leaves the socket to the garbage collector where nobody listens.
-    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = BEFORE_A_SITE
 
 
 def test_a_task_is_cloned_and_submitted_again(visitor: Visitor) -> None:

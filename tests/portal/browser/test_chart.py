@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from cosched.api.documents import TaskRequest
-from tests.portal.browser.visitor import PHONE, Visitor, renewal, tab_to, visiting, wait_until
+from tests.portal.browser.visitor import BEFORE_A_SITE, PHONE, Visitor, renewal, tab_to, visiting, wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
     from demo.site import Site
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    # The HTTP library leaves the socket to the garbage collector where nobody listens.
-    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = BEFORE_A_SITE
 
 
 def test_the_chart_is_walked_with_arrows(visitor: Visitor) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.portal.browser.visitor import PHONE, Visitor, visiting
+from tests.portal.browser.visitor import BEFORE_A_SITE, PHONE, Visitor, visiting
 from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
     from demo.site import Site
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    # The HTTP library leaves the socket to the garbage collector where nobody listens.
-    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = BEFORE_A_SITE
 
 EDITOR = ".cm-content"
 GOOD = """application wing {

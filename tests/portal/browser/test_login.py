@@ -6,22 +6,15 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-import pytest
-
 from cosched.api.documents import AccountRequest, TaskRequest
-from tests.portal.browser.visitor import Visitor, visiting
+from tests.portal.browser.visitor import BEFORE_A_SITE, Visitor, visiting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
 
     from demo.site import Site
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    # The HTTP library leaves the socket to the garbage collector where nobody listens.
-    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = BEFORE_A_SITE
 
 
 PASSWORD = "as long as it must be"

@@ -5,20 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from cosched.api.documents import TaskRequest
-from tests.portal.browser.visitor import Visitor, renewal
+from tests.portal.browser.visitor import BEFORE_A_SITE, Visitor, renewal
 
 if TYPE_CHECKING:
     from demo.site import Site
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    # The HTTP library leaves the socket to the garbage collector where nobody listens.
-    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = BEFORE_A_SITE
 
 
 def test_what_a_task_wrote_is_downloaded(visitor: Visitor) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from cosched.api.documents import TaskRequest
-from tests.portal.browser.visitor import Visitor, renewal, visiting
+from tests.portal.browser.visitor import BEFORE_A_SITE, Visitor, renewal, visiting
 from tests.testbed.forked.nursery import QuickSite
 
 if TYPE_CHECKING:
@@ -15,12 +13,7 @@ if TYPE_CHECKING:
 
     from demo.site import Site
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.xdist_group("browser"),
-    # The HTTP library leaves the socket to the garbage collector where nobody listens.
-    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = BEFORE_A_SITE
 
 
 def test_what_is_selected_opened_and_focused_stays_so_as_a_part_is_renewed(visitor: Visitor, busy: Site) -> None:

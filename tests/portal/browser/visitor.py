@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 
 from cosched.access.authentication import COOKIE
@@ -30,8 +31,26 @@ if TYPE_CHECKING:
     from demo.site import Site
     from tests.daemon.makers import Daemon
 
-__all__ = ["DESK", "PHONE", "OpenPages", "Visitor", "open_pages", "renewal", "tab_to", "visiting", "wait_until"]
+__all__ = [
+    "BEFORE_A_SITE",
+    "DESK",
+    "PHONE",
+    "OpenPages",
+    "Visitor",
+    "open_pages",
+    "renewal",
+    "tab_to",
+    "visiting",
+    "wait_until",
+]
 
+BEFORE_A_SITE = [
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+    # The HTTP library leaves the socket to the garbage collector where nobody listens.
+    pytest.mark.filterwarnings("ignore:.*socket.socket:pytest.PytestUnraisableExceptionWarning"),
+]
+"""Marks of tests with a browser before a daemon that runs as a process of its own."""
 DESK: ViewportSize = {"width": 1280, "height": 860}
 PHONE: ViewportSize = {"width": 360, "height": 740}
 _ZONE = "Europe/Berlin"
