@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from cosched.agents.protocol.advertised_rooms import advertised_rooms
 from cosched.agents.protocol.advertisement import AdvertisedHostClass, availability_steps, shared_class
-from cosched.coscheduler.explain import planned_shape
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.places.room_over_time import RoomUse, free_for_good
 from cosched.coscheduler.planning.what_if import predict_placement
@@ -161,7 +160,7 @@ class DomainView:
             use((host,), 0.0, until - time, share)
         forecast = self._core.planning_view.forecast(time)
         for spot in () if forecast is None else forecast[1].assignments:
-            shape = planned_shape(self._core, self._core.tasks[spot.task], spot)
+            shape = domain.planned_shape(self._core.tasks[spot.task], spot)
             use(spot.hosts, spot.start, spot.end, domain.share_of(shape.spec))
         for task in booked:
             place = predict_placement(self._core, task, time)

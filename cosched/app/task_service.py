@@ -34,7 +34,7 @@ from cosched.app.views import (
 )
 from cosched.coscheduler.edits import HostChoice, ShapeChoice, TaskEdit, edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
-from cosched.coscheduler.rescue import other_hosts
+from cosched.coscheduler.explanation.rescue import other_hosts
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.task import TaskState
 from cosched.errors import CoschedError, SystemFault, UserError

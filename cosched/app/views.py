@@ -32,7 +32,6 @@ from cosched.api.documents import (
 from cosched.app.elastic.loans import hosts_sentences
 from cosched.app.submission.chain_views import chain_view
 from cosched.connector.hosts import HostShare
-from cosched.coscheduler import explain
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.hosts import expected_end, overrun, predicted_end
@@ -51,9 +50,10 @@ if TYPE_CHECKING:
     from cosched.connector.hosts import Host
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.elastic.values import Elastic
+    from cosched.coscheduler.explanation.rescue import Rescue
+    from cosched.coscheduler.explanation.task_explanation import TaskExplanation
     from cosched.coscheduler.handovers import Handover
     from cosched.coscheduler.places.alternatives import Alternative
-    from cosched.coscheduler.rescue import Rescue
     from cosched.coscheduler.task import Attempt, Task
     from cosched.prediction.profile import Profile
     from cosched.scheduling.schedule import Assignment
@@ -405,7 +405,7 @@ def _planned_place(
     doubtful: Collection[str],
 ) -> PlacementView:
     """Return the place of a task that waits."""
-    shape = explain.planned_shape(core, core.tasks[spot.task], spot)
+    shape = core.domain.planned_shape(core.tasks[spot.task], spot)
     # Problems reckon each task with the seconds of its hand-over, in which it does not run yet.
     share, start, end = core.domain.share_of(shape.spec) or HostShare(), time + spot.start + handover, time + spot.end
     return PlacementView(
@@ -446,7 +446,7 @@ def _shown_place(
     }
 
 
-def explanation_view(found: explain.TaskExplanation, core: Coscheduler) -> ExplanationView:
+def explanation_view(found: TaskExplanation, core: Coscheduler) -> ExplanationView:
     """Return the core's explanation of a live task; on the core's thread."""
     task = core.tasks[found.task]
     shape = task.shaped(found.planned_cores, ()) if found.planned_cores else task

@@ -21,7 +21,7 @@ from cosched.cli.task.text import explanation_lines
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import ScheduleImproved
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.log_entries import log_entries
 from cosched.coscheduler.recording.lines import CutLine, RecordedStart, read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.validation import TaskValidator
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.explain import TaskExplanation
+    from cosched.coscheduler.explanation.task_explanation import TaskExplanation
     from cosched.coscheduler.task import Task
     from cosched.daemon.config.sections import Configuration
     from cosched.daemon.inbox import Inbox

@@ -40,7 +40,7 @@ from cosched.coscheduler.events import (
     TaskSubmitted,
     Tick,
 )
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.handovers import Handover, HandoverState
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.task import Attempt, AttemptState, TaskState

@@ -8,7 +8,7 @@ import pytest
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import CancelRequested, HostsObserved, TaskForwarded, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.policies import PolicyName

@@ -14,7 +14,7 @@ from cosched.coscheduler.events import (
     TaskForwarded,
     Tick,
 )
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, restore, start, submit

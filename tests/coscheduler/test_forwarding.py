@@ -13,7 +13,7 @@ from cosched.coscheduler.events import (
     TaskReturned,
     Tick,
 )
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_core, a_task, dispatched, restore, submit
 

@@ -7,7 +7,7 @@ import pytest
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import EditRequested, HostsObserved, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, settings, start, submit
 

@@ -11,7 +11,7 @@ from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.progress import progress
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, report, settings, start, submit
 

@@ -6,7 +6,7 @@ import pytest
 
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import CancelRequested, HostsObserved, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import AttemptState, TaskState
 from tests.coscheduler.makers import a_core, a_task, dispatched, hosts, report, restore, start, submit
 

@@ -13,7 +13,7 @@ from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import DiagnoseAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import AttemptState, TaskState
 from tests.coscheduler.makers import (
     a_core,

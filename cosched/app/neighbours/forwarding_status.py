@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import TaskState
 from cosched.durations import format_duration
 from cosched.prediction.profile import PredictionSource
@@ -13,7 +13,7 @@ from cosched.prediction.profile import PredictionSource
 if TYPE_CHECKING:
     from cosched.agents.agent import Agent
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.explain import TaskExplanation
+    from cosched.coscheduler.explanation.task_explanation import TaskExplanation
     from cosched.coscheduler.task import Task
 
 __all__ = ["explain_forwarding", "forwarded_ends", "forwarding_obstacle"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 
 if TYPE_CHECKING:
     from cosched.api.documents import NetworkView, PeerView
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.explain import TaskExplanation
+    from cosched.coscheduler.explanation.task_explanation import TaskExplanation
 
 __all__ = ["NeighbourAccess", "NoNeighbours"]
 

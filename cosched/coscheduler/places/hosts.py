@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from cosched.coscheduler.places.alternatives import Alternative
-    from cosched.coscheduler.task import Attempt, TaskSpec
+    from cosched.coscheduler.task import Attempt, Task, TaskSpec
     from cosched.prediction.loads.host_load import HostLoad
+    from cosched.scheduling.schedule import Assignment
 
 __all__ = [
     "DomainHosts",
@@ -265,6 +266,11 @@ class DomainHosts:
             return None
         share = share_of(spec, self._memory_per_core)
         return None if share is None else self._shares.setdefault(share, share)
+
+    def planned_shape(self, task: Task, place: Assignment) -> Task:
+        """Return a waiting task in the shape in which it is planned to run."""
+        hosts = [self.hosts[host] for host in place.hosts if host in self.hosts]
+        return task.shaped(place.taken[0] if place.taken else 0, hosts)
 
     def cores_of(self, spec: TaskSpec) -> int:
         """Return on how many cores of each host a task runs, those that it takes or asked for; 0 for whole hosts."""

@@ -140,9 +140,7 @@ def planned_shares(
 ) -> Iterator[PlannedShare]:
     """Yield what waiting tasks take of each of their hosts in a decoded plan."""
     for place in places:
-        hosts = [domain.hosts[host] for host in place.hosts if host in domain.hosts]
-        spec = tasks[place.task].shaped(place.taken[0] if place.taken else 0, hosts).spec
-        share = domain.share_of(spec)
+        share = domain.share_of(domain.planned_shape(tasks[place.task], place).spec)
         for host in place.hosts:
             yield PlannedShare(place.task, host, place.start, place.end, domain.taken(host, share))
 

@@ -105,7 +105,7 @@ def predict_placement(
     if queue.behind:
         changed = queue.with_place(_choice(queue.problem, best))
         effect = _queue_delay(queue.before, queue.plan, queue.problem, changed)
-    cores = task.shaped(best.taken[0] if best.taken else 0, [core.domain.hosts[host] for host in best.hosts]).spec.cores
+    cores = core.domain.planned_shape(task, best).spec.cores
     return PredictedPlacement(time + best.start, time + best.end, best.hosts, effect, cores if task.alternatives else 0)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.dispatching.submit_limits import SubmitLimits
 from cosched.coscheduler.events import AttemptSubmitted, CancelRequested, SubmitFailed, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import Attempt, AttemptState, TaskState
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, located, report, settings, submit
 

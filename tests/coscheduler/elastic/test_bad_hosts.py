@@ -9,7 +9,7 @@ import pytest
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.events import HostsObserved, SpeedsMeasured, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.prediction.loads.host_load import LoadTrigger

@@ -13,7 +13,7 @@ from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.cluster_links import ClusterLinks, cluster_ranks
 from cosched.coscheduler.elastic.values import ElasticSettings, WorkerOverhead
 from cosched.coscheduler.events import HostsObserved, HostsWished, OverheadsMeasured, SpeedsMeasured, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.prediction.efficiency import WorkerStatistics

@@ -21,7 +21,7 @@ from cosched.coscheduler.events import (
     WorkerRefused,
     WorkReported,
 )
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.places.hosts import expected_end, overrun
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation

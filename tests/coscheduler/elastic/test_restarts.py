@@ -11,7 +11,7 @@ from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.values import ElasticSettings, RestartRecord
 from cosched.coscheduler.events import CancelRequested, HostsObserved, Tick, WorkReported
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.progress import progress
 from cosched.coscheduler.task import AttemptState, TaskState

@@ -16,7 +16,7 @@ from cosched.coscheduler.elastic.promised_ends import promised_ends
 from cosched.coscheduler.elastic.shared_host_loans import first_places
 from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.events import HostsObserved, HostsReserved, SharesChanged, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.planning_view import PlanningView
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares

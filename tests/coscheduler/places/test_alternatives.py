@@ -16,7 +16,7 @@ from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved, ScheduleImproved, SharesChanged, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.places.alternatives import (
     Alternative,
     alternative_on,

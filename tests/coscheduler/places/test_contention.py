@@ -11,7 +11,7 @@ from cosched.connector.hosts import Host, HostShare
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.events import HostsObserved
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.learnt_corrections import LearntCorrections
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.task import TaskState

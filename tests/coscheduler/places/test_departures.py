@@ -23,7 +23,7 @@ from cosched.coscheduler.events import (
     TaskSubmitted,
     Tick,
 )
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares

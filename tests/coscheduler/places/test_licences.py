@@ -12,7 +12,7 @@ from hypothesis.stateful import invariant, rule
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import EditRequested, HostsObserved, TaskSubmitted
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
 from tests.coscheduler.makers import a_task, complete, dispatched, hosts, restore, settings, start
 from tests.coscheduler.places.test_any_weather import SharedHosts

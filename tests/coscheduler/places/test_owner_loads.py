@@ -9,7 +9,7 @@ import pytest
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.events import HostsObserved
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.what_if import predict_placement
 from cosched.durations import format_duration
 from cosched.prediction.loads.host_load import Coupling, HostLoad, Interruption

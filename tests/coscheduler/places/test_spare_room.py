@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cosched.connector.hosts import Host, HostShare
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import HostsObserved
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.places.spare_room import PlannedShare, SpareRoom, kept_for
 from tests.coscheduler.makers import a_task, dispatched, settings, start, submit
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import CancelRequested, HostsObserved
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, report, restore, start, submit
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import pytest
 
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import CancelRequested, HostsObserved, ScheduleImproved
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.sharing.shares import Share, Shares, UserUsage
 from cosched.coscheduler.sharing.standing import standings

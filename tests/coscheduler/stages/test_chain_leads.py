@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.elastic.values import Elastic, ElasticSettings
 from cosched.coscheduler.events import CancelRequested, HostsObserved, LeadAnnounced, StageDone, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.task import AttemptState, TaskState
 from tests.coscheduler.makers import (
     a_core,

@@ -7,7 +7,7 @@ from cosched.connector.jobs import JobState
 from cosched.coscheduler.changes import DiagnoseAttempt, Outcome
 from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, LeadAnnounced, Tick
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from tests.coscheduler.makers import (
     a_core,
     a_task,

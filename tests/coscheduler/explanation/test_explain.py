@@ -7,7 +7,7 @@ import pytest
 
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.events import HostsReserved, ScheduleImproved, SubmitFailed
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.task import TaskState

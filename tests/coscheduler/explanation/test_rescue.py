@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosched.coscheduler.explain import explain
+from cosched.coscheduler.explanation.explain import explain
+from cosched.coscheduler.explanation.rescue import Rescue, RescueKind, other_hosts
 from cosched.coscheduler.planning.task_plan import TaskPlan
-from cosched.coscheduler.rescue import Rescue, RescueKind, other_hosts
 from tests.coscheduler.makers import a_core, a_task, dispatched, start, submit, under_plan
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cosched.connector.hosts import HostShare
 from cosched.coscheduler.elastic.bad_hosts import link_text, slow_text
+from cosched.coscheduler.explanation.task_names import first_names
 from cosched.coscheduler.places.shortage import share_text
 from cosched.coscheduler.places.spare_room import SpareRoom, planned_shares
 from cosched.coscheduler.task import AttemptState
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["lent_sentences", "worker_sentences"]
 
-_NAMED = 5
 _STAYS = "; the promised hosts there stay while no others can be promised in their place"
 
 
@@ -38,7 +38,7 @@ def worker_sentences(core: Coscheduler, task: Task, lead: Attempt, time: float) 
     workers = core.workers_of(task.id)
     lent = [each for each in workers if each.loan and not each.leaves]
     of_each = f" ({share_text(lead.share)} of each)" if lead.share is not None else ""
-    found = [f"its promised hosts: {_names(lead.reckoned_hosts)}{of_each}"]
+    found = [f"its promised hosts: {first_names(lead.reckoned_hosts)}{of_each}"]
     if lent:
         needs = _needs(core, lent, time)
         found.append(
@@ -170,14 +170,9 @@ def _place(worker: Attempt) -> str:
 def _places(lent: Sequence[tuple[Attempt, str | None]]) -> str:
     """Return the places of workers, each with who needs it first where that is known."""
     counts = Counter((_place(worker), need) for worker, need in sorted(lent, key=lambda each: each[0].hosts))
-    return _names(
+    return first_names(
         [
             f"{f'{count} × ' if count > 1 else ''}{place}{'' if need is None else f' ({need})'}"
             for (place, need), count in counts.items()
         ]
     )
-
-
-def _names(hosts: Sequence[str]) -> str:
-    named = ", ".join(hosts[:_NAMED])
-    return named if len(hosts) <= _NAMED else f"{named} and {len(hosts) - _NAMED} more"
