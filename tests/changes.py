@@ -9,9 +9,10 @@ from cosched.coscheduler.changes import Changes, KeyedSubmission, LogEntry
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 
 def changed(

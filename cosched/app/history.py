@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from cosched.api.documents import PlanPoint, SearchPoint
     from cosched.app.core_access import CoreClient
     from cosched.app.plan_history import PlanHistory
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import RunRecord
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.store.rows import TableRow
     from cosched.store.store import Store
 

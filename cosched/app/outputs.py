@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cosched.connector.jobs import Output
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.handovers import Handover
-    from cosched.coscheduler.task import Attempt
     from cosched.store.store import Store
 
     Local = Callable[[str, str, int, int, int], Output | None]

@@ -32,11 +32,12 @@ from cosched.api.documents import (
 from cosched.app.elastic.loans import hosts_sentences
 from cosched.app.submission.chain_views import chain_view
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.hosts import expected_end, overrun, predicted_end
 from cosched.coscheduler.progress import doubtful_hosts
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.scheduling.bounds import proved_optimal
 from cosched.store import tables
 from cosched.store.rows import row_of
@@ -48,13 +49,14 @@ if TYPE_CHECKING:
     from cosched.agents.agent import Agent
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.connector.hosts import Host
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.elastic.values import Elastic
     from cosched.coscheduler.explanation.rescue import Rescue
     from cosched.coscheduler.explanation.task_explanation import TaskExplanation
     from cosched.coscheduler.handovers import Handover
     from cosched.coscheduler.places.alternatives import Alternative
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.prediction.profile import Profile
     from cosched.scheduling.schedule import Assignment
     from cosched.store import LogEntry

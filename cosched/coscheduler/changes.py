@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.sharing.shares import UserUsage
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 __all__ = [
     "AskPeers",

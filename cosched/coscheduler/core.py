@@ -19,7 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cosched.connector.jobs import JobState
-from cosched.coscheduler.attempts import AttemptLifecycle
+from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
 from cosched.coscheduler.dispatching.dispatcher import Dispatcher
 from cosched.coscheduler.dispatching.planned_starts import PlannedStarts
 from cosched.coscheduler.dispatching.start_limits import StartLimits
@@ -57,6 +57,7 @@ from cosched.coscheduler.events import (
     Tick,
 )
 from cosched.coscheduler.forwarding import Forwarding
+from cosched.coscheduler.places.owner_loads import reckon_with_loads
 from cosched.coscheduler.planning.plan_adoption import PlanAdoption
 from cosched.coscheduler.planning.planning_view import PlanningView
 from cosched.coscheduler.planning.reschedule_trigger import RescheduleTrigger
@@ -78,6 +79,8 @@ from cosched.scheduling.policies import find_policy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.attempts.unstarted import UnstartedAttempts
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.dispatching.submit_limits import OwnerLimit
@@ -89,8 +92,7 @@ if TYPE_CHECKING:
     from cosched.coscheduler.sharing.host_limits import HostRoom
     from cosched.coscheduler.stages.admission import Admission
     from cosched.coscheduler.stages.trial_plan import PlacedWay
-    from cosched.coscheduler.task import Attempt, Task
-    from cosched.coscheduler.unstarted import UnstartedAttempts
+    from cosched.coscheduler.task import Task
     from cosched.prediction.calibration import Correction
     from cosched.prediction.contention import Contention
 
@@ -397,7 +399,7 @@ class Coscheduler:
             case ScheduleImproved() | SearchAwaited():
                 self._hear_search(event)
             case Tick():
-                self._lifecycle.ask_again(event.time)
+                self._lifecycle.cancels.ask_again(event.time)
                 self._lifecycle.unstarted.ask(event.time)
                 self._trigger.look(event.time)
             case (
@@ -473,7 +475,7 @@ class Coscheduler:
         )
         if saved.plan is not None:
             self._queue.adopt(saved.plan)
-        self._lifecycle.distrust(task.id for task in in_order if task.number <= saved.forgotten)
+        self._lifecycle.ends.distrusted = {task.id for task in in_order if task.number <= saved.forgotten}
         self._lifecycle.unstarted.restore(in_order)
         self._lifecycle.find_all(event.time)
 
@@ -532,12 +534,12 @@ class Coscheduler:
         if self.domain.up():
             self._staging.hosts_came(event.time)
         if departs:
-            self._lifecycle.reckon_with_loads(loads, event.time)
+            reckon_with_loads(self._state, loads, self.settings.interruption, event.time)
             self.elastic.work.reckon_with_loads(loads, event.time)
             self.planning_view.forget()
             if expected is not None:
                 self._trigger.say_loads(loads, expected, event.time)
-        self._lifecycle.recall(event.time)
+        self._lifecycle.cancels.recall(event.time)
 
     def _reserve(self, event: HostsReserved | ReservationReleased) -> None:
         self.reservations.forget(event.time)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.task import TaskSpec, TaskState, shared_values
+from cosched.coscheduler.task import TaskSpec, TaskState
+from cosched.shared_values import shared_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

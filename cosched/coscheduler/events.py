@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from cosched.connector.hosts import Host
     from cosched.connector.interface import StartDiagnosis
     from cosched.connector.jobs import JobReport
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.edits import TaskEdit
     from cosched.coscheduler.elastic.values import WorkerOverhead
     from cosched.coscheduler.handovers import Guest, Handover
     from cosched.coscheduler.planning.task_plan import TaskPlan
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.sharing.shares import Shares, UserUsage
-    from cosched.coscheduler.task import Attempt, Task, TaskState
+    from cosched.coscheduler.task import Task, TaskState
     from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = [

@@ -17,7 +17,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
@@ -116,7 +116,7 @@ class Forwarding:
 
     def _take_back(self, task: Task, event: TaskReturned) -> None:
         if task.status.state is TaskState.CANCELLING:
-            self._lifecycle.end(task.with_status(state=TaskState.CANCELLED, peer="", finished=event.time))
+            self._lifecycle.ends.end_task(task.with_status(state=TaskState.CANCELLED, peer="", finished=event.time))
             return
         task = task.with_status(
             state=TaskState.QUEUED, peer="", reason=event.reason, hosts=(), host_cores=0, started=None
@@ -130,7 +130,7 @@ class Forwarding:
             self._state.put(task.with_status(hosts=event.hosts, host_cores=0, started=event.started))
             return
         cancelled = event.state is TaskState.CANCELLED and task.status.state is TaskState.CANCELLING
-        self._lifecycle.end(
+        self._lifecycle.ends.end_task(
             task.with_status(
                 state=event.state,
                 reason=task.status.reason if cancelled else event.reason,

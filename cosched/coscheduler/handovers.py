@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from cosched.connector.jobs import LaunchMode
 from cosched.connector.values import NativeDescription
-from cosched.coscheduler.task import TaskSpec, shared_values
+from cosched.coscheduler.task import TaskSpec
+from cosched.shared_values import shared_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

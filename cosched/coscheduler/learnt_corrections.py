@@ -19,7 +19,8 @@ from cosched.prediction.profile import slowest_profile
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.task import Task
     from cosched.prediction.profile import Profile
 
 __all__ = ["LearntCorrections", "corrected_profile"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import LogEntry
 from cosched.coscheduler.events import (
     AttemptAbsent,
@@ -29,15 +30,14 @@ from cosched.coscheduler.events import (
     WorkerDrained,
     WorkerRefused,
 )
-from cosched.coscheduler.task import AttemptState
 from cosched.counts import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Changes
     from cosched.coscheduler.events import Event
-    from cosched.coscheduler.task import Attempt
 
 __all__ = ["log_entries"]
 

@@ -13,8 +13,8 @@ from cosched.coscheduler.places.hosts import expected_end, overrun
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.task import Attempt
 
 __all__ = ["Overrun", "Progress", "doubtful_hosts", "overrun_of", "progress"]
 

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import Changes, Outcome, Replan, RunRecord
 from cosched.coscheduler.elastic.checkpoints import whole_run
 from cosched.coscheduler.learnt_corrections import LearntCorrections
@@ -21,17 +22,17 @@ from cosched.coscheduler.sharing.claims import given_back
 from cosched.coscheduler.sharing.fair_shares import FairShares
 from cosched.coscheduler.sharing.host_limits import HostRoom
 from cosched.coscheduler.sharing.shares import share_user
-from cosched.coscheduler.task import AttemptState
 from cosched.prediction.profile import PredictionSource
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Decision, LogEntry
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.reservations import Reservation
     from cosched.coscheduler.sharing.shares import UserUsage
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 __all__ = ["CoreState"]
 

@@ -1,4 +1,4 @@
-"""Tasks and attempts, as the core knows them.
+"""Tasks, as the core knows them.
 
 Start at `Task`, its `TaskSpec` and `TaskStatus`; all values are frozen, and a change makes a new one.
 """
@@ -6,12 +6,10 @@ Start at `Task`, its `TaskSpec` and `TaskStatus`; all values are frozen, and a c
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from cosched.connector.hosts import HostShare
 from cosched.connector.jobs import LaunchMode
 from cosched.coscheduler.places.alternatives import alternative_on, quickest_profile
 from cosched.prediction.run_features import command_features
@@ -19,17 +17,15 @@ from cosched.prediction.run_features import command_features
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from _typeshed import DataclassInstance
-
     from cosched.connector.hosts import Host
     from cosched.connector.values import NativeDescription
-    from cosched.coscheduler.elastic.values import Elastic, LeadStatus, RestartRecord
+    from cosched.coscheduler.elastic.values import Elastic, RestartRecord
     from cosched.coscheduler.places.alternatives import Alternative
     from cosched.coscheduler.stages.stage import StageInChain
     from cosched.prediction.profile import Profile
     from cosched.prediction.run_features import RunFeatures
 
-__all__ = ["Attempt", "AttemptState", "Task", "TaskSpec", "TaskState", "TaskStatus", "shared_values"]
+__all__ = ["Task", "TaskSpec", "TaskState", "TaskStatus"]
 
 
 class TaskState(StrEnum):
@@ -48,34 +44,6 @@ class TaskState(StrEnum):
     def final(self) -> bool:
         """True when nothing more will happen to the task."""
         return self in (TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELLED)
-
-
-class AttemptState(StrEnum):
-    """State of an attempt; only SUBMITTING to CANCELLING are live.
-
-    A task has at most one live attempt, beside its workers.
-    """
-
-    SUBMITTING = "submitting"  # written down; the submit may or may not have happened
-    SUBMITTED = "submitted"  # the manager has it
-    RUNNING = "running"
-    HELD = "held"
-    CANCELLING = "cancelling"  # must not run; waiting for the manager's word
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    CHECKPOINTED = "checkpointed"  # stopped with its work saved; its task is run again
-    LOST = "lost"  # the manager knows nothing of it and never will (fenced)
-
-    @property
-    def live(self) -> bool:
-        """True while the attempt may be running or may still start."""
-        return self in _LIVE
-
-
-_LIVE = frozenset(
-    {AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING, AttemptState.HELD, AttemptState.CANCELLING}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,87 +378,6 @@ class Task:
         return replace(self, profile=profile, correction=self.correction_on(profile.hardware))
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One try at running a task, or a worker of an elastic one; its UUID is stored before it is submitted.
-
-    Attributes:
-        uuid: travels in the native job.
-        hosts: pinned hosts in rank order; of a task that passes through where it runs, once the manager says so.
-        predicted: for how many seconds its hosts are reckoned with: the corrected run time, or what `Settings.quantile`
-            makes of it; None without a profile.
-        job: native identifier once known.
-        state: see `AttemptState`.
-        created: when it was decided.
-        memory: MiB that it takes of each shared host; 0 where it has its hosts for itself, as for cores and GPUs.
-        cores: that it takes of each shared host, at least 1.
-        gpus: that it takes of each shared host.
-        part: part of each host that it is charged for.
-        worker: number of the worker that it is; 0: it runs the task's command.
-        loan: whether its host is lent: it leaves when the plan needs that.
-        leave_by: epoch seconds by which it must have left; None for one that stays.
-        lead: what is known of the lead of an elastic task; None for others.
-    """
-
-    uuid: str
-    task: str
-    hosts: tuple[str, ...]
-    count: int
-    predicted: float | None
-    created: float
-    state: AttemptState = AttemptState.SUBMITTING
-    job: str = ""
-    started: float | None = None
-    finished: float | None = None
-    exit_code: int | None = None
-    reason: str = ""
-    memory: int = 0
-    cores: int = 0
-    gpus: int = 0
-    part: float = 1.0
-    worker: int = 0
-    loan: bool = False
-    leave_by: float | None = None
-    lead: LeadStatus | None = None
-
-    @property
-    def reckoned_hosts(self) -> tuple[str, ...]:
-        """Return its hosts, of a lead with those that its workers keep."""
-        return self.hosts if self.lead is None else (*self.hosts, *self.lead.promised)
-
-    @property
-    def share(self) -> HostShare | None:
-        """Return what it takes of each of its hosts; None for the whole."""
-        return HostShare(self.memory, self.cores, self.gpus) if self.cores else None
-
-    @property
-    def takes_hosts(self) -> bool:
-        """Return whether its hosts are taken: the manager gives those of a held one to others meanwhile."""
-        return self.state.live and self.state is not AttemptState.HELD
-
-    def begins(self, now: float, handover: float) -> float:
-        """Return when its job began or is expected to begin, epoch seconds.
-
-        Args:
-            now: epoch seconds.
-            handover: seconds from a decision to the start of its job.
-        """
-        return max(self.created + handover, now) if self.started is None else self.started
-
-    @property
-    def leaves(self) -> bool:
-        """Return whether it is a worker that has to leave, or is being ended."""
-        return self.leave_by is not None or self.state is AttemptState.CANCELLING
-
-    @property
-    def charged_hosts(self) -> float:
-        """Return how many hosts it is charged for.
-
-        A lead is charged for those that its workers keep, and these for nothing.
-        """
-        return (self.count if self.lead is None else len(self.reckoned_hosts)) * self.part
-
-
 _BRACED = re.compile(r"\{(\{\w+\})\}|\{\w+\}", re.ASCII)
 
 
@@ -500,14 +387,3 @@ def _filled(word: str, values: Mapping[str, str]) -> str:
     `{{name}}` stands for `{name}` itself.
     """
     return _BRACED.sub(lambda found: found[1] or values.get(found[0], found[0]), word)
-
-
-def shared_values(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:
-    """Return the values of the fields that two kinds of record share, by name."""
-    return {name: getattr(record, name) for name in _shared_names(type(record), kind)}
-
-
-@cache
-def _shared_names(kind: type[DataclassInstance], other: type[DataclassInstance]) -> tuple[str, ...]:
-    names = {item.name for item in fields(other)}
-    return tuple(item.name for item in fields(kind) if item.name in names)

@@ -19,7 +19,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.sharing.deadline_claims import DeadlineClaims
     from cosched.coscheduler.stages.chains import Chains

@@ -20,6 +20,7 @@ from cosched.api.runtimes import parse_runtime
 from cosched.connector.jobs import JobState
 from cosched.connector.spool import write_durably
 from cosched.connector.values import NativeDescription
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.edits import TaskEdit
 from cosched.coscheduler.events import (
     AdoptedJobGone,
@@ -29,7 +30,7 @@ from cosched.coscheduler.events import (
     JobReported,
     ReleaseRequested,
 )
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.durations import parse_duration
 from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.licence_requests import parse_licences
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
     from cosched.app.submission.submissions import SubmissionService
     from cosched.connector.interface import AdoptableJob, AdoptsJobs
     from cosched.connector.jobs import JobReport
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 __all__ = ["Adopter"]
 

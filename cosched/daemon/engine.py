@@ -21,10 +21,10 @@ import structlog
 from cosched.agents.events import LetterFailed, LetterReceived
 from cosched.app.core_access import MistakeError
 from cosched.app.submission.admission import check_predecessors
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import Changes, LocateAttempt, Outcome, Replan
 from cosched.coscheduler.events import HostsObserved, JobReported, Restored, TaskSubmitted, Tick
 from cosched.coscheduler.stages.ways import in_chain
-from cosched.coscheduler.task import AttemptState
 from cosched.daemon.effects import SNAPSHOT_INTERVAL
 from cosched.daemon.inbox import InboxItem
 from cosched.daemon.mistakes import HOSTS, EventSource, Mistakes, source_of

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from cosched.api.documents import LeadMessage
-from cosched.coscheduler.task import AttemptState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.errors import CoschedError, UserError
 from cosched.portal.request_bodies import RequestBody
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from cosched.api.documents import OfferView
     from cosched.app.elastic.service import ElasticService
-    from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.daemon.manager.connector_guard import GuardedConnector
 
 __all__ = ["LeadMail"]

@@ -40,13 +40,13 @@ from cosched.app.submission.submissions import SubmissionService, submission_sta
 from cosched.app.submission.validation import TaskValidator
 from cosched.app.task_service import EditChecks, TaskService
 from cosched.connector.registry import load_connector
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.elastic.values import ElasticSettings, LoanExceptions
 from cosched.coscheduler.events import SharesChanged
 from cosched.coscheduler.progress import progress
 from cosched.coscheduler.sharing.shares import with_settings
-from cosched.coscheduler.task import AttemptState
 from cosched.daemon.adoption import Adopter
 from cosched.daemon.clock import Clock
 from cosched.daemon.config.shown import shown_values

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cosched.connector.hosts import Host
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.simulation.simulated_domain import SimulatedPlanner
 
 __all__ = ["ElasticDomain"]

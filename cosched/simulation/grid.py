@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from cosched.agents.broker import AgentEvent
     from cosched.agents.protocol.letters import Letter
     from cosched.agents.statistics import AgentFigures
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Decision, Outcome
     from cosched.coscheduler.events import Event
     from cosched.coscheduler.handovers import TaskDocument
-    from cosched.coscheduler.task import Attempt
     from cosched.prediction.profile import Profile
     from cosched.simulation.network import SimulatedNetwork
     from cosched.simulation.simulated_domain import SimulatedRun

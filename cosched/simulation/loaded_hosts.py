@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core_settings import CoreSettings
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.simulation.simulated_domain import SimulatedPlanner
 
 __all__ = ["LoadedDomain", "OwnerDiary", "OwnerHabits", "completion_times"]

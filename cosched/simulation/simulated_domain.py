@@ -35,10 +35,11 @@ from cosched.scheduling.policies import PolicyName
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Decision
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.events import Event
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.search.genetic_search import GeneticSearch

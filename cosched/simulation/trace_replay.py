@@ -32,7 +32,7 @@ from cosched.simulation.trace_predictions import AskedTimes, PassedPrediction, P
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.scheduling.formats.swf import RecordedJob, WorkloadTrace
     from cosched.simulation.simulated_domain import SimulatedRun
 

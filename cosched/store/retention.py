@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, func, select
 
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.handovers import GuestState, HandoverState
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.store import tables
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import and_, bindparam, desc, exists, func, insert, or_, select
 
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.changes import KeyedSubmission, LogEntry
 from cosched.coscheduler.handovers import Handover
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.coscheduler.task import Task, TaskState
 from cosched.paths import database_file
 from cosched.store import tables
 from cosched.store.backups.last_commit import LastCommit, check_complete

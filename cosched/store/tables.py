@@ -24,9 +24,10 @@ from sqlalchemy import (
 )
 
 from cosched.connector.jobs import LaunchMode
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.handovers import GuestState, HandoverState
 from cosched.coscheduler.sharing.shares import ShareKind
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.prediction.loads.load_history import LoadCause
 from cosched.store.column_types import (
     ALTERNATIVES,

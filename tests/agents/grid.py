@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cosched.agents.protocol.letters import Letter
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.handovers import TaskDocument
-    from cosched.coscheduler.task import Attempt
 
 START = 100_000.0
 _NAMESPACE = UUID("9a1f5e0c-36a1-4a51-9a5b-0d2f3c6f8b1e")

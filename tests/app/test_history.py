@@ -7,9 +7,10 @@ import pytest
 
 from cosched.access.principals import Principal, Role
 from cosched.app.history import HostUse
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.events import SharesChanged
 from cosched.coscheduler.sharing.shares import Share, Shares
-from cosched.coscheduler.task import Attempt, AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from tests.changes import changed
 from tests.coscheduler.makers import restore

@@ -8,9 +8,9 @@ from cosched.agents.transport.remote_output import OutputQuery
 from cosched.api.problems import NotFoundError
 from cosched.app.outputs import TaskOutputs
 from cosched.connector.jobs import Output
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.elastic.values import LeadStatus
 from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverState, TaskDocument
-from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.store import Store
 from tests.changes import changed
 from tests.store.new_database import new_database

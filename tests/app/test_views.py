@@ -28,6 +28,7 @@ from cosched.app.views import (
 )
 from cosched.connector.hosts import Host, HostShare
 from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
@@ -43,7 +44,7 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.handovers import Handover, HandoverState
 from cosched.coscheduler.planning.task_plan import TaskPlan
-from cosched.coscheduler.task import Attempt, AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.prediction.calibration import Correction
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import LogEntry, Store

@@ -28,8 +28,9 @@ from tests.tasks import make_task
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.planning.task_plan import TaskPlan
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 INSTANCE = "6f1c9f8e-5f0a-4b62-9c35-0a1b7f3f2c11"
 

@@ -16,10 +16,11 @@ from cosched.coscheduler.events import (
     CancelRequested,
     HostsObserved,
 )
-from cosched.coscheduler.task import Attempt, TaskState
+from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts, report, restore, start, submit
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
 
 KEY = "pool#12.0#1700000000"

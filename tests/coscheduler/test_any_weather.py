@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import CancelAttempt, DiagnoseAttempt, DispatchAttempt, LocateAttempt, Replan
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.edits import TaskEdit
@@ -47,7 +48,7 @@ from cosched.coscheduler.recording.lines import RecordingWriter, read_recording
 from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.prediction.loads.host_load import HostLoad
 from cosched.scheduling.schedule import check_schedule
 from tests.coscheduler.makers import (
@@ -62,7 +63,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cosched.connector.hosts import Host
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.task import Task
 
 
 def replayed(recording: str) -> list[ReplayedEvent]:

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.coscheduler.attempts.attempt import Attempt
 from cosched.coscheduler.learnt_corrections import LearntCorrections, corrected_profile
-from cosched.coscheduler.task import Attempt, Task, TaskState
+from cosched.coscheduler.task import Task, TaskState
 from cosched.prediction.calibration import Correction
 from tests.coscheduler.makers import a_task, on_both
 from tests.tasks import change_task

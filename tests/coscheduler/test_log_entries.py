@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.changes import Changes, LogEntry
 from cosched.coscheduler.events import (
     AttemptAbsent,
@@ -23,7 +24,6 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.log_entries import log_entries
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Attempt, AttemptState
 from tests.tasks import make_task
 
 TASK = make_task(7, name="night run", application="sweep3d", command=("sweep3d",))

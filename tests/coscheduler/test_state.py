@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.changes import CancelAttempt, Replan
 from cosched.coscheduler.state import CoreState
-from cosched.coscheduler.task import Attempt, AttemptState, TaskSpec
+from cosched.coscheduler.task import TaskSpec
 from tests.coscheduler.makers import a_task
 from tests.tasks import change_task
 

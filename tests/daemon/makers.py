@@ -68,8 +68,9 @@ if TYPE_CHECKING:
 
     from cosched.app.host_loads import HostLoadService
     from cosched.connector.jobs import LaunchMode
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.sharing.shares import Shares
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.prediction.catalogue import CatalogueEntry, ParameterValue
     from cosched.scheduling.tunable.tasks import Chain
 

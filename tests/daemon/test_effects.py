@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from cosched.coscheduler.attempts.attempt import Attempt
 from cosched.coscheduler.changes import CancelAttempt, DispatchAttempt, Replan
-from cosched.coscheduler.task import Attempt
 from cosched.daemon.effects import Effects
 from tests.coscheduler.makers import a_task
 from tests.daemon.makers import RecordingManager

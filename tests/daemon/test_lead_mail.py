@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 
 from cosched.api.documents import LeadMessage, OfferView, StopOrder
 from cosched.connector.interface import ConnectorError
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.elastic.values import LeadStatus
-from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.daemon.lead_mail import LeadMail
 from cosched.errors import UserError
 

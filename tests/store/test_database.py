@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, inspect
 from sqlalchemy.pool import Pool
 
-from cosched.coscheduler.task import Attempt, AttemptState
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.errors import UserError
 from cosched.store.database import RefusedError, StoreFault, open_engine
 from cosched.store.store import Store

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.handovers import Guest, GuestState, Handover, HandoverState, TaskDocument
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.coscheduler.task import Task, TaskState
 from cosched.store import KeyedSubmission, LogEntry, Store
 from cosched.store.credentials import AuditEntry, Credentials
 from cosched.store.handovers import HandoverTable

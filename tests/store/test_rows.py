@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosched.connector import LaunchMode, NativeDescription
-from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
+from cosched.coscheduler.task import Task, TaskState
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.store import Store
 from tests.changes import changed

@@ -16,8 +16,9 @@ from uuid import UUID
 import pytest
 from sqlalchemy import text
 
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Attempt, AttemptState, Task, TaskState
+from cosched.coscheduler.task import Task, TaskState
 from cosched.store import KeyedSubmission, LogEntry, Store, TaskSelection
 from cosched.store.database import RefusedError, StoreFault
 from cosched.store.store import TaskHistory

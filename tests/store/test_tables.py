@@ -8,10 +8,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from cosched.coscheduler.attempts.attempt import Attempt
 from cosched.coscheduler.changes import KeyedSubmission, LogEntry
 from cosched.coscheduler.handovers import Guest, Handover
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Attempt, Task
+from cosched.coscheduler.task import Task
 from cosched.store import database, tables
 from cosched.store.credentials import AccountRow, AuditEntry, SessionRow, TokenRow
 from cosched.store.database import open_engine

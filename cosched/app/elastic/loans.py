@@ -10,7 +10,8 @@ from cosched.durations import format_duration
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.task import Task
 
 __all__ = ["hosts_sentences", "loans_text"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cosched.api.documents import OfferView, StageOrder, StopOrder, WorkerOrder
 from cosched.connector.values import safe
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.elastic.values import WorkerOverhead
 from cosched.coscheduler.events import (
     HostsWished,
@@ -18,16 +19,15 @@ from cosched.coscheduler.events import (
     WorkerRefused,
     WorkReported,
 )
-from cosched.coscheduler.task import AttemptState
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cosched.api.documents import LeadMessage, OverheadReport
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import LeadEvent
-    from cosched.coscheduler.task import Attempt
 
 __all__ = ["events_of", "offer_of"]
 

@@ -9,9 +9,9 @@ from cosched.access.rate_limits import RateLimits
 from cosched.api.documents import WorkersView, WorkerView
 from cosched.api.problems import BusyError, ConflictError, NotFoundError
 from cosched.app.elastic.offers import events_of, offer_of
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.events import LeadAnnounced, WorkerRefused
 from cosched.coscheduler.places.hosts import predicted_end
-from cosched.coscheduler.task import AttemptState
 from cosched.durations import format_duration
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from cosched.access.principals import Principal
     from cosched.api.documents import LeadMessage, OfferView
     from cosched.app.core_access import CoreClient
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.task import Attempt
     from cosched.store.store import Store, TaskHistory
 
 __all__ = ["ElasticService", "WorkerCounts"]

@@ -25,10 +25,10 @@ from cosched.agents.tickets import describe_task
 from cosched.api.documents import ShapeFigure, TaskRequest
 from cosched.app.neighbours.forwarding_status import forwarding_obstacle
 from cosched.coscheduler.handovers import ModelBundle, ModelBundleFile, spec_of
-from cosched.coscheduler.task import shared_values
 from cosched.counts import plural
 from cosched.errors import CoschedError, SystemFault, UserError
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
+from cosched.shared_values import shared_values
 from cosched.user_names import guest_owner, is_user_name
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from cosched.api.documents import ShapeFigure, TaskRequest
 from cosched.api.runtimes import parse_runtime, parse_shape_runtimes
 from cosched.connector import LaunchMode
-from cosched.coscheduler.task import shared_values
 from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched.prediction.profile import PredictionSource
+from cosched.shared_values import shared_values
 
 if TYPE_CHECKING:
     from cosched.api.documents import TaskChange, TaskDetail

@@ -39,12 +39,13 @@ from cosched.app.submission.field_checks import (
 from cosched.app.submission.shapes import asked_shapes, chosen_by_turn, of_shapes, with_whole_cores
 from cosched.app.submission.stages import check_tunable_request, predicted_ways, split_parameters, stage_tasks
 from cosched.connector.jobs import LaunchMode
-from cosched.coscheduler.task import Task, TaskSpec, shared_values
+from cosched.coscheduler.task import Task, TaskSpec
 from cosched.counts import plural
 from cosched.errors import SystemFault, UserError
 from cosched.licence_requests import checked_amounts
 from cosched.measurement.programs.watching import SHIM_VARIABLE
 from cosched.prediction.profile import PredictionSource, Profile, slowest_profile
+from cosched.shared_values import shared_values
 from cosched.sizes import parse_memory
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
     from cosched.coscheduler.dispatching.immediate_starts import ImmediateStart
     from cosched.coscheduler.dispatching.start_limits import StartLimits
     from cosched.coscheduler.forwarding import Forwarding

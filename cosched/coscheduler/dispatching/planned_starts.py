@@ -26,11 +26,11 @@ from cosched.scheduling.policies import ImmediatePolicy, UserCountPolicy, find_p
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment

@@ -10,6 +10,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import LogEntry
 from cosched.coscheduler.elastic.cluster_links import ClusterLinks, cluster_ranks
 from cosched.coscheduler.elastic.slow_workers import SlowWorkers
@@ -17,22 +18,21 @@ from cosched.coscheduler.elastic.wishes import staying
 from cosched.coscheduler.elastic.work_done import running_elastic
 from cosched.coscheduler.events import SpeedsMeasured
 from cosched.coscheduler.places.hosts import expected_end
+from cosched.coscheduler.places.owner_loads import slowdown_by_owners
 from cosched.coscheduler.planning.reschedule_trigger import load_text
-from cosched.coscheduler.task import AttemptState
 from cosched.prediction.efficiency import WorkerStatistics
 from cosched.prediction.loads.host_load import LoadTrigger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
-    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.elastic.work_done import RunningElastic, WorkDone
     from cosched.coscheduler.events import OverheadsMeasured
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.recording.snapshot import ElasticSnapshot
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt
     from cosched.prediction.loads.host_load import HostLoad
 
 __all__ = ["BadHosts", "OtherHosts", "link_text", "slow_text"]
@@ -72,7 +72,6 @@ class BadHosts:
         self,
         settings: CoreSettings,
         state: CoreState,
-        lifecycle: AttemptLifecycle,
         planning_view: PlanningView,
         work: WorkDone,
     ) -> None:
@@ -81,7 +80,7 @@ class BadHosts:
         self._acts = settings.trigger is LoadTrigger.ACT
         self._settings = settings.elastic
         self._state = state
-        self._lifecycle = lifecycle
+        self._interruption = settings.interruption
         self._planning_view = planning_view
         self._work = work
 
@@ -233,7 +232,7 @@ class BadHosts:
         """Promise a host in place of a worker's, which leaves."""
         running = running_elastic(self._state, worker.task)
         assert running is not None
-        before = self._lifecycle.times_longer(running.task, running.lead.reckoned_hosts, self._state.hosts.loads)
+        before = self._slowdown(running)
         promised = tuple(host if each == worker.hosts[0] else each for each in running.status.promised)
         self._state.put_attempt(replace(running.lead, lead=replace(running.status, promised=promised)))
         for each in staying(running.workers):
@@ -244,8 +243,11 @@ class BadHosts:
         order(replace(worker, loan=True), reason, time)
         moved = running_elastic(self._state, worker.task)
         assert moved is not None
-        now = self._lifecycle.times_longer(moved.task, moved.lead.reckoned_hosts, self._state.hosts.loads)
-        self._work.go_on(moved, now / before, time)
+        self._work.go_on(moved, self._slowdown(moved) / before, time)
+
+    def _slowdown(self, running: RunningElastic) -> float:
+        hosts, loads = running.lead.reckoned_hosts, self._state.hosts.loads
+        return slowdown_by_owners(running.task, hosts, loads, self._interruption)
 
     def _note(self, left: _BadlyPlaced, line: str, time: float) -> None:
         """Write down that a worker leaves, and have its task keep away from what was bad there."""

@@ -14,8 +14,9 @@ from cosched.coscheduler.elastic.values import RestartRecord
 from cosched.coscheduler.task import TaskState
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.elastic.values import WorkRecord
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 __all__ = [
     "CHECKPOINTED",

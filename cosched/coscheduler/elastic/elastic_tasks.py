@@ -15,6 +15,7 @@ from uuid import UUID, uuid5
 import numpy as np
 
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.dispatching.planned_starts import PlanInForce
 from cosched.coscheduler.elastic.bad_hosts import BadHosts
@@ -37,14 +38,13 @@ from cosched.coscheduler.events import (
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.recording.snapshot import ElasticSnapshot
 from cosched.coscheduler.sharing.shares import share_user
-from cosched.coscheduler.task import Attempt, AttemptState
 from cosched.scheduling.elastic.idle_loans import lend_idle_hosts
 from cosched.scheduling.elastic.tasks import ElasticProgress, ElasticTask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.elastic.host_loans import HostLoans
     from cosched.coscheduler.elastic.values import ElasticSettings
@@ -83,9 +83,9 @@ class ElasticTasks:
         self._lifecycle = lifecycle
         self._planning_view = planning_view
         self._restarts = Restarts(settings, state, queue, lifecycle, planning_view)
-        self.work = WorkDone(settings.elastic, state, lifecycle, planning_view)
+        self.work = WorkDone(settings, state, planning_view)
         self.setbacks = Setbacks()
-        self.bad_hosts = BadHosts(settings, state, lifecycle, planning_view, self.work)
+        self.bad_hosts = BadHosts(settings, state, planning_view, self.work)
         self.drain = ElasticSnapshot().drain
 
     def snapshot(self) -> ElasticSnapshot:
@@ -156,7 +156,7 @@ class ElasticTasks:
                 if worker is None or worker.leave_by is None or worker.state is AttemptState.CANCELLING:
                     return
                 if isinstance(event, WorkerDrained):
-                    self._lifecycle.give_up(worker, worker.reason or _WORKER_LEAVES, event.time)
+                    self._lifecycle.cancels.give_up(worker, worker.reason or _WORKER_LEAVES, event.time)
                 else:
                     self._state.put_attempt(replace(worker, reason=event.reason))
 
@@ -177,9 +177,9 @@ class ElasticTasks:
                 if worker.state is AttemptState.CANCELLING:
                     continue
                 if ending:
-                    self._lifecycle.give_up(worker, "its lead ends", time)
+                    self._lifecycle.cancels.give_up(worker, "its lead ends", time)
                 elif worker.leave_by is not None and (time >= worker.leave_by or not running.status.drains):
-                    self._lifecycle.give_up(worker, worker.reason or _WORKER_LEAVES, time)
+                    self._lifecycle.cancels.give_up(worker, worker.reason or _WORKER_LEAVES, time)
             if not ending and running.lead.state is AttemptState.RUNNING and not running.status.gathers:
                 self.work.reckon(running, time)
         self.setbacks.keep(self.work.records)
@@ -367,7 +367,7 @@ class ElasticTasks:
         self._state.replan()
         self.work.settle(worker.task, time)
         if not running.status.drains:
-            self._lifecycle.give_up(worker, reason, time)
+            self._lifecycle.cancels.give_up(worker, reason, time)
 
     def _put_lead(self, lead: Attempt, workers: int | None = None) -> None:
         """Note that what the workers are to do has changed."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.elastic.bad_hosts import OtherHosts
-    from cosched.coscheduler.task import Attempt
     from cosched.scheduling.elastic.idle_loans import IdleHosts
 
 __all__ = ["HostLoans"]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.elastic.checkpoints import after_checkpoint, restart_cost
 from cosched.coscheduler.elastic.values import RestartRecord
 from cosched.coscheduler.places.hosts import expected_end, heaviest_load
@@ -20,7 +21,6 @@ from cosched.coscheduler.places.licences import with_one_more
 from cosched.coscheduler.planning.problem_builder import run_times
 from cosched.coscheduler.planning.reschedule_trigger import load_text
 from cosched.coscheduler.sharing.shares import share_user
-from cosched.coscheduler.task import AttemptState
 from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.prediction.loads.host_load import LoadTrigger
@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.elastic.values import Elastic, LeadStatus
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.scheduling.problem import Problem
 
 __all__ = ["Restarts"]
@@ -136,7 +137,7 @@ class Restarts:
             if each.elastic.force:
                 self._state.put(each.task.with_status(restarts=replace(known, forced=known.forced + 1, spent=None)))
                 why = f"ended by force, for it had not stopped within its grace ({each.status.why})"
-                self._lifecycle.give_up(each.lead, why, time)
+                self._lifecycle.cancels.give_up(each.lead, why, time)
                 continue
             status = replace(each.status, deaf=True, revision=each.status.revision + 1)
             self._state.put_attempt(replace(each.lead, leave_by=None, lead=status))

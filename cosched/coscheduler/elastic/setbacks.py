@@ -13,7 +13,7 @@ from cosched.coscheduler.elastic.workers import what_became_of
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.attempts.attempt import Attempt
 
 __all__ = ["Setbacks"]
 

@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.dispatching.immediate_starts import NOW
 from cosched.coscheduler.elastic.bad_hosts import OtherHosts
 from cosched.coscheduler.places.spare_room import PlannedShare, SpareRoom, planned_shares
 from cosched.coscheduler.reservations import without_distant_reservations
-from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, dependency_order
 from cosched.scheduling.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.dispatching.planned_starts import PlanInForce
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt, TaskSpec
+    from cosched.coscheduler.task import TaskSpec
     from cosched.scheduling.problem import Problem
     from cosched.scheduling.schedule import Assignment
 

@@ -15,10 +15,10 @@ from cosched.scheduling.elastic.idle_loans import WholeHosts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt
     from cosched.scheduling.schedule import Assignment
 
 __all__ = ["WholeHostLoans"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.task import AttemptState
+from cosched.coscheduler.attempts.attempt import AttemptState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.attempts.attempt import Attempt
 
 __all__ = ["staying", "unwanted"]
 

@@ -10,16 +10,17 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.elastic.checkpoints import LEAST_TOLD, by_report
 from cosched.coscheduler.elastic.values import WorkRecord
+from cosched.coscheduler.places.owner_loads import slowdown_by_owners
 from cosched.coscheduler.planning.problem_builder import run_times
-from cosched.coscheduler.task import Attempt, AttemptState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cosched.coscheduler.attempts import AttemptLifecycle
-    from cosched.coscheduler.elastic.values import Elastic, ElasticSettings, LeadStatus
+    from cosched.coscheduler.core_settings import CoreSettings
+    from cosched.coscheduler.elastic.values import Elastic, LeadStatus
     from cosched.coscheduler.events import WorkReported
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.state import CoreState
@@ -56,13 +57,11 @@ class WorkDone:
         records: by the name of the task.
     """
 
-    def __init__(
-        self, settings: ElasticSettings, state: CoreState, lifecycle: AttemptLifecycle, planning_view: PlanningView
-    ) -> None:
+    def __init__(self, settings: CoreSettings, state: CoreState, planning_view: PlanningView) -> None:
         self.records: dict[str, WorkRecord] = {}
-        self._settings = settings
+        self._settings = settings.elastic
+        self._interruption = settings.interruption
         self._state = state
-        self._lifecycle = lifecycle
         self._planning_view = planning_view
 
     def running(self) -> Iterator[RunningElastic]:
@@ -97,8 +96,8 @@ class WorkDone:
         for running in self.running():
             lead, hosts = running.lead, running.lead.reckoned_hosts
             if lead.state is AttemptState.RUNNING and lead.leave_by is None:
-                before = self._lifecycle.times_longer(running.task, hosts, earlier)
-                now = self._lifecycle.times_longer(running.task, hosts, self._state.hosts.loads)
+                before = slowdown_by_owners(running.task, hosts, earlier, self._interruption)
+                now = slowdown_by_owners(running.task, hosts, self._state.hosts.loads, self._interruption)
                 self.go_on(running, now / before, time)
 
     def go_on(self, running: RunningElastic, slower: float, time: float) -> None:

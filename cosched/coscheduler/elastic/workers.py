@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import LocateAttempt
 from cosched.coscheduler.events import (
     AttemptAbsent,
@@ -19,17 +20,16 @@ from cosched.coscheduler.events import (
     JobReported,
     SubmitFailed,
 )
-from cosched.coscheduler.task import AttemptState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from cosched.connector.jobs import JobReport
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.attempts.unstarted import UnstartedAttempts
     from cosched.coscheduler.dispatching.submit_limits import SubmitLimits
     from cosched.coscheduler.events import ManagerEvent
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt
-    from cosched.coscheduler.unstarted import UnstartedAttempts
 
     _End = JobReported | SubmitFailed | AttemptAbsent
 

@@ -8,11 +8,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.elastic.bad_hosts import link_text, slow_text
 from cosched.coscheduler.explanation.task_names import first_names
 from cosched.coscheduler.places.shortage import share_text
 from cosched.coscheduler.places.spare_room import SpareRoom, planned_shares
-from cosched.coscheduler.task import AttemptState
 from cosched.counts import plural
 from cosched.durations import format_duration
 from cosched.prediction.efficiency import weighted_average_efficiency
@@ -20,9 +20,10 @@ from cosched.prediction.efficiency import weighted_average_efficiency
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.elastic.values import LeadStatus
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 __all__ = ["lent_sentences", "worker_sentences"]
 

@@ -14,10 +14,9 @@ from cosched.coscheduler.explanation.live_attempts import explain_attempt
 from cosched.coscheduler.explanation.obstacles import beyond_licences, find_obstacles, why_impossible
 from cosched.coscheduler.explanation.planned_hosts import avoided_hosts, missing_room, occupants
 from cosched.coscheduler.explanation.rescue import rescues
+from cosched.coscheduler.explanation.slowdown_sentences import contention_change, owner_sentences
 from cosched.coscheduler.explanation.task_explanation import TaskExplanation
 from cosched.coscheduler.explanation.what_helps import earlier_unreserved, helpful_changes
-from cosched.coscheduler.places.contention_text import contention_change
-from cosched.coscheduler.places.owner_loads import owner_sentences
 from cosched.coscheduler.places.shortage import shape_text
 from cosched.coscheduler.progress import doubtful_hosts
 from cosched.coscheduler.task import TaskState

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.end_ranges import EndRanges
 from cosched.coscheduler.explanation.elastic_sentences import worker_sentences
+from cosched.coscheduler.explanation.slowdown_sentences import contention_sentences, owner_sentences
 from cosched.coscheduler.explanation.task_explanation import TaskExplanation
 from cosched.coscheduler.explanation.task_names import first_tasks, task_text
-from cosched.coscheduler.places.contention_text import contention_sentences
 from cosched.coscheduler.places.hosts import expected_end
-from cosched.coscheduler.places.owner_loads import owner_sentences
 from cosched.coscheduler.places.shortage import needs_text
 from cosched.coscheduler.progress import overrun_of
-from cosched.coscheduler.task import AttemptState
 from cosched.durations import format_duration
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.progress import Overrun
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 __all__ = ["explain_attempt"]
 

@@ -10,13 +10,14 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from cosched.connector.hosts import Host, HostShare
-from cosched.coscheduler.task import AttemptState
+from cosched.coscheduler.attempts.attempt import AttemptState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.places.alternatives import Alternative
-    from cosched.coscheduler.task import Attempt, Task, TaskSpec
+    from cosched.coscheduler.task import Task, TaskSpec
     from cosched.prediction.loads.host_load import HostLoad
     from cosched.scheduling.schedule import Assignment
 

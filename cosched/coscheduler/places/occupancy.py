@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.task import AttemptState
+from cosched.coscheduler.attempts.attempt import AttemptState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.places.hosts import DomainHosts
-    from cosched.coscheduler.task import Attempt
 
 __all__ = ["HostOccupancy", "OccupancySnapshot"]
 

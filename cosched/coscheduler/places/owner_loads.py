@@ -1,57 +1,55 @@
-"""What owners who come back to their hosts mean for a task, in words."""
+"""How much longer tasks run on hosts whose owners come back."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cosched.coscheduler.learnt_corrections import corrected_profile
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.places.hosts import heaviest_load
-from cosched.durations import format_duration
-from cosched.prediction.loads.host_load import Coupling, Interruption
-from cosched.prediction.loads.loaded_profile import loaded_profile
+from cosched.prediction.loads.loaded_profile import times_longer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from cosched.coscheduler.core import Coscheduler
+    from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
-    from cosched.prediction.profile import Profile
+    from cosched.prediction.loads.host_load import HostLoad, Interruption
 
-__all__ = ["owner_sentences"]
+__all__ = ["reckon_with_loads", "slowdown_by_owners"]
 
 
-def owner_sentences(core: Coscheduler, task: Task, hosts: Sequence[str]) -> list[str]:
-    """Say how much longer a task is predicted to run on hosts with owners, and why; nothing of dedicated ones.
+def slowdown_by_owners(
+    task: Task, hosts: Sequence[str], loads: Mapping[str, HostLoad], interruption: Interruption
+) -> float:
+    """Return how many times longer than on dedicated hosts a run on these is expected to last."""
+    load = heaviest_load(hosts, loads)
+    return 1.0 if load is None else times_longer(task.profile, load, len(hosts), interruption)
+
+
+def reckon_with_loads(
+    state: CoreState, earlier: Mapping[str, HostLoad], interruption: Interruption, time: float
+) -> None:
+    """Expect running attempts to go on as their hosts' loads are now; what they have done stays done.
+
+    How far leads have come is known to `elastic/work_done.py`.
 
     Args:
-        core: the domain.
-        task: a live task, in the shape that it has or will have.
-        hosts: those it has or will have.
+        state: with the loads of now.
+        earlier: the loads that were reckoned with so far.
+        interruption: what owners do to tasks when they come back.
+        time: now, epoch seconds.
     """
-    load = heaviest_load(hosts, core.domain.loads)
-    if load is None:
-        return []
-    there = task.on(core.domain.classes_of(hosts))
-    profile = corrected_profile(there, core.corrections())
-    if profile is None:
-        return []
-    alone = profile.on(len(hosts))
-    with_owners = loaded_profile(profile, load, core.settings.interruption).on(len(hosts))
-    whose = "their owners are" if len(hosts) > 1 else "its owner is"
-    which = "its hosts" if len(hosts) > 1 else f"host {hosts[0]}"
-    return [
-        f"{which}: {whose} expected to take {load.lost:.0%} at this hour, so that {format_duration(with_owners)} are "
-        f"predicted in place of {format_duration(alone)}: {format_duration(with_owners - alone)} of delay"
-        f"{_reason(core, profile, len(hosts))}"
-    ]
-
-
-def _reason(core: Coscheduler, profile: Profile, count: int) -> str:
-    """Say what has the delay of one host become that of a task on several, or on one that is left."""
-    if core.settings.interruption is Interruption.EVICT:
-        return ", as an owner drives its job away, which begins again"
-    if count == 1:
-        return ""
-    if profile.coupling is Coupling.INDEPENDENT:
-        return ", as its parts are independent: it ends with the last of them"
-    return ", as its parts are coupled: it waits for the owner of each"
+    for attempt in list(state.attempts.values()):
+        task = state.tasks[attempt.task]
+        fixed = attempt.state is AttemptState.RUNNING and attempt.lead is None and not attempt.worker
+        if not fixed or attempt.started is None or attempt.predicted is None or not attempt.hosts:
+            continue
+        before = slowdown_by_owners(task, attempt.hosts, earlier, interruption)
+        now = slowdown_by_owners(task, attempt.hosts, state.hosts.loads, interruption)
+        ran = min(max(time - attempt.started, 0.0), attempt.predicted)
+        if now == before or ran >= attempt.predicted:
+            continue
+        seconds = ran + (attempt.predicted - ran) * now / before
+        state.put_attempt(replace(attempt, predicted=seconds))
+        state.put(task.with_status(load_factor=task.status.load_factor * seconds / attempt.predicted))

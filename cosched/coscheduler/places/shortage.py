@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from cosched.connector.hosts import HostShare
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.places.hosts import DomainHosts
-    from cosched.coscheduler.task import Attempt, TaskSpec
+    from cosched.coscheduler.task import TaskSpec
 
 __all__ = ["needs_text", "shape_text", "share_text", "shortage"]
 

@@ -2,7 +2,7 @@
 
 Start at `PlanningView`, which changes nothing; `with_dependencies` adds what each task must wait for.
 A task names only tasks accepted before it; one that it names and that is no longer alive has completed: had it
-ended otherwise, the task would have ended with it (`AttemptLifecycle.end`).
+ended otherwise, the task would have ended with it (`AttemptEnds.end_task`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.places.hosts import expected_end, predicted_end
 from cosched.coscheduler.places.licences import with_licences
 from cosched.coscheduler.places.packing import Choice, PlaceRequest, place_requests, planned_hosts, with_packing
@@ -25,7 +26,6 @@ from cosched.coscheduler.sharing.priorities import priority_plan, with_prioritie
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.stages.guarantees import broken_guarantees, places_behind_guarantees
 from cosched.coscheduler.stages.way_genes import with_ways
-from cosched.coscheduler.task import AttemptState
 from cosched.scheduling.decoding.decoder import decode, spans
 from cosched.scheduling.plan import Plan
 from cosched.scheduling.policies import ImmediatePolicy, PolicyName, find_policy
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from cosched.connector.hosts import Host
-    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.planning.task_plan import TaskPlan
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt, Task, TaskSpec
+    from cosched.coscheduler.task import Task, TaskSpec
     from cosched.scheduling.schedule import Schedule
 
 __all__ = ["PlanningView", "expected_completion", "with_dependencies"]

@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import LogEntry
 from cosched.coscheduler.places.hosts import expected_end, overrun
-from cosched.coscheduler.task import AttemptState
 from cosched.durations import format_duration
 from cosched.prediction.loads.host_load import HostLoad, LoadTrigger
 from cosched.scheduling.decoding.decoder import spans
@@ -21,10 +21,11 @@ from cosched.scheduling.decoding.decoder import spans
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.scheduling.plan import Plan
     from cosched.scheduling.problem import Problem
 

@@ -23,6 +23,7 @@ from cosched.coscheduler import (
     reservations,
     task,
 )
+from cosched.coscheduler.attempts import attempt
 from cosched.coscheduler.dispatching import submit_limits
 from cosched.coscheduler.elastic import values as elastic_values
 from cosched.coscheduler.places import alternatives, occupancy
@@ -60,6 +61,7 @@ _MODULES = (
     occupancy,
     elastic_values,
     stage,
+    attempt,
     task,
     task_plan,
     core_settings,

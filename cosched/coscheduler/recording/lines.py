@@ -15,6 +15,7 @@ from hashlib import blake2b
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from cosched.coscheduler.attempts.attempt import Attempt
 from cosched.coscheduler.changes import (
     AskPeers,
     AskStart,
@@ -30,7 +31,7 @@ from cosched.coscheduler.recording.codec import Codec, RecordError
 from cosched.coscheduler.recording.redaction import DIGESTED, SECRETS, redaction
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import Attempt, Task
+from cosched.coscheduler.task import Task
 from cosched.errors import UserError
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cosched.connector.hosts import Host
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.dispatching.submit_limits import OwnerLimit
     from cosched.coscheduler.elastic.values import BadPlacesRecord, SetbackRecord, WorkRecord
     from cosched.coscheduler.events import (
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
         SubmitFailed,
     )
     from cosched.coscheduler.reservations import Reservation
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.prediction.calibration import Correction, DispatchLatency
     from cosched.prediction.contention import Contention
     from cosched.prediction.efficiency import WorkerStatistics

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.sharing.shares import Shares
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.scheduling.problem import Problem
 
 __all__ = ["FairShares", "SharesSnapshot", "fair_plan", "free_tasks", "with_turns", "with_weights"]

@@ -14,9 +14,10 @@ from cosched.coscheduler.sharing.shares import fewest_hosts, share_user
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.places.hosts import DomainHosts
     from cosched.coscheduler.sharing.shares import Shares
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 __all__ = ["HostRoom", "fewest_charged"]
 

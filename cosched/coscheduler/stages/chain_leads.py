@@ -12,24 +12,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid5
 
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import LogEntry
 from cosched.coscheduler.elastic.wishes import staying
 from cosched.coscheduler.sharing.shares import share_user
 from cosched.coscheduler.stages.kept_hosts import kept_by_leads
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.counts import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
     from cosched.coscheduler.events import StageDone
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.stages.chains import Chains
     from cosched.coscheduler.stages.stage import StageInChain
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 __all__ = ["ChainLeads"]
 
@@ -100,7 +102,7 @@ class ChainLeads:
         grace = 0.0 if following.spec.elastic is None else following.spec.elastic.grace
         for each in workers:
             if each.state is not AttemptState.CANCELLING and each.hosts[0] not in kept:
-                self._lifecycle.give_up(replace(each, leave_by=time + grace), _OVER, time)
+                self._lifecycle.cancels.give_up(replace(each, leave_by=time + grace), _OVER, time)
         if len(kept) + len(more) < count - 1:
             self._state.put_attempt(replace(lead, lead=replace(lead.lead, promised=())))
             return
@@ -150,7 +152,7 @@ class ChainLeads:
         self._state.note(LogEntry(time, "stage done", before.id, where))
         started = lead.started
         actual = None if started is None else done - started
-        self._lifecycle.end(
+        self._lifecycle.ends.end_task(
             before.with_status(state=TaskState.COMPLETED, reason="", started=started, finished=done, actual=actual)
         )
         self._begin(self._state.attempts[lead.uuid], time)

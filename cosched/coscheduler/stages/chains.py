@@ -19,7 +19,7 @@ from cosched.coscheduler.task import TaskState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.coscheduler.attempts import AttemptLifecycle
+    from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
     from cosched.coscheduler.planning.planning_view import PlanningView
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.stages.trial_plan import PlacedWay
@@ -216,7 +216,7 @@ class Chains:
                 if task.stage is None or not task.stage.unused or self._state.predecessors(task):
                     continue
                 why = "the way that was chosen has no such stage"
-                self._lifecycle.end(task.with_status(state=TaskState.COMPLETED, reason=why, finished=time))
+                self._lifecycle.ends.end_task(task.with_status(state=TaskState.COMPLETED, reason=why, finished=time))
 
     def _make_room(self, name: str, time: float) -> None:
         """Lead another chain along another way where a task with a deadline would be in time beside it."""

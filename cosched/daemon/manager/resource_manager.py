@@ -29,11 +29,11 @@ from cosched.coscheduler.events import (
     JobReported,
     SubmitFailed,
 )
-from cosched.coscheduler.task import shared_values
 from cosched.daemon.manager.action_queue import ActionQueue
 from cosched.daemon.manager.attempt_lookups import AttemptLookups
 from cosched.daemon.manager.connector_guard import GuardedConnector
 from cosched.errors import CoschedError
+from cosched.shared_values import shared_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from cosched.connector.hosts import Host
     from cosched.connector.interface import AdoptsJobs, Connector
     from cosched.connector.jobs import LaunchMode, Output
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.task import Task
     from cosched.daemon.clock import Clock
     from cosched.prediction.loads.host_load import HostLoad
 

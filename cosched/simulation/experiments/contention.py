@@ -24,7 +24,7 @@ from cosched.simulation.simulated_domain import SimulatedPlanner
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.attempts.attempt import Attempt
 
 __all__ = ["EXPERIMENT"]
 

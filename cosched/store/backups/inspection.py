@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import NullPool, create_engine, func, inspect, select
 from sqlalchemy.exc import DatabaseError
 
-from cosched.coscheduler.task import AttemptState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.store import tables
 from cosched.store.backups.last_commit import lost_changes
 from cosched.store.database import StoreFault, database_errors, newest_version, read_only

@@ -4,8 +4,9 @@ import pytest
 
 from cosched.app.elastic.loans import hosts_sentences, loans_text
 from cosched.app.views import ended_explanation
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.elastic.values import RestartRecord
-from cosched.coscheduler.task import Attempt, AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import elastic_task, restart_task
 
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.events import Event
-    from cosched.coscheduler.task import Attempt
 
 ANN, BOB = Principal("ann", Role.USER), Principal("bob", Role.USER)
 _T = TypeVar("_T")

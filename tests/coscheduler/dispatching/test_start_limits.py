@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from cosched.connector.hosts import Host
+from cosched.coscheduler.attempts.attempt import Attempt
 from cosched.coscheduler.dispatching.start_limits import StartLimits
 from cosched.coscheduler.dispatching.submit_limits import SubmitLimits
 from cosched.coscheduler.sharing.shares import Share, Shares
 from cosched.coscheduler.state import CoreState
-from cosched.coscheduler.task import Attempt
 from tests.coscheduler.makers import a_task, settings
 
 

@@ -4,10 +4,11 @@ import math
 from typing import TYPE_CHECKING
 
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.dispatching.submit_limits import SubmitLimits
 from cosched.coscheduler.events import AttemptSubmitted, CancelRequested, SubmitFailed, Tick
 from cosched.coscheduler.explanation.explain import explain
-from cosched.coscheduler.task import Attempt, AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_core, a_task, complete, dispatched, located, report, settings, submit
 
 if TYPE_CHECKING:

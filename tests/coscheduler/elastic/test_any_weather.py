@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.elastic.values import ElasticSettings, WorkerOverhead
 from cosched.coscheduler.elastic.wishes import staying
 from cosched.coscheduler.events import (
@@ -27,7 +28,6 @@ from cosched.coscheduler.events import (
     WorkerRefused,
     WorkReported,
 )
-from cosched.coscheduler.task import AttemptState
 from cosched.prediction.loads.host_load import HostLoad
 from tests.coscheduler.makers import elastic_task, hosts, mixed_hosts, restart_task
 from tests.coscheduler.places.test_licences import Licensed
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.connector.hosts import Host
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.events import Event
-    from cosched.coscheduler.task import Attempt
 
 SPEEDS = (90.0, 45.0, 30.0)
 _NO_LICENCES: Mapping[str, int] = {}

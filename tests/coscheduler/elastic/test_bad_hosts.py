@@ -17,7 +17,7 @@ from tests.coscheduler.elastic.test_elastic_tasks import SPEEDS, leaving, remove
 from tests.coscheduler.makers import a_core, dispatched, elastic_task, hosts, settings, start, submit, workers
 
 if TYPE_CHECKING:
-    from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.attempts.attempt import Attempt
 
 WHY = "computes 40% of what its others do"
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.values import ElasticSettings, LoanExceptions
 from cosched.coscheduler.events import (
@@ -25,7 +26,7 @@ from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.places.hosts import expected_end, overrun
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.prediction.loads.host_load import HostLoad, LoadTrigger
 from tests.coscheduler.makers import (
     a_core,
@@ -44,8 +45,8 @@ from tests.coscheduler.makers import (
 )
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Outcome
-    from cosched.coscheduler.task import Attempt
 
 SPEEDS = [120.0, 60.0, 40.0, 30.0, 24.0, 20.0]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.values import ElasticSettings, RestartRecord
@@ -14,7 +15,7 @@ from cosched.coscheduler.events import CancelRequested, HostsObserved, Tick, Wor
 from cosched.coscheduler.explanation.explain import explain
 from cosched.coscheduler.places.hosts import expected_end
 from cosched.coscheduler.progress import progress
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.prediction.loads.host_load import HostLoad, LoadTrigger
 from tests.coscheduler.makers import (
     a_core,
@@ -32,8 +33,9 @@ from tests.coscheduler.makers import (
 )
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Outcome, RunRecord
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 SPEEDS = [420.0, 205.0, 135.0, 100.0]  # least host-seconds on four
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.elastic.setbacks import Setbacks
 from cosched.coscheduler.elastic.values import SetbackRecord, WorkRecord
 from cosched.coscheduler.recording.codec import Codec
 from cosched.coscheduler.recording.snapshot import ElasticSnapshot
-from cosched.coscheduler.task import Attempt, AttemptState
 
 WORKER = Attempt("uuid", "1", ("node02",), 1, None, created=0.0, worker=3, state=AttemptState.FAILED, exit_code=1)
 SETTLE = 5.0

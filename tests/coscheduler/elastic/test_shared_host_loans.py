@@ -37,8 +37,9 @@ from tests.coscheduler.makers import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Outcome
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from cosched.scheduling.problem import Problem
 
 SPEEDS = (math.inf, *(12000.0 / count for count in range(2, 13)))

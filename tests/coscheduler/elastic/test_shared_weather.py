@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from cosched.connector.hosts import HostShare
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import DispatchAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.elastic.values import ElasticSettings
 from cosched.coscheduler.events import TaskSubmitted
-from cosched.coscheduler.task import AttemptState
 from tests.coscheduler.elastic.test_any_weather import SPEEDS, ElasticWeather
 from tests.coscheduler.makers import elastic_task
 from tests.coscheduler.places.test_any_weather import SIZES, SharedHosts

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.elastic.wishes import unwanted
-from cosched.coscheduler.task import Attempt, AttemptState
 
 WORKERS = st.lists(
     st.tuples(st.booleans(), st.booleans(), st.sampled_from([AttemptState.RUNNING, AttemptState.CANCELLING])),

@@ -21,7 +21,7 @@ from tests.exploring import examples
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.coscheduler.task import Attempt
+    from cosched.coscheduler.attempts.attempt import Attempt
 
 SIZES = {1: HostShare(8000, 4, 1), 2: HostShare(16000, 8, 0), 3: HostShare(16000, 8, 0)}
 _NEEDS = st.fixed_dictionaries(

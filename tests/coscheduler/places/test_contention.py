@@ -21,7 +21,8 @@ from tests.coscheduler.makers import a_core, a_task, complete, dispatched, resto
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.attempts.attempt import Attempt
+    from cosched.coscheduler.task import Task
 
 
 def nodes(count: int = 1, **changes: Any) -> tuple[Host, ...]:

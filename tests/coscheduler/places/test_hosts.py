@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.places.hosts import DomainHosts, expected_end
-from cosched.coscheduler.task import Attempt, AttemptState
 from tests.coscheduler.makers import hosts
 
 ATTEMPT = Attempt(uuid="u", task="1", hosts=("node01",), count=1, predicted=10.0, created=0.0)

@@ -9,11 +9,12 @@ import pytest
 
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.attempts.attempt import Attempt
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.events import Event, HostsObserved, JobReported, ScheduleImproved, TaskSubmitted
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.recording.codec import Codec, Omitted, RecordError
-from cosched.coscheduler.task import Attempt, Task
+from cosched.coscheduler.task import Task
 from tests.coscheduler.makers import a_task, on_both, settings
 from tests.tasks import change_task
 

@@ -8,6 +8,7 @@ import pytest
 from cosched.connector.hosts import Host
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.values import NativeDescription
+from cosched.coscheduler.attempts.attempt import Attempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.core_settings import CoreSettings
 from cosched.coscheduler.edits import TaskEdit
@@ -31,7 +32,7 @@ from cosched.coscheduler.recording.replay import ReplayedEvent, replay
 from cosched.coscheduler.recording.snapshot import CoreSnapshot
 from cosched.coscheduler.reservations import Reservation
 from cosched.coscheduler.sharing.shares import Share, Shares
-from cosched.coscheduler.task import Attempt, TaskState
+from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_core, a_task, restore, settings
 from tests.tasks import change_task
 

@@ -14,8 +14,9 @@ from tests.coscheduler.makers import a_core, a_task, complete, dispatched, hosts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 
 def of_array(number: int, at_most: int, seconds: Sequence[float] | None = (10.0,), **changes: Any) -> Task:

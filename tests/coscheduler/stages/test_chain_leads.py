@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.elastic.values import Elastic, ElasticSettings
 from cosched.coscheduler.events import CancelRequested, HostsObserved, LeadAnnounced, StageDone, Tick
 from cosched.coscheduler.explanation.explain import explain
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import (
     a_core,
     a_task,
@@ -25,10 +26,11 @@ from tests.coscheduler.makers import (
 from tests.coscheduler.stages.makers import a_chain, submit_chain
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Outcome
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.elastic.values import LeadStatus
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from tests.coscheduler.stages.makers import Way
 
 WIDER = (1.0, [("sample", 1, 4.0), ("examine", 3, 10.0)])

@@ -30,8 +30,9 @@ from tests.coscheduler.makers import (
 from tests.coscheduler.stages.makers import a_chain, submit_chain, with_turns
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.stages.stage import StageInChain
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
     from tests.coscheduler.stages.makers import Way
 
 FINE = (1.0, [("sample", 2, 4.0), ("mark", 1, 2.0), ("examine", 2, 10.0)])

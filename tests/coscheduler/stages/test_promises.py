@@ -28,8 +28,8 @@ from tests.exploring import examples
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Outcome
-    from cosched.coscheduler.task import Attempt
 
 _SOON = 1e-3  # seconds: what is planned for now is told to start within
 _MUCH = 1000.0  # seconds: far more than all tasks together

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cosched.coscheduler.task import Attempt, AttemptState
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.daemon.config.loading import load_configuration
 from cosched.daemon.main import Daemon
 from cosched.daemon.manager.jobs_home import check_jobs_home

@@ -14,6 +14,7 @@ from structlog.testing import capture_logs
 from cosched.connector.hosts import Host
 from cosched.connector.interface import ConnectorError, StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobReport, JobState
+from cosched.coscheduler.attempts.attempt import Attempt
 from cosched.coscheduler.events import (
     AttemptAbsent,
     AttemptBegun,
@@ -25,7 +26,6 @@ from cosched.coscheduler.events import (
     JobReported,
     SubmitFailed,
 )
-from cosched.coscheduler.task import Attempt
 from cosched.daemon.clock import Clock
 from cosched.daemon.manager.resource_manager import ManagerTimes, ResourceManager
 from cosched.errors import UserError

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from cosched.access import Principal, Role
 from cosched.api.documents import ElasticRequest, ProfileView, ShapeFigure, TaskRequest
+from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.elastic.values import LeadStatus, RestartRecord
-from cosched.coscheduler.task import Attempt, AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.portal.pages.task import TIMELINE_WIDTH, _as_it_left, timeline
 from tests.app.submission.detection import add_detection
 from tests.changes import changed

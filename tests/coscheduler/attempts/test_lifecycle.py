@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import (
     AttemptAbsent,
@@ -18,7 +19,7 @@ from cosched.coscheduler.events import (
     SubmitFailed,
     Tick,
 )
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import (
     a_core,
     a_task,

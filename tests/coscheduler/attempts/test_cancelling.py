@@ -12,8 +12,8 @@ from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_core, a_task, dispatched, hosts, report, submit
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core import Coscheduler
-    from cosched.coscheduler.task import Attempt
 
 
 def taken(core: Coscheduler, time: float) -> tuple[Attempt, list[CancelAttempt]]:

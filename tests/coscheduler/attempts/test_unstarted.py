@@ -10,11 +10,12 @@ import pytest
 
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import DiagnoseAttempt
 from cosched.coscheduler.core import Coscheduler
 from cosched.coscheduler.events import AttemptDiagnosed, AttemptSubmitted, HostsObserved, Tick
 from cosched.coscheduler.explanation.explain import explain
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import (
     a_core,
     a_task,
@@ -32,8 +33,8 @@ from tests.coscheduler.makers import (
 )
 
 if TYPE_CHECKING:
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.changes import Outcome
-    from cosched.coscheduler.task import Attempt
 
 GREEDY = StartDiagnosis(StartVerdict.BLOCKED, "no host has 999999999 MB of memory")
 

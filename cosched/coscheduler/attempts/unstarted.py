@@ -11,19 +11,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cosched.connector.interface import StartVerdict
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.changes import DiagnoseAttempt
 from cosched.coscheduler.places.hosts import needs_on_host
 from cosched.coscheduler.recording.snapshot import AvoidedHosts, UnstartedAttempt, UnstartedSnapshot
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from cosched.durations import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from cosched.connector.interface import StartDiagnosis
+    from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.core_settings import CoreSettings
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Attempt, Task
+    from cosched.coscheduler.task import Task
 
 __all__ = ["UnstartedAttempts"]
 

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from cosched.connector.jobs import JobState
+from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.events import CancelRequested, HostsObserved, Tick
 from cosched.coscheduler.explanation.explain import explain
-from cosched.coscheduler.task import AttemptState, TaskState
+from cosched.coscheduler.task import TaskState
 from tests.coscheduler.makers import a_core, a_task, dispatched, hosts, report, restore, start, submit
 
 
