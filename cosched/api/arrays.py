@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cosched.api.documents.tasks import TaskRequest
+    from cosched.api.documents.task_requests import TaskRequest
 
 __all__ = ["array_element"]
 

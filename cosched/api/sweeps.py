@@ -15,7 +15,7 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cosched.api.documents.tasks import TaskRequest
+    from cosched.api.documents.task_requests import TaskRequest
 
 __all__ = ["MOST_SWEPT", "swept"]
 

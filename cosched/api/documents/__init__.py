@@ -24,31 +24,7 @@ from cosched.api.documents.administration import (
     NoticeView,
     ProcessView,
 )
-from cosched.api.documents.domain import (
-    Accuracy,
-    AdvertisingView,
-    AdviceView,
-    DeadlineOutcome,
-    ExchangeView,
-    ForwardedPlacement,
-    FreeView,
-    HostLoadView,
-    HostView,
-    LearntApplication,
-    LearntRunView,
-    LicenceView,
-    NetworkView,
-    OutlookView,
-    PeerView,
-    PlacementView,
-    PlanView,
-    ReservationRequest,
-    ReservationView,
-    RunView,
-    SearchPoint,
-    Status,
-    UsageView,
-)
+from cosched.api.documents.domain import ForwardedPlacement, LicenceView, PlacementView, PlanView, SearchPoint, Status
 from cosched.api.documents.elastic import (
     ElasticRequest,
     LeadMessage,
@@ -62,31 +38,23 @@ from cosched.api.documents.elastic import (
     WorkersView,
     WorkerView,
 )
+from cosched.api.documents.explanations import ExplanationView, RescueView
+from cosched.api.documents.hosts import FreeView, HostLoadView, HostView, ReservationRequest, ReservationView
 from cosched.api.documents.library import ApplicationView, CurvesView, ModelText, ModelView, ParameterView
-from cosched.api.documents.shares import ShareChange, ShareView
-from cosched.api.documents.tasks import (
-    AlternativeView,
-    AttemptView,
-    ChainView,
-    Effect,
-    Evidence,
-    ExplanationView,
-    Forecast,
-    HandoverView,
-    NearRun,
-    PlanPoint,
-    ProfileView,
-    RecordView,
-    RescueView,
-    ShapeFigure,
-    StageView,
-    TaskChange,
-    TaskDetail,
-    TaskPage,
-    TaskRequest,
-    TaskView,
-    WayView,
+from cosched.api.documents.neighbours import (
+    AdvertisingView,
+    AdviceView,
+    ExchangeView,
+    NetworkView,
+    OutlookView,
+    PeerView,
 )
+from cosched.api.documents.predictions import AlternativeView, Effect, Evidence, Forecast, NearRun, ProfileView
+from cosched.api.documents.runs import Accuracy, DeadlineOutcome, LearntApplication, LearntRunView, RunView, UsageView
+from cosched.api.documents.shares import ShareChange, ShareView
+from cosched.api.documents.stages import ChainView, StageView, WayView
+from cosched.api.documents.task_requests import ShapeFigure, TaskChange, TaskRequest
+from cosched.api.documents.tasks import AttemptView, HandoverView, PlanPoint, RecordView, TaskDetail, TaskPage, TaskView
 from cosched.api.documents.utilisation import GroupUseView, ResourceUseView, UtilisationView
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cosched.api.documents.tasks import ProfileView
+from cosched.api.documents.predictions import ProfileView
 
 __all__ = [
     "ApplicationView",

@@ -18,7 +18,7 @@ from cosched.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cosched.api.documents.tasks import TaskRequest
+    from cosched.api.documents.task_requests import TaskRequest
 
 __all__ = ["array_indices", "read_lines", "task_array"]
 

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from cosched.api.deadlines import parse_typed_deadline
-from cosched.api.documents.tasks import TaskChange, TaskView
+from cosched.api.documents.task_requests import TaskChange
+from cosched.api.documents.tasks import TaskView
 from cosched.cli.connection import ServerOption, connect
 from cosched.cli.output import JsonOption, clean, print_answer
 from cosched.cli.task.selection import (
