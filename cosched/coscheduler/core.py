@@ -159,8 +159,7 @@ class Coscheduler:
             self.elastic.tend(event.time)
         if self._state.chained:
             self.chain_leads.tend(event.time)
-            self._chains.end_unused(event.time)
-            self._chains.begin_turns(event.time)
+            self._chains.tend(event.time)
             if isinstance(event, _PUTS_BACK):
                 self._chains.repair(event.time)
             if len(self._state.attempts) < live:

@@ -93,6 +93,7 @@ class CoreState:
         self._choosing: set[str] = set()  # with alternatives
         self._licensed: dict[str, None] = {}  # keeps its order
         self._chains: dict[str, dict[str, None]] = {}  # chain → its live tasks; keeps their order
+        self._changed_chains: set[str] = set()
         self._live: dict[str, str] = {}  # task → its live attempt
         self.begin(0.0)
 
@@ -137,6 +138,7 @@ class CoreState:
         """Restore stored records, without noting a change."""
         for task in tasks:
             self._keep(task)
+            self._note_chain(task)
         for task in self.tasks.values():
             self._link(task)
         for attempt in attempts:
@@ -192,6 +194,16 @@ class CoreState:
         """Return the chains of which tasks are live, in order of arrival."""
         return tuple(self._chains)
 
+    def take_changed_chains(self) -> list[str]:
+        """Return the chains that have changed since the last call, in order of arrival.
+
+        A chain changes with its tasks, with their attempts, and when a task ends that one of them comes after.
+        """
+        if not self._changed_chains:
+            return []
+        changed, self._changed_chains = self._changed_chains, set()
+        return [chain for chain in self._chains if chain in changed]
+
     def chain(self, name: str) -> list[Task]:
         """Return the live tasks of a chain, in order of their stages."""
         return [self.tasks[task] for task in self._chains.get(name, ())]
@@ -211,6 +223,7 @@ class CoreState:
                 self._link(task)
             self._keep(task)
             self._changed_tasks[task.id] = task
+            self._note_chain(task)
 
     def close(self, task: Task) -> None:
         """Write a task's end down and forget it."""
@@ -225,6 +238,8 @@ class CoreState:
         self.elastic.pop(task.id, None)
         self._licensed.pop(task.id, None)
         self.guaranteed.discard(task.id)
+        for name in self.successors(task.id):
+            self._note_chain(self.tasks[name])
         if task.stage is not None:
             del self._chains[task.stage.chain][task.id]
             if not self._chains[task.stage.chain]:
@@ -244,6 +259,7 @@ class CoreState:
             if not attempt.worker:
                 self._live[attempt.task] = attempt.uuid
             self._changed_attempts[attempt.uuid] = attempt
+            self._note_chain(self.tasks[attempt.task])
 
     def close_attempt(self, attempt: Attempt, ends: tuple[float, float] | None = None) -> None:
         """Write an attempt's end down and forget it.
@@ -270,6 +286,7 @@ class CoreState:
             if task.spec.array:
                 self.live_by_array[task.spec.array] -= 1
             del self._live[attempt.task]
+        self._note_chain(task)
         self.replan()
 
     def hand_on(self, lead: Attempt, ended: Attempt, task: Task) -> None:
@@ -290,6 +307,10 @@ class CoreState:
         self.put(task)
         self.put_attempt(lead)
         self.replan()
+
+    def _note_chain(self, task: Task) -> None:
+        if task.stage is not None:
+            self._changed_chains.add(task.stage.chain)
 
     def _note_beside(self, attempt: Attempt, beside: float | None) -> float:
         """Write down in a task that has completed what was beside it; return what had been expected of that.

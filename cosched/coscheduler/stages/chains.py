@@ -195,28 +195,37 @@ class Chains:
             if (live := self._state.tasks.get(each.id)) is not None:
                 self._lifecycle.cancel(live, reason, time)
 
-    def begin_turns(self, time: float) -> None:
-        """Give the stages of turns that begin now the deadlines that their model gives them from there on."""
-        for chain in self._state.chains():
-            waiting = waiting_stages(self._state, chain)
-            last = waiting[-1].stage if waiting else None
-            if last is None or not last.last or not turn_begins(waiting) or self._state.predecessors(waiting[0]):
-                continue
-            plan = self._queue.plan
-            for task in in_turn(waiting, max(time, waiting[0].spec.begin or 0.0)):
-                self._queue.change(self._state.tasks[task.id], task)
-                self._state.put(task)
-            self._queue.adopt(plan)  # they keep their places
-            self._state.replan()
+    def tend(self, time: float) -> None:
+        """End the stages that no chosen way has, and begin turns, as chains have changed."""
+        changed, ended = [], self._state.take_changed_chains()
+        while ended:  # with the last stage of one, another may begin that comes after it
+            changed += ended
+            for chain in ended:
+                self._end_unused(chain, time)
+            ended = self._state.take_changed_chains()
+        for chain in dict.fromkeys(changed):
+            self._begin_turn(chain, time)
 
-    def end_unused(self, time: float) -> None:
+    def _begin_turn(self, chain: str, time: float) -> None:
+        """Give the stages of a turn that begins now the deadlines that their model gives them from there on."""
+        waiting = waiting_stages(self._state, chain)
+        last = waiting[-1].stage if waiting else None
+        if last is None or not last.last or not turn_begins(waiting) or self._state.predecessors(waiting[0]):
+            return
+        plan = self._queue.plan
+        for task in in_turn(waiting, max(time, waiting[0].spec.begin or 0.0)):
+            self._queue.change(self._state.tasks[task.id], task)
+            self._state.put(task)
+        self._queue.adopt(plan)  # they keep their places
+        self._state.replan()
+
+    def _end_unused(self, chain: str, time: float) -> None:
         """End stages that the chosen way has no use for, once all before them have completed."""
-        for chain in self._state.chains():
-            for task in self._state.chain(chain):
-                if task.stage is None or not task.stage.unused or self._state.predecessors(task):
-                    continue
-                why = "the way that was chosen has no such stage"
-                self._lifecycle.ends.end_task(task.with_status(state=TaskState.COMPLETED, reason=why, finished=time))
+        for task in self._state.chain(chain):
+            if task.stage is None or not task.stage.unused or self._state.predecessors(task):
+                continue
+            why = "the way that was chosen has no such stage"
+            self._lifecycle.ends.end_task(task.with_status(state=TaskState.COMPLETED, reason=why, finished=time))
 
     def _make_room(self, name: str, time: float) -> None:
         """Lead another chain along another way where a task with a deadline would be in time beside it."""

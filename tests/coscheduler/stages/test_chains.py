@@ -8,9 +8,17 @@ import pytest
 from cosched.connector.hosts import Host
 from cosched.connector.jobs import JobState
 from cosched.coscheduler.core import Coscheduler
-from cosched.coscheduler.events import AttemptAbsent, CancelRequested, HostsObserved, HostsReserved, ScheduleImproved
+from cosched.coscheduler.events import (
+    AttemptAbsent,
+    CancelRequested,
+    HostsObserved,
+    HostsReserved,
+    ScheduleImproved,
+    Tick,
+)
 from cosched.coscheduler.planning.task_plan import TaskPlan
 from cosched.coscheduler.reservations import Reservation
+from cosched.coscheduler.stages.ways import waiting_stages
 from cosched.coscheduler.task import TaskState
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.policies import PolicyName
@@ -32,6 +40,7 @@ from tests.coscheduler.stages.makers import a_chain, submit_chain, with_turns
 if TYPE_CHECKING:
     from cosched.coscheduler.attempts.attempt import Attempt
     from cosched.coscheduler.stages.stage import StageInChain
+    from cosched.coscheduler.state import CoreState
     from cosched.coscheduler.task import Task
     from tests.coscheduler.stages.makers import Way
 
@@ -181,6 +190,36 @@ def test_stages_of_a_turn_have_their_models_deadlines_from_its_beginning_on() ->
     assert [core.tasks[name].spec.deadline for name in "34"] == [None, None]
     complete(core, second, 3.0, 4.5)
     assert [core.tasks[name].spec.deadline for name in "34"] == [9.5, 11.5]
+
+
+def test_a_turn_begins_with_the_end_of_the_task_that_its_chain_comes_after() -> None:
+    core = a_core(4)
+    (before,) = dispatched(submit(core, a_task(1, [100.0])))
+    way = (1.0, [("sample", 2, 4.0), ("mark", 1, 2.0)])
+    submit_chain(core, with_turns(a_chain(2, way, after=("1",)), (7.0, 9.0)))
+    start(core, before, 0.0)
+    assert core.tasks["2"].spec.deadline is None
+    complete(core, before, 0.0, 50.0)
+    assert [core.tasks[name].spec.deadline for name in ("2", "3")] == [57.0, 59.0]
+
+
+def test_an_event_looks_at_no_chain_that_it_does_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    core, looked_at = a_core(4), list[str]()
+    for number in (1, 4, 7):
+        submit_chain(core, a_chain(number, FINE))
+
+    def counted(state: CoreState, chain: str) -> list[Task]:
+        looked_at.append(chain)
+        return waiting_stages(state, chain)
+
+    monkeypatch.setattr("cosched.coscheduler.stages.chains.waiting_stages", counted)
+    core.handle(Tick(1.0))
+    looked_at.clear()  # what the events before have changed
+    core.handle(Tick(2.0))
+    assert not looked_at
+    core.handle(CancelRequested(3.0, "7"))
+    core.handle(Tick(4.0))
+    assert "1" not in looked_at
 
 
 def test_a_turn_that_waits_becomes_late() -> None:
