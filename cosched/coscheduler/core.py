@@ -13,14 +13,13 @@ At most one attempt of a task is live at any time, and none is given up before t
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cosched.connector.jobs import JobState
 from cosched.coscheduler.attempts.lifecycle import AttemptLifecycle
 from cosched.coscheduler.dispatching.dispatcher import Dispatcher
+from cosched.coscheduler.dispatching.looks import DispatchLooks
 from cosched.coscheduler.dispatching.planned_starts import PlannedStarts
 from cosched.coscheduler.dispatching.start_limits import StartLimits
 from cosched.coscheduler.dispatching.submit_limits import SubmitLimits
@@ -29,7 +28,6 @@ from cosched.coscheduler.events import (
     AdoptedJobGone,
     AdoptedJobStarted,
     AttemptAbsent,
-    AttemptSubmitted,
     CancelRequested,
     EditRequested,
     Event,
@@ -41,7 +39,6 @@ from cosched.coscheduler.events import (
     NeighboursChanged,
     OfferEnded,
     PeerReported,
-    PredictionPassed,
     ReleaseRequested,
     ReservationReleased,
     Restored,
@@ -99,7 +96,6 @@ if TYPE_CHECKING:
 __all__ = ["Coscheduler"]
 
 _PUTS_BACK = (JobReported, AttemptAbsent, SubmitFailed, TaskReturned)  # tasks that had left may wait again
-_WINDOW = 0.25  # seconds during which tasks that arrive, and jobs that come forward, are looked at together
 
 
 class Coscheduler:
@@ -121,7 +117,6 @@ class Coscheduler:
     def _begin(self) -> None:
         """Begin anew: nothing is known."""
         settings = self.settings
-        self._dispatched_at = -math.inf
         self._last_number = 0
         self._state = CoreState(
             share_hosts=settings.share_hosts, licences=settings.licences, contention=settings.contention
@@ -131,6 +126,7 @@ class Coscheduler:
         submits = SubmitLimits(settings)
         self._limits = StartLimits(self._state, submits)
         self._queue = TaskQueue(self._staging, self._limits.waits, by_deadline=self._policy.searched)
+        self._looks = DispatchLooks(self._state, self._queue, submits, searched=self._policy.searched)
         self._lifecycle = AttemptLifecycle(settings, self._state, self._queue, submits)
         self._forwarding = Forwarding(settings, self._state, self._queue, self._lifecycle)
         self.planning_view = PlanningView(settings, self._state, self._queue, self._lifecycle)
@@ -164,11 +160,9 @@ class Coscheduler:
                 self._chains.repair(event.time)
             if len(self._state.attempts) < live:
                 self._chains.improve(event.time)
-        if isinstance(event, JobReported) and event.more:
-            self._dispatched_at = -math.inf  # whatever comes next looks at what this has freed
-        elif event.time >= self._lifecycle.paused_until and not self._may_wait(event):
+        if self._looks.due(event) and event.time >= self._lifecycle.paused_until:
             self._dispatch(event.time)
-            self._dispatched_at = event.time
+            self._looks.last = event.time
         return self._state.outcome(event)
 
     @classmethod
@@ -191,7 +185,7 @@ class Coscheduler:
             corrections=self.corrections(),
             latency=self._corrections.dispatch_latency,
             neighbours=self._forwarding.neighbours,
-            dispatched_at=self._dispatched_at,
+            dispatched_at=self._looks.last,
             last_search=self.last_search,
             last_improvement=self.last_improvement,
             last_number=self._last_number,
@@ -441,7 +435,7 @@ class Coscheduler:
         self._corrections.load(snapshot.corrections, snapshot.latency, snapshot.contentions)
         self._state.occupancy.load(snapshot.occupancy)
         self._forwarding.load(snapshot.neighbours)
-        self._dispatched_at = snapshot.dispatched_at
+        self._looks.last = snapshot.dispatched_at
         self._adoption.load(snapshot.last_search, snapshot.last_improvement)
         self._note_number(snapshot.last_number, *(task.number for task in snapshot.tasks))
         self._state.shares.load(snapshot.shares)
@@ -497,30 +491,6 @@ class Coscheduler:
     def _note_number(self, *numbers: int) -> None:
         self._last_number = max(self._last_number, *numbers)
 
-    def _may_wait(self, event: Event) -> bool:
-        """Return whether nothing can leave by this event; the plan is not decoded then.
-
-        Decoding it for each of a thousand tasks that arrive together takes long: a task that is still to be searched
-        for leaves no sooner by a look shortly after the last one. A job that goes on frees nothing, and one that the
-        manager has accepted or begun frees no part of a shared host: there each look takes tens of milliseconds. Nor
-        does it free a whole host in the very moment of the last look, as moments of virtual time are.
-        """
-        if isinstance(event, NeighboursChanged | PredictionPassed | Restored | SearchAwaited):
-            return True
-        if event.time >= self._dispatched_at + _WINDOW:
-            return False
-        if not isinstance(event, TaskSubmitted):
-            looked = self.domain.shared or (event.time == self._dispatched_at and self._manager_takes_all)
-            return looked and not self._state.elastic and _comes_forward(event)
-        if not self._policy.searched:
-            return False
-        return event.task.id in self._queue.planned and not self._queue.staged(event.task, event.time)
-
-    @property
-    def _manager_takes_all(self) -> bool:
-        """Return whether the manager takes all that may leave: none waits for it to have taken another."""
-        return not (self._state.unmodelled_submitting or self._lifecycle.limits.by_owner)
-
     def _observe(self, event: HostsObserved) -> None:
         loads = self.domain.loads
         departs = bool(self.domain.hosts) and event.loads != loads  # else a former process has reckoned with them
@@ -571,10 +541,3 @@ class Coscheduler:
         if self._state.elastic:
             self.elastic.start_workers(time)
             self.elastic.follow_plan(planned, partial(self._planned_starts.ready, time=time), time)
-
-
-def _comes_forward(event: Event) -> bool:
-    """Return whether an event tells of a job that the manager has or that has begun, and of nothing else."""
-    if isinstance(event, JobReported):
-        return event.report.state in (JobState.QUEUED, JobState.RUNNING)
-    return isinstance(event, AttemptSubmitted)
