@@ -166,16 +166,16 @@ class Daemon:
         )
         self._manager = _resource_manager(configuration, parts.inbox, clock, self._loads)
         check_jobs_home(configuration.domain.state / "jobs-home", self._manager.home, partial(_live_attempts, store))
-        self._search = search = _search_process(configuration, parts, clock)
+        self._search = _search_process(configuration, parts, clock)
         self._models = models
         current = CurrentDomain(client)
         directory = _peer_directory(configuration)
         outputs = TaskOutputs(store, self._manager.output, None if directory is None else directory.output)
-        self._network = network = (
+        self._network = (
             None if directory is None else make_agent_network(configuration, parts, directory, outputs, current.state)
         )
         recorder = _recorder(configuration, parts.core)
-        self._engine = _engine(parts, self._manager, search, network, recorder)
+        self._engine = _engine(parts, self._manager, self._search, self._network, recorder)
         self._plans = PlanHistory(parts.core, PlanPoints(store))
         self._progress = ProgressWatch(partial(client.ask, progress))
         self._feed = EventFeed()
@@ -186,23 +186,27 @@ class Daemon:
         key = lead_key(configuration.domain.state / "lead-key")
         self._web = web_server(configuration, services, store, clock, key)
         self._adopter = self._new_adopter(client, services)
-        # In the order of their start; they are stopped from the last to the first.
-        optional: list[_Part | None] = [
+        notifier = Notifier(store, notify, configuration.domain.name, partial(client.ask, late_notices), clock.now)
+        self._running = self._in_order(recorder, notifier, self._lead_mail(services, key))
+
+    def _in_order(self, recorder: Recorder | None, notifier: Notifier, mail: LeadMail | None) -> list[_Part]:
+        """Return the parts in the order of their start; they are stopped from the last to the first."""
+        parts: list[_Part | None] = [
             recorder,
-            search,  # reads its machine code meanwhile, and no host is known before the core awaits it
+            self._search,  # reads its machine code meanwhile, and no host is known before the core awaits it
             self._plans,  # writes the rest down when the engine has ended
             self._engine,
             self._loads,  # writes the rest down when nobody looks any more
             self._manager,
             self._adopter,
-            _housekeeping(configuration, store, clock, network),
-            Notifier(store, notify, configuration.domain.name, partial(client.ask, late_notices), clock.now),
+            _housekeeping(self._configuration, self._parts.store, self._clock, self._network),
+            notifier,
             self._progress,
-            self._lead_mail(services, key),
-            network,
-            _WebPart(self._web, models, self._curves),
+            mail,
+            self._network,
+            _WebPart(self._web, self._models, self._curves),
         ]
-        self._running = [part for part in optional if part is not None]
+        return [part for part in parts if part is not None]
 
     def _new_adopter(self, client: CoreClient, services: DomainServices) -> Adopter | None:
         """Return what adopts users' own jobs; None where that is not wanted."""

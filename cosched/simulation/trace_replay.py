@@ -123,6 +123,19 @@ _PREDICTED = {
     Predictions.LAST_TWO: "predicted by users' last two jobs",
     Predictions.RUNS: "predicted by users' earlier jobs",
 }
+_OPTIONS = {
+    "jobs": ExperimentOption(0, "only so many from the start; 0: all", 0, 5e6),
+    "processors": ExperimentOption(0, "of the machine; 0: the trace's own", 0, MOST_PROCESSORS),
+    "noise": ExperimentOption(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
+    "least_slack": ExperimentOption(2.0, "deadline = submission + slack · request, slack from here", 0, 1e6),
+    "most_slack": ExperimentOption(20.0, "to here", 0, 1e6),
+    "passed": ExperimentOption(
+        0, "a job outlives its prediction: 1 as asked for, 2 increments, 3 doubled; 0: as the daemon", 0, 3
+    ),
+    "as_asked": ExperimentOption(0, "1: processors and longest run time are those asked for", 0, 1),
+    "generations": ExperimentOption(10, "of the search at each change", 0, 100000),
+    "quantile": ExperimentOption(0.5, "plan with times that so many of the runs stay below", 0.01, 0.99),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,25 +450,11 @@ def trace_experiment(
     def replays(seed: int, options: Mapping[str, float]) -> dict[str, TraceReplay]:
         key = (seed, *options.values())
         if key not in done:
-            done[key] = replays_anew(seed, options)
+            assumed = ReplayConditions(moldability, predictions, objective=objective, seed=seed)
+            conditions = _with_options(assumed, options)
+            jobs, processors = int(options["jobs"]), int(options["processors"])
+            done[key] = {str(each): replay_trace(trace, each, conditions, jobs, processors) for each in policies}
         return done[key]
-
-    def replays_anew(seed: int, options: Mapping[str, float]) -> dict[str, TraceReplay]:
-        conditions = ReplayConditions(
-            moldability,
-            predictions,
-            options["noise"],
-            options["least_slack"],
-            options["most_slack"],
-            bool(options["as_asked"]),
-            PassedPrediction(int(options["passed"])),
-            int(options["generations"]),
-            objective,
-            options["quantile"],
-            seed,
-        )
-        jobs, processors = int(options["jobs"]), int(options["processors"])
-        return {str(policy): replay_trace(trace, policy, conditions, jobs, processors) for policy in policies}
 
     def run(seed: int, options: Mapping[str, float]) -> list[ResultRow]:
         return [found.row for found in replays(seed, options).values()]
@@ -471,19 +470,21 @@ def trace_experiment(
         keys=("policy", "jobs"),
         run=run,
         searches=any(POLICIES[policy].searched for policy in policies),
-        options={
-            "jobs": ExperimentOption(0, "only so many from the start; 0: all", 0, 5e6),
-            "processors": ExperimentOption(0, "of the machine; 0: the trace's own", 0, MOST_PROCESSORS),
-            "noise": ExperimentOption(0.0, "standard deviation of ln(actual ÷ predicted)", 0, 2),
-            "least_slack": ExperimentOption(2.0, "deadline = submission + slack · request, slack from here", 0, 1e6),
-            "most_slack": ExperimentOption(20.0, "to here", 0, 1e6),
-            "passed": ExperimentOption(
-                0, "a job outlives its prediction: 1 as asked for, 2 increments, 3 doubled; 0: as the daemon", 0, 3
-            ),
-            "as_asked": ExperimentOption(0, "1: processors and longest run time are those asked for", 0, 1),
-            "generations": ExperimentOption(10, "of the search at each change", 0, 100000),
-            "quantile": ExperimentOption(0.5, "plan with times that so many of the runs stay below", 0.01, 0.99),
-        },
+        options=_OPTIONS,
         charts=draw,
         note=f"{trace.left_out} jobs that never ran are left out" if trace.left_out else "",
+    )
+
+
+def _with_options(conditions: ReplayConditions, options: Mapping[str, float]) -> ReplayConditions:
+    """Return the assumptions of a replay with those that are options of the experiment."""
+    return replace(
+        conditions,
+        noise=options["noise"],
+        least_slack=options["least_slack"],
+        most_slack=options["most_slack"],
+        as_asked=bool(options["as_asked"]),
+        passed=PassedPrediction(int(options["passed"])),
+        generations=int(options["generations"]),
+        quantile=options["quantile"],
     )

@@ -76,9 +76,7 @@ def observe(
         raise UserError("--numbers goes with --collect: name the numbers of a command with --set")
     if collect is not None and (sweep or repeat != 1 or times):
         raise UserError("--collect runs nothing: leave --sweep, --repeat and --times out")
-    for option, text in (("--application", application), ("--class", hardware)):
-        if not text.isprintable():
-            raise UserError(f"{option} {text!r}: give a name without control characters")
+    _check_names({"--application": application, "--class": hardware})
     parameters = _constants(set_ or [])
     longest = parse_duration(limit)
 
@@ -96,11 +94,22 @@ def observe(
         sizes = sizes_of(command or (), _swept(sweep or []), parameters, repeat)
         _observe_rounds(rounds(sizes, repeat, watched), _Wanted(len(sizes), repeat, out), json=json)
     else:
-        seen = watched(Size("", tuple(command or ()), parameters))
-        line = record_line(seen.record)
-        _add(line, out)
-        document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}
-        print_answer(json, document, lambda: [*_lines(seen), f"added to {out}"])
+        _add_run(watched(Size("", tuple(command or ()), parameters)), out, json=json)
+
+
+def _add_run(seen: Observation, out: Path, *, json: bool) -> None:
+    """Add the record of one run to a file, and print it."""
+    line = record_line(seen.record)
+    _add(line, out)
+    document = json_format.loads(line) | {"notes": list(seen.notes), "file": str(out)}
+    print_answer(json, document, lambda: [*_lines(seen), f"added to {out}"])
+
+
+def _check_names(texts: Mapping[str, str]) -> None:
+    """Refuse names, by their options, that a line of a record or of a table could not show."""
+    for option, text in texts.items():
+        if not text.isprintable():
+            raise UserError(f"{option} {text!r}: give a name without control characters")
 
 
 def _constants(settings: Sequence[str]) -> dict[str, float]:

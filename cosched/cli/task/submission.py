@@ -62,19 +62,7 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
     """
     if options.dask:
         options, command = _on_dask(options, command)
-    if options.application and command:
-        raise UserError(
-            f"{options.application} is to be an application of the catalogue, and a command stands after --: give one "
-            "of them"
-        )
-    if not options.application and not command:
-        raise UserError(
-            "name an application of the catalogue, or put a command after --: "
-            "`cosched task submit -- /path/program argument`"
-        )
-    _refuse_needs_of_nothing(options)
-    if options.profile and options.runtime:
-        raise UserError("--profile and --runtime both say how long it takes: give one of them")
+    _refuse_contradictions(options, command)
     deadline, note = parse_typed_deadline(options.deadline, now) if options.deadline else (None, "")
     begin, begins = parse_typed_deadline(options.begin, now, "begin") if options.begin else (None, "")
     profile = tuple(map(_profile_value, options.profile.split(","))) if options.profile else None
@@ -118,6 +106,23 @@ def request_of(options: SubmitOptions, command: Sequence[str], now: float) -> tu
         least_quality=_quality(options.least_quality),
     )
     return request, "; ".join(filter(None, (begins, note)))
+
+
+def _refuse_contradictions(options: SubmitOptions, command: Sequence[str]) -> None:
+    """Refuse options that say two things of one, or nothing of what is needed."""
+    if options.application and command:
+        raise UserError(
+            f"{options.application} is to be an application of the catalogue, and a command stands after --: give one "
+            "of them"
+        )
+    if not options.application and not command:
+        raise UserError(
+            "name an application of the catalogue, or put a command after --: "
+            "`cosched task submit -- /path/program argument`"
+        )
+    _refuse_needs_of_nothing(options)
+    if options.profile and options.runtime:
+        raise UserError("--profile and --runtime both say how long it takes: give one of them")
 
 
 def _refuse_needs_of_nothing(options: SubmitOptions) -> None:
