@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
+from cosched.connector import Connector, ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.mailboxes import Mailboxes
 from cosched.connector.spool import spool_faults
@@ -49,7 +49,7 @@ _KEEP_DAYS = 30.0  # at least, for which an event log is kept whose jobs were no
 _SUBMISSION_SEEN = 1.0  # seconds after which the queue may show what became of a submission
 
 
-class CondorConnector:
+class CondorConnector(Connector):
     """Drives an HTCondor pool through its scheduler. Methods may be called from different threads.
 
     An attempt is a group of vanilla processes, each pinned to its host, in a cluster of its own or in one with others
@@ -178,6 +178,11 @@ class CondorConnector:
             self._hand_over_in_parts(batch, ready, outcomes)
         outcomes.doubt_refusals(again)
         return outcomes
+
+    @property
+    def adoption(self) -> CondorConnector:
+        """The gate before users' own jobs, which this object keeps itself."""
+        return self
 
     def adoptable_jobs(self) -> Sequence[AdoptableJob]:
         """Return users' own jobs behind the gate, and those that were let go."""

@@ -10,7 +10,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from cosched.connector import ConnectorError, Host, HostShare, JobReport, JobState, Launch, Output
+from cosched.connector import Connector, ConnectorError, Host, HostShare, JobReport, JobState, Launch, Output
 from cosched.connector.interface import StartDiagnosis, StartVerdict
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.mailboxes import Mailboxes
@@ -34,7 +34,7 @@ _DAY = 86400.0
 _PRUNE_AGAIN = 3600.0  # seconds between looks for attempts that ended long ago
 
 
-class LocalConnector:
+class LocalConnector(Connector):
     """Runs attempts as processes of this machine on named slots.
 
     Methods may be called from different threads.

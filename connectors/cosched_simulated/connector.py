@@ -15,7 +15,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
+from cosched.connector import Connector, ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.hosts import HostShare
 from cosched.connector.interface import StartDiagnosis
 from cosched.connector.launches import check_attempt, check_launch
@@ -39,13 +39,10 @@ _DAY = 86400.0
 _FORGET_PERIOD = 3600.0  # seconds between looks for jobs that ended long ago
 
 
-class SimulatedConnector:
+class SimulatedConnector(Connector):
     """A pool in a file: jobs last about as long as predicted, and nothing runs.
 
     Methods may be called from different threads; other processes may use the same pool.
-
-    Attributes:
-        calls: verb → number of calls.
     """
 
     name = "simulated"
@@ -66,7 +63,12 @@ class SimulatedConnector:
         self._closed = False
         self._reported = 0  # number of the last change that was reported
         self._forget_at = 0.0
-        self.calls: Counter[str] = Counter()
+        self._calls: Counter[str] = Counter()
+
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """Number of calls, by verb."""
+        return self._calls
 
     @property
     def home(self) -> str:
@@ -105,7 +107,7 @@ class SimulatedConnector:
         return self.submit_many([launch]).job(launch.attempt)
 
     def submit_many(self, launches: Sequence[Launch]) -> SubmitOutcomes:
-        """Put attempts into the queue in one transaction; see `SubmitsMany.submit_many`."""
+        """Put attempts into the queue in one transaction; see `Connector.submit_many`."""
         self._count_call("submit")
         outcomes = SubmitOutcomes()
         with self._transaction() as transaction:
@@ -214,7 +216,7 @@ class SimulatedConnector:
 
     def _count_call(self, verb: str) -> None:
         """Count a call, and let it fail where a fault is drawn."""
-        self.calls[verb] += 1
+        self._calls[verb] += 1
         if self._draws_fault("busy", self._settings.busy):
             raise ConnectorError("the simulated pool is busy, as 'busy' asks for", transient=True)
 

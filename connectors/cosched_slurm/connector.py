@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from cosched.connector import ConnectorError, Host, JobReport, JobState, Launch, Output
+from cosched.connector import Connector, ConnectorError, Host, JobReport, JobState, Launch, Output
 from cosched.connector.launches import check_attempt, check_launch
 from cosched.connector.mailboxes import Mailboxes, make_in_spool
 from cosched.connector.script_lines import with_preparation_failure
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["SlurmConnector"]
 
 
-class SlurmConnector:
+class SlurmConnector(Connector):
     """Drives a Slurm cluster. Methods may be called from different threads.
 
     An attempt is one batch job on exactly its hosts, which it has for itself unless it shares them, and whose comment
@@ -144,6 +144,11 @@ class SlurmConnector:
                 full[who] = outcomes[group[-1]]
         outcomes.doubt_refusals(again)
         return outcomes
+
+    @property
+    def adoption(self) -> SlurmConnector:
+        """The gate before users' own jobs, which this object keeps itself."""
+        return self
 
     def adoptable_jobs(self) -> Sequence[AdoptableJob]:
         """Return users' own jobs that etc/slurm/job_submit.lua made to wait, and those that were let go."""

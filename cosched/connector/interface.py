@@ -1,40 +1,33 @@
-"""A connector: seven verbs between cosched and a resource manager, and what some connectors can do besides.
+"""A connector: eight verbs between cosched and a resource manager, and answers that some connectors give besides.
 
-hosts, submit, status, cancel, find, events, output: see `Connector`. It blocks and keeps no state that a crash could
-lose: the attempt's UUID travels in the native job. `hosts` and `jobs` hold the values; times are epoch seconds.
+Start at `Connector`. It blocks and keeps no state that a crash could lose: the attempt's UUID travels in the native
+job. `hosts` and `jobs` hold the values; times are epoch seconds.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 from cosched.connector.hosts import HostShare
-from cosched.errors import SystemFault
+from cosched.errors import CoschedError, SystemFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cosched.connector.hosts import Host
     from cosched.connector.jobs import JobReport, Launch, LaunchMode, Output
-    from cosched.errors import CoschedError
 
 __all__ = [
     "AdoptableJob",
     "AdoptsJobs",
-    "CallsBack",
-    "CarriesMail",
-    "ChecksTasks",
     "Connector",
     "ConnectorError",
-    "DiagnosesStarts",
-    "GivesRemarks",
-    "KeepsJobs",
     "Mail",
     "StartDiagnosis",
     "StartVerdict",
-    "SubmitsMany",
 ]
 
 
@@ -53,25 +46,30 @@ class ConnectorError(SystemFault):
         self.refused = refused
 
 
-class Connector(Protocol):
-    """A resource manager as cosched uses it. Methods block.
+class Connector(ABC):
+    """A resource manager as cosched uses it: the base class of connectors. Methods block.
 
-    Each method is called from one thread at a time.
+    The methods without an answer here are what every connector has to do. The others stand below them; their answers
+    here do for a manager that has no more to say. Each method is called from one thread at a time.
 
     A connector class is built with its table of the configuration: `MyConnector(settings: Mapping[str, object])`,
     raises `UserError` where a key is unknown or wrong (named, with what was expected), and makes no connection yet.
+
+    Attributes:
+        name: of the connector, by which configurations choose it.
     """
 
     name: str
 
+    @abstractmethod
     def hosts(self) -> Sequence[Host]:
         """Return all hosts of the domain, down ones included as far as they are known.
 
         Raises:
             ConnectorError: the manager does not answer.
         """
-        ...
 
+    @abstractmethod
     def submit(self, launch: Launch) -> str:
         """Hand one attempt to the manager and return the native job's identifier.
 
@@ -82,32 +80,32 @@ class Connector(Protocol):
             ConnectorError: not accepted, or the answer was lost (`transient`).
             UserError: a value of the launch cannot be carried safely.
         """
-        ...
 
+    @abstractmethod
     def status(self, attempts: Sequence[str]) -> Mapping[str, JobReport]:
         """Return a report for each attempt, state UNKNOWN for those the manager does not show.
 
         Raises:
             ConnectorError: the manager does not answer.
         """
-        ...
 
+    @abstractmethod
     def cancel(self, attempt: str) -> None:
         """Keep the attempt from running, now or later; repeated and unknown UUIDs are fine.
 
         Raises:
             ConnectorError: the manager does not answer.
         """
-        ...
 
+    @abstractmethod
     def find(self, attempt: str) -> JobReport | None:
         """Look the attempt up in queue and history; None if it is in neither.
 
         Raises:
             ConnectorError: one of the two could not be read: nothing is known.
         """
-        ...
 
+    @abstractmethod
     def events(self, timeout: float) -> Sequence[JobReport]:
         """Return reports of changes since the last call, waiting up to `timeout` seconds for one.
 
@@ -116,8 +114,8 @@ class Connector(Protocol):
         Raises:
             ConnectorError: the source of events cannot be read.
         """
-        ...
 
+    @abstractmethod
     def output(self, attempt: str, stream: str, rank: int, offset: int, limit: int) -> Output | None:
         """Return part of a process's output; None where nothing of it is kept (yet).
 
@@ -131,75 +129,89 @@ class Connector(Protocol):
         Raises:
             ConnectorError: it cannot be read.
         """
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Release processes and files of this object; jobs go on."""
-        ...
-
-
-@runtime_checkable
-class SubmitsMany(Protocol):
-    """Connector of a manager that takes many jobs at once.
-
-    It takes them, for example, as a list to queue from or as an array of jobs.
-    """
-
-    def submit_many(self, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
-        """Hand attempts to the manager together; return each one's native identifier or error.
-
-        Both are by UUID.
-
-        Each of them is afterwards an attempt like any other, found, cancelled and reported on by its own UUID: all
-        promises of `Connector.submit` hold for it.
-        """
-        ...
-
-
-@runtime_checkable
-class CallsBack(Protocol):
-    """Connector of a manager that can tell, as it removes a job, whether that has begun."""
-
-    def call_back(self, attempt: str) -> bool:
-        """Cancel an attempt as `Connector.cancel` does, unless each of its processes has begun; return whether it did.
-
-        False: nothing was changed, also no fence is left; all of its processes run, or have ended.
-
-        Raises:
-            ConnectorError: the manager does not answer: the attempt may be cancelled or not.
-        """
-        ...
-
-
-@runtime_checkable
-class KeepsJobs(Protocol):
-    """Connector that says where its jobs are: with another one they would not be found again.
-
-    A daemon that has live jobs refuses to start where this, or the connector's name, is not what it was.
-    """
 
     @property
     def home(self) -> str:
-        """Its spool and whatever else its settings name of that, in words for people."""
-        ...
+        """Where its jobs are: its spool and whatever else its settings name of that, in words for people.
 
+        A daemon that has live jobs refuses to start where this, or the connector's name, is not what it was: with
+        another connector they would not be found again.
+        """
+        return ""
 
-@runtime_checkable
-class ChecksTasks(Protocol):
-    """Connector whose settings leave out some users, or some ways of launching a command.
+    @property
+    def calls(self) -> Mapping[str, int]:
+        """Number of questions to the manager by kind; empty where they are not counted."""
+        return {}
 
-    What would be refused when it starts, perhaps at night, is refused when it is submitted.
-    """
+    @property
+    def mail(self) -> Mail | None:
+        """The mailboxes of attempts that ask for one (`Launch.mailbox`).
 
-    def check_task(self, owner: str, launch: LaunchMode) -> None:
+        None where there is no folder that cosched and the hosts both reach.
+        """
+        return None
+
+    @property
+    def adoption(self) -> AdoptsJobs | None:
+        """The gate before jobs that users submit to the manager themselves; None where they cannot wait for cosched.
+
+        With it, `submit` opens the gate of a launch with `adopted`, on its hosts; `cancel` removes the job.
+        """
+        return None
+
+    def remarks(self) -> Sequence[str]:
+        """Return what the administrator should look at although all works, a line each, as of the last `hosts`."""
+        return ()
+
+    def check_task(self, owner: str, launch: LaunchMode) -> None:  # noqa: B027 -- most take the tasks of all
         """Refuse the tasks of an owner that are launched so, if `submit` would refuse all of them for good.
 
-        It asks the manager nothing, and any thread may call it.
+        What would be refused when it starts, perhaps at night, is refused when it is submitted. It asks the manager
+        nothing, and any thread may call it.
 
         Raises:
             UserError: says what would be taken.
         """
-        ...
+
+    def submit_many(self, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
+        """Hand attempts over together; return each one's native identifier or error, by UUID.
+
+        A manager that takes many jobs at once gets them, for example, as a list to queue from or as an array of jobs.
+        Each of them is afterwards an attempt like any other, found, cancelled and reported on by its own UUID: all
+        promises of `submit` hold for it.
+        """
+        outcomes: dict[str, str | CoschedError] = {}
+        for launch in launches:
+            try:
+                outcomes[launch.attempt] = self.submit(launch)
+            except CoschedError as error:
+                outcomes[launch.attempt] = error
+        return outcomes
+
+    def call_back(self, attempt: str) -> bool:
+        """Cancel an attempt as `cancel` does, unless each of its processes has begun; return whether it did.
+
+        False: nothing was changed, also no fence is left; all of its processes run, or have ended. A manager that
+        cannot tell whether a job has begun, as it removes it, ends what has begun.
+
+        Raises:
+            ConnectorError: the manager does not answer: the attempt may be cancelled or not.
+        """
+        self.cancel(attempt)
+        return True
+
+    def diagnose(self, attempt: str) -> StartDiagnosis:  # noqa: ARG002 -- nothing is known of any
+        """Return why an attempt in the queue has not begun, as far as the manager says. It is asked seldom.
+
+        Raises:
+            ConnectorError: the manager does not answer.
+        """
+        return StartDiagnosis()
 
 
 class Mail(Protocol):
@@ -231,25 +243,6 @@ class Mail(Protocol):
         ...
 
 
-@runtime_checkable
-class CarriesMail(Protocol):
-    """Connector that makes mailboxes for attempts which ask for one (`Launch.mailbox`)."""
-
-    @property
-    def mail(self) -> Mail | None:
-        """Its mailboxes; None where its settings leave no folder that cosched and the hosts both reach."""
-        ...
-
-
-@runtime_checkable
-class GivesRemarks(Protocol):
-    """Connector that says what its administrator should look at although it works."""
-
-    def remarks(self) -> Sequence[str]:
-        """Return a line for each, as things were at the last look at the hosts; the daemon logs new ones."""
-        ...
-
-
 class StartVerdict(StrEnum):
     """Whether a job that has not begun will begin by itself."""
 
@@ -269,19 +262,6 @@ class StartDiagnosis:
 
     verdict: StartVerdict = StartVerdict.WAITING
     reason: str = ""
-
-
-@runtime_checkable
-class DiagnosesStarts(Protocol):
-    """Connector of a manager that says why a job has not begun."""
-
-    def diagnose(self, attempt: str) -> StartDiagnosis:
-        """Return why an attempt in the queue has not begun. It is asked seldom.
-
-        Raises:
-            ConnectorError: the manager does not answer.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,12 +305,10 @@ class AdoptableJob:
     report: JobReport | None = None
 
 
-@runtime_checkable
 class AdoptsJobs(Protocol):
-    """Connector of a manager whose users' own jobs can wait for cosched.
+    """The gate before users' own jobs in the manager's queue.
 
-    Behind a gate each waits for a lease that the manager itself lets lapse. `submit` opens the gate of a launch with
-    `adopted`, on its hosts; `cancel` removes the job.
+    Behind it each waits for a lease that the manager itself lets lapse.
 
     Attributes:
         name: the manager's.

@@ -74,8 +74,8 @@ class Launch:
         gpus: that it needs on each host.
         shared: False: the job has its hosts for itself. True: it takes only `cores`, `memory` and `gpus` of each, which
             say all that it may use, and other jobs run beside it. Cores are at least 1.
-        adopted: key of the job to let go, which a user submitted to the manager (`AdoptsJobs`); empty for others.
-        mailbox: whether a connector that `CarriesMail` makes a mailbox for it, which COSCHED_MAILBOX names.
+        adopted: key of the job to let go, which its user submitted (`Connector.adoption`); empty for others.
+        mailbox: whether a connector with `mail` makes a mailbox for it, which COSCHED_MAILBOX names.
     """
 
     attempt: str

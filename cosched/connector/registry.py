@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.metadata import EntryPoints, entry_points
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from cosched.connector.interface import Connector
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from cosched.connector.interface import Connector
 
 __all__ = ["GROUP", "available_connectors", "connector_points", "load_connector"]
 
@@ -48,4 +47,7 @@ def load_connector(name: str, settings: Mapping[str, object]) -> Connector:
         raise UserError(
             f"connector {name!r} needs a package that is not installed ({error}): pip install 'cosched[{name}]'"
         ) from error
-    return cast("Connector", factory(settings))
+    connector = factory(settings)
+    if not isinstance(connector, Connector):
+        raise UserError(f"connector {name!r} is none: its class must inherit from cosched.connector.Connector")
+    return connector

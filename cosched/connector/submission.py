@@ -1,20 +1,17 @@
-"""Attempts are submitted together where a connector can, else one by one; each has an outcome of its own."""
+"""Outcomes of attempts that are submitted together: each has one of its own."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cosched.connector.interface import ConnectorError, SubmitsMany
+from cosched.connector.interface import ConnectorError
 from cosched.errors import CoschedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from cosched.connector.interface import Connector
-    from cosched.connector.jobs import Launch
-
-__all__ = ["SubmitOutcomes", "submit_many"]
+__all__ = ["SubmitOutcomes"]
 
 
 class SubmitOutcomes(dict[str, "str | CoschedError"]):
@@ -52,14 +49,3 @@ class SubmitOutcomes(dict[str, "str | CoschedError"]):
         if isinstance(outcome, CoschedError):
             raise outcome
         return outcome
-
-
-def submit_many(connector: Connector, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
-    """Hand launches over, together where the connector can; see `SubmitsMany.submit_many`."""
-    if isinstance(connector, SubmitsMany):
-        return connector.submit_many(launches)
-    outcomes = SubmitOutcomes()
-    for launch in launches:
-        with outcomes.settle([launch.attempt]):
-            outcomes[launch.attempt] = connector.submit(launch)
-    return outcomes

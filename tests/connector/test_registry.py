@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     points = EntryPoints(
         EntryPoint(name, target, "cosched.connectors")
-        for name, target in (("own", "cosched_local:LocalConnector"), ("broken", "no_such_package:Connector"))
+        for name, target in (
+            ("own", "cosched_local:LocalConnector"),
+            ("broken", "no_such_package:Connector"),
+            ("odd", "collections:OrderedDict"),
+        )
     )
     monkeypatch.setattr("cosched.connector.registry.connector_points", lambda: points)
 
@@ -33,13 +37,13 @@ def test_the_local_connector_is_installed(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_a_third_partys_connector_is_found() -> None:
-    assert available_connectors() == ["broken", "own"]
+    assert available_connectors() == ["broken", "odd", "own"]
     assert isinstance(load_connector("own", {}), LocalConnector)
 
 
 @pytest.mark.usefixtures("installed")
 def test_an_unknown_name_says_which_there_are() -> None:
-    with pytest.raises(UserError, match="'pbs' is not installed: choose one of broken, own"):
+    with pytest.raises(UserError, match="'pbs' is not installed: choose one of broken, odd, own"):
         load_connector("pbs", {})
 
 
@@ -47,6 +51,12 @@ def test_an_unknown_name_says_which_there_are() -> None:
 def test_a_missing_package_says_how_to_install_it() -> None:
     with pytest.raises(UserError, match=r"no_such_package.*pip install 'cosched\[broken\]'"):
         load_connector("broken", {})
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_class_that_is_no_connector_is_refused() -> None:
+    with pytest.raises(UserError, match="'odd' is none: its class must inherit"):
+        load_connector("odd", {})
 
 
 def test_a_wrong_setting_is_the_users_error() -> None:

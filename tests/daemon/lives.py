@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sqlalchemy import event
 
 from cosched.connector.hosts import Host
-from cosched.connector.interface import ConnectorError
+from cosched.connector.interface import Connector, ConnectorError
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.core import Coscheduler
@@ -191,7 +191,7 @@ class Pool:
         self.log.append(self.jobs[uuid])
 
 
-class Connector:
+class PoolConnector(Connector):
     """The pool as one daemon reaches it; dies with the daemon."""
 
     name = "pool"
@@ -217,6 +217,21 @@ class Connector:
     def find(self, attempt: str) -> JobReport | None:
         with self._call("find"):
             return self._pool.jobs.get(attempt)
+
+    def hosts(self) -> list[Host]:
+        return list(self._pool.hosts.values())
+
+    def status(self, attempts: Sequence[str]) -> dict[str, JobReport]:
+        return {uuid: self._pool.jobs.get(uuid, JobReport(uuid, JobState.UNKNOWN)) for uuid in attempts}
+
+    def events(self, timeout: float) -> list[JobReport]:
+        return []
+
+    def output(self, *_part: object) -> None:
+        return None
+
+    def close(self) -> None:
+        return None
 
     @contextmanager
     def _call(self, verb: str) -> Iterator[None]:
@@ -255,7 +270,7 @@ class Life:
         self._core = Coscheduler(CoreSettings(self.store.instance, staging=0.0, attempts=1000, **settings))
         self.inbox = Inbox(cast("Clock", world))
         self.manager = ResourceManager(
-            cast("Any", Connector(pool, world, self.store)),
+            PoolConnector(pool, world, self.store),
             self.inbox.post,
             cast("Clock", world),
             list,

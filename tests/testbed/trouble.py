@@ -16,18 +16,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cosched.connector import ConnectorError, JobReport, JobState
-from cosched.connector.interface import CallsBack, ChecksTasks, DiagnosesStarts, GivesRemarks, KeepsJobs
-from cosched.connector.submission import submit_many
+from cosched.connector.interface import Connector
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cosched.connector import Connector, Host, Launch, Output
+    from cosched.connector import Host, Launch, LaunchMode, Output
     from cosched.connector.interface import StartDiagnosis
     from cosched.errors import CoschedError
 
-__all__ = ["MANNERS", "Trouble", "TroubleFile", "TroubledConnector", "begin", "troubled"]
+__all__ = ["MANNERS", "Trouble", "TroubleFile", "TroubledConnector", "begin"]
 
 MANNERS = ("away", "slow", "lying")
 _SLOW = (0.1, 2.0)  # seconds that a slow manager takes for an answer
@@ -100,7 +99,7 @@ class _Clock:
         return getattr(time, name)
 
 
-class TroubledConnector:
+class TroubledConnector(Connector):
     """A connector whose manager is away, slow or lies, as a file has it.
 
     A liar's answers are late, repeated, lost, or say for a while that a running job is gone or in an unknown state; it
@@ -124,7 +123,7 @@ class TroubledConnector:
     @property
     def calls(self) -> Mapping[str, int]:
         """Counts of calls, by verb."""
-        return getattr(self._connector, "calls", {})
+        return self._connector.calls
 
     def hosts(self) -> Sequence[Host]:
         self._begin()
@@ -139,7 +138,7 @@ class TroubledConnector:
 
     def submit_many(self, launches: Sequence[Launch]) -> Mapping[str, str | CoschedError]:
         self._begin()
-        outcomes = submit_many(self._connector, launches)
+        outcomes = self._connector.submit_many(launches)
         self._lose("submit")
         return outcomes
 
@@ -174,15 +173,24 @@ class TroubledConnector:
     def close(self) -> None:
         self._connector.close()
 
-    def _call_back(self, attempt: str) -> bool:
-        assert isinstance(self._connector, CallsBack)
+    # These ask the manager nothing, which may be in trouble.
+    @property
+    def home(self) -> str:
+        return self._connector.home
+
+    def remarks(self) -> Sequence[str]:
+        return self._connector.remarks()
+
+    def check_task(self, owner: str, launch: LaunchMode) -> None:
+        self._connector.check_task(owner, launch)
+
+    def call_back(self, attempt: str) -> bool:
         self._begin()
         called_back = self._connector.call_back(attempt)
         self._lose("call_back")
         return called_back
 
-    def _diagnose(self, attempt: str) -> StartDiagnosis:
-        assert isinstance(self._connector, DiagnosesStarts)
+    def diagnose(self, attempt: str) -> StartDiagnosis:
         self._begin()
         return self._connector.diagnose(attempt)
 
@@ -220,24 +228,6 @@ class TroubledConnector:
             file.write(b".")
 
 
-def troubled(connector: Connector, file: TroubleFile, wrong: Path) -> TroubledConnector:
-    """Return a connector in trouble that offers what the one in it does: the daemon asks which verbs there are."""
-    verbs: dict[str, object] = {}
-    if isinstance(connector, CallsBack):
-        verbs["call_back"] = TroubledConnector._call_back
-    if isinstance(connector, DiagnosesStarts):
-        verbs["diagnose"] = TroubledConnector._diagnose
-    # These ask the manager nothing, which may be in trouble.
-    if isinstance(connector, ChecksTasks):
-        verbs["check_task"] = staticmethod(connector.check_task)
-    if isinstance(connector, GivesRemarks):
-        verbs["remarks"] = staticmethod(connector.remarks)
-    if isinstance(connector, KeepsJobs):
-        verbs["home"] = connector.home
-    kind: type[TroubledConnector] = type("TroubledConnector", (TroubledConnector,), verbs)
-    return kind(connector, file, wrong)
-
-
 def begin(file: Path) -> None:
     """Let this process, which is to be a daemon, live with what a file has.
 
@@ -253,6 +243,6 @@ def begin(file: Path) -> None:
 
     def load(kind: str, settings: Mapping[str, object]) -> Connector:
         connector = registry.load_connector(kind, settings)
-        return troubled(connector, trouble, file.with_name("wrong-answers"))
+        return TroubledConnector(connector, trouble, file.with_name("wrong-answers"))
 
     vars(main)["load_connector"] = load

@@ -7,7 +7,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from cosched.connector.contract.bench import ContractBase
-from cosched.connector.interface import CallsBack, ConnectorError, DiagnosesStarts
+from cosched.connector.interface import ConnectorError
 from cosched.connector.jobs import JobState
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class AtMostOnceContract(ContractBase):
         bench.submit(second)
         time.sleep(self.quiet)
         assert not diary.exists()
-        if isinstance(bench.connector, DiagnosesStarts):
+        if bench.offers("diagnose"):
             bench.await_obstacle(second)
             bench.connector.diagnose(str(uuid.uuid4()))  # of what the manager never saw: no error
         gate.touch()
@@ -97,7 +97,7 @@ class AtMostOnceContract(ContractBase):
         first, gate = bench.waiter(hosts=hosts)
         bench.submit(first)
         bench.until(first, JobState.RUNNING)
-        if not isinstance(bench.connector, CallsBack):
+        if not bench.offers("call_back"):
             return
         second, diary = bench.diary(hosts=hosts[:1])
         bench.submit(second)

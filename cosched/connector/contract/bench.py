@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from cosched.connector.interface import DiagnosesStarts, StartVerdict
+from cosched.connector.interface import Connector, StartVerdict
 from cosched.connector.jobs import JobReport, JobState, Launch
-from cosched.connector.submission import submit_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cosched.connector.interface import Connector
     from cosched.connector.jobs import Output
     from cosched.errors import CoschedError
 
@@ -93,6 +91,10 @@ class Bench:
         file = self.workplace / f"begun-{uuid.uuid4().hex}"
         return self.shell('echo "$COSCHED_RANK" >> "$0"; exec sleep 600', str(file), hosts=hosts), file
 
+    def offers(self, verb: str) -> bool:
+        """Return whether the connector gives an answer of its own where all have one."""
+        return getattr(type(self.connector), verb) is not getattr(Connector, verb)
+
     def submit(self, launch: Launch) -> str:
         """Submit; the attempt is cancelled at the end of the test if it still lives."""
         return self.connector.submit(launch)
@@ -105,7 +107,7 @@ class Bench:
 
     def hand_over(self, launches: Sequence[Launch]) -> dict[str, str | CoschedError]:
         """Submit together and return what came of each attempt, in their order."""
-        outcomes = submit_many(self.connector, launches)
+        outcomes = self.connector.submit_many(launches)
         return {launch.attempt: outcomes[launch.attempt] for launch in launches}
 
     def listen_to_ends(self, launches: Sequence[Launch]) -> list[JobReport]:
@@ -186,11 +188,9 @@ class Bench:
 
     def await_obstacle(self, launch: Launch) -> None:
         """Wait until the connector says that an attempt is not starting."""
-        connector = self.connector
-        assert isinstance(connector, DiagnosesStarts)
 
         def found() -> bool:
-            diagnosis = connector.diagnose(launch.attempt)
+            diagnosis = self.connector.diagnose(launch.attempt)
             assert "\n" not in diagnosis.reason
             return diagnosis.verdict is not StartVerdict.STARTING
 

@@ -8,25 +8,14 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from cosched.connector.interface import (
-    AdoptsJobs,
-    CallsBack,
-    CarriesMail,
-    ChecksTasks,
-    ConnectorError,
-    DiagnosesStarts,
-    GivesRemarks,
-    KeepsJobs,
-    StartDiagnosis,
-)
-from cosched.connector.submission import submit_many
+from cosched.connector.interface import ConnectorError
 from cosched.errors import CoschedError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cosched.connector.hosts import Host
-    from cosched.connector.interface import Connector, Mail
+    from cosched.connector.interface import AdoptsJobs, Connector, StartDiagnosis
     from cosched.connector.jobs import JobReport, Launch, LaunchMode, Output
 
 __all__ = ["GuardedConnector"]
@@ -53,8 +42,6 @@ class GuardedConnector:
 
     def remarks(self) -> tuple[str, ...]:
         """Return what the administrator should look at, as far as the connector says."""
-        if not isinstance(self._connector, GivesRemarks):
-            return ()
         with self._guarded():
             return tuple(_storable(" ".join(remark.split())) for remark in self._connector.remarks())
 
@@ -62,7 +49,7 @@ class GuardedConnector:
         """Submit attempts, together where the connector can; return each one's job or fault."""
         try:
             with self._guarded():
-                outcomes = submit_many(self._connector, launches)
+                outcomes = self._connector.submit_many(launches)
                 return {launch.attempt: _outcome(outcomes[launch.attempt]) for launch in launches}
         except CoschedError as error:
             return dict.fromkeys((launch.attempt for launch in launches), error)
@@ -78,10 +65,7 @@ class GuardedConnector:
             self._connector.cancel(attempt)
 
     def call_back(self, attempt: str) -> bool:
-        """Cancel an attempt unless it has begun, where the connector can tell; return whether it is cancelled."""
-        if not isinstance(self._connector, CallsBack):
-            self.cancel(attempt)
-            return True
+        """Cancel an attempt unless it has begun, as far as the connector can tell; return whether it is cancelled."""
         with self._guarded():
             return self._connector.call_back(attempt)
 
@@ -93,61 +77,54 @@ class GuardedConnector:
 
     def diagnose(self, attempt: str) -> StartDiagnosis:
         """Return why an attempt has not begun, as far as the connector says."""
-        if not isinstance(self._connector, DiagnosesStarts):
-            return StartDiagnosis()
         with self._guarded():
             found = self._connector.diagnose(attempt)
             return replace(found, reason=_storable(" ".join(found.reason.split())))
 
     def adopts(self) -> AdoptsJobs:
-        """Return the connector, where users' own jobs can wait for cosched.
+        """Return the gate behind which users' own jobs wait for cosched.
 
         Raises:
             UserError: they cannot.
         """
-        if not isinstance(self._connector, AdoptsJobs):
+        if (adoption := self._connector.adoption) is None:
             raise UserError("[adopt] enabled is true, and this connector adopts no jobs of users' own: set it to false")
-        return self._connector
+        return adoption
 
     @property
     def home(self) -> str:
         """Return the connector's name, and where its jobs are as far as it says."""
-        where = f" ({self._connector.home})" if isinstance(self._connector, KeepsJobs) else ""
+        where = f" ({self._connector.home})" if self._connector.home else ""
         return _storable(" ".join(f"{self._connector.name}{where}".split()))
 
     def check_task(self, owner: str, launch: LaunchMode) -> None:
         """Refuse tasks of an owner, launched so, that the connector would refuse whenever they start."""
-        if isinstance(self._connector, ChecksTasks):
-            with self._guarded():
-                self._connector.check_task(owner, launch)
+        with self._guarded():
+            self._connector.check_task(owner, launch)
 
     @property
     def carries_mail(self) -> bool:
         """Return whether attempts can have mailboxes."""
-        return self._mail is not None
+        return self._connector.mail is not None
 
     def put_mail(self, attempt: str, name: str, text: str) -> None:
         """Put a file into an attempt's mailbox; nothing where there are none."""
-        if (mail := self._mail) is not None:
+        if (mail := self._connector.mail) is not None:
             with self._guarded():
                 mail.put(attempt, name, text)
 
     def answers(self, attempt: str) -> dict[str, str]:
         """Return what the process of an attempt has put into its mailbox, by name."""
-        if (mail := self._mail) is None:
+        if (mail := self._connector.mail) is None:
             return {}
         with self._guarded():
             return dict(mail.answers(attempt))
 
     def drop_answers(self, attempt: str, names: Sequence[str]) -> None:
         """Delete answers."""
-        if (mail := self._mail) is not None:
+        if (mail := self._connector.mail) is not None:
             with self._guarded():
                 mail.drop_answers(attempt, names)
-
-    @property
-    def _mail(self) -> Mail | None:
-        return self._connector.mail if isinstance(self._connector, CarriesMail) else None
 
     def retract(self, attempt: str, key: str) -> bool:
         """Close the gate of a user's own job; return whether no attempt has it."""
@@ -166,8 +143,7 @@ class GuardedConnector:
 
     def calls(self) -> Mapping[str, int]:
         """Return the connector's counts of its calls; empty where it does not count."""
-        counted = getattr(self._connector, "calls", {})
-        return {str(name): int(number) for name, number in dict(counted).items()}
+        return {str(name): int(number) for name, number in dict(self._connector.calls).items()}
 
     def close(self) -> None:
         """Let go of the manager."""

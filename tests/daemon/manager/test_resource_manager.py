@@ -5,14 +5,14 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from unittest.mock import MagicMock
 
 import pytest
 from structlog.testing import capture_logs
 
 from cosched.connector.hosts import Host
-from cosched.connector.interface import ConnectorError, StartDiagnosis, StartVerdict
+from cosched.connector.interface import Connector, ConnectorError, StartDiagnosis, StartVerdict
 from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.attempts.attempt import Attempt
 from cosched.coscheduler.events import (
@@ -46,7 +46,7 @@ FULL = ConnectorError("the queue is full", transient=True, refused=True)
 MISTAKE = ZeroDivisionError("of the connector")
 
 
-class Scripted:
+class Scripted(Connector):
     """A connector whose answers a test lays down: a value, an error to raise, or a list of those, the last for ever."""
 
     name = "scripted"
@@ -61,14 +61,14 @@ class Scripted:
             "events": [[]],
             **script,
         }
-        self.calls: list[str] = []
+        self.asked: list[str] = []
         self.launches: list[Launch] = []
         self.closed = False
         self.looked = threading.Event()  # at the hosts; there are no events before
         self.looked.set()
 
     def _answer(self, verb: str) -> Any:
-        self.calls.append(verb)
+        self.asked.append(verb)
         answers = self.script[verb]
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, Exception):
@@ -90,12 +90,15 @@ class Scripted:
         return self._answer("find")
 
     def status(self, attempts: Sequence[str]) -> Any:
-        self.calls.append(f"status of {','.join(attempts)}")
+        self.asked.append(f"status of {','.join(attempts)}")
         return self._answer("status")
 
     def events(self, timeout: float) -> Any:
         time.sleep(timeout)
         return self._answer("events") if self.looked.is_set() else []
+
+    def output(self, *_part: Any) -> Any:
+        return None
 
     def close(self) -> None:
         self.closed = True
@@ -139,7 +142,7 @@ def manager(
 ) -> Iterator[tuple[ResourceManager, Told]]:
     told = Told()
     times = ManagerTimes(grace, watch, status, silence)
-    running = ResourceManager(cast("Any", connector), told.post, Clock(), live, times, *looks)
+    running = ResourceManager(connector, told.post, Clock(), live, times, *looks)
     running.start()
     try:
         yield running, told
@@ -153,7 +156,7 @@ def manager(
 
 
 def actions(connector: Scripted) -> list[str]:
-    return [verb for verb in connector.calls if verb in ("submit", "cancel", "call_back", "find")]
+    return [verb for verb in connector.asked if verb in ("submit", "cancel", "call_back", "find")]
 
 
 def found(state: JobState) -> JobReport:
@@ -198,7 +201,7 @@ def test_an_attempt_is_missing_only_after_the_grace_and_not_fenced_unasked() -> 
         assert isinstance(told.next(), AttemptMissing)
         assert time.monotonic() >= began + 0.5
     assert len(actions(connector)) >= 2
-    assert "cancel" not in connector.calls
+    assert "cancel" not in connector.asked
 
 
 def test_an_attempt_that_turns_up_within_the_grace_is_found() -> None:
@@ -361,7 +364,7 @@ def test_live_attempts_are_asked_for_now_and_then() -> None:
         event = told.next()
         assert isinstance(event, JobReported)
         assert event.report == found(JobState.COMPLETED)
-    assert "status of u,v" in connector.calls
+    assert "status of u,v" in connector.asked
 
 
 def test_a_submitted_attempt_that_had_ended_before_is_asked_for_once() -> None:
@@ -373,9 +376,9 @@ def test_a_submitted_attempt_that_had_ended_before_is_asked_for_once() -> None:
         assert isinstance(submitted, AttemptSubmitted)
         assert isinstance(ended, JobReported)
         assert ended.report == found(JobState.COMPLETED)
-        looks = connector.calls.count("hosts")
-        until(lambda: connector.calls.count("hosts") >= looks + 3)
-    assert connector.calls.count("status of u") == 1
+        looks = connector.asked.count("hosts")
+        until(lambda: connector.asked.count("hosts") >= looks + 3)
+    assert connector.asked.count("status of u") == 1
 
 
 @pytest.mark.parametrize("verb", ["events", "find", "hosts"])
@@ -384,7 +387,7 @@ def test_a_fault_that_lasts_is_logged_once(verb: str) -> None:
     connector = Scripted(**{verb: [DOWN]})
     with capture_logs() as lines, manager(connector) as (running, _told):
         running.locate("u", fence=False)
-        until(lambda: connector.calls.count(verb) >= 4)
+        until(lambda: connector.asked.count(verb) >= 4)
     assert [line["event"] for line in lines if line["log_level"] == "warning"] == [verb]
 
 
@@ -395,7 +398,7 @@ def test_a_remark_of_the_connectors_is_logged_once() -> None:
 
     connector = Remarking()
     with capture_logs() as lines, manager(connector):
-        until(lambda: connector.calls.count("hosts") >= 4)
+        until(lambda: connector.asked.count("hosts") >= 4)
     assert [line["remark"] for line in lines if "remark" in line] == ["the spool is open"]
 
 
@@ -419,7 +422,7 @@ def test_an_answer_of_a_wrong_form_ends_no_thread(script: dict[str, Any]) -> Non
 
 def test_a_connector_that_cannot_be_closed_does_not_keep_the_daemon_from_ending() -> None:
     connector = Scripted()
-    running = ResourceManager(cast("Any", connector), Told().post, Clock(), list, ManagerTimes(1.0, 0.01, 1000.0))
+    running = ResourceManager(connector, Told().post, Clock(), list, ManagerTimes(1.0, 0.01, 1000.0))
     connector.close = MagicMock(side_effect=MISTAKE)  # type: ignore[method-assign]  # a mock is a method, too
     running.start()
     running.stop()
@@ -478,8 +481,8 @@ def test_after_a_restart_many_attempts_are_asked_for_at_once() -> None:
         held.set()
         reported = [told.next() for _ in names]
     assert {event.report.attempt for event in reported if isinstance(event, JobReported)} == set(names)
-    assert [call for call in connector.calls if call.startswith(("find", "status"))].count("status") == 1
-    assert "find" not in connector.calls
+    assert [call for call in connector.asked if call.startswith(("find", "status"))].count("status") == 1
+    assert "find" not in connector.asked
 
 
 def test_loads_are_told_when_they_change_and_owners_who_come_and_go_are_not() -> None:
