@@ -81,13 +81,7 @@ machine-code:
 testbed:
 	$(PYTHON_IN_VENV) -m tests.testbed.condor --prepare
 	$(PYTHON_IN_VENV) -m tests.testbed.slurm --prepare
-	$(PYTHON_IN_VENV) -m tests.testbed.software.browser --prepare
-	$(PYTHON_IN_VENV) -m tests.testbed.software.slapd --prepare
-	$(PYTHON_IN_VENV) -m tests.testbed.software.pajeng --prepare
-	$(PYTHON_IN_VENV) -m tests.testbed.software.mpi
-	$(PYTHON_IN_VENV) -m tests.testbed.software.mpi_compiler
-	$(PYTHON_IN_VENV) -m tests.testbed.software.mpi4py
-	$(PYTHON_IN_VENV) -m tests.testbed.software.compiler
+	$(PYTHON_IN_VENV) -m tests.testbed.software
 
 # The contract of all connectors through pyslurm, on a cluster of a Slurm 25.11 that is installed below SLURM_PREFIX
 # (built with munge and --enable-multiple-slurmd; it needs no slurm.conf).

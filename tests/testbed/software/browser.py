@@ -1,17 +1,13 @@
 """Debian's Chromium without a window for tests of pages, with fonts of its own, whatever the machine has installed.
 
-python -m tests.testbed.software.browser --prepare      only downloads and unpacks it
-
 The packages of the machine's own suite are unpacked into a folder: nothing is installed, and no rights are needed.
 Pictures come out alike everywhere, because the fonts are part of it.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
-import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,14 +16,14 @@ from typing import TYPE_CHECKING
 from playwright.sync_api import sync_playwright
 
 from tests.testbed.software.cache import cached
-from tests.testbed.software.debian import PackageError, release, unpack
+from tests.testbed.software.debian import release, unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from playwright.sync_api import Browser
 
-__all__ = ["chromium", "main", "prefix"]
+__all__ = ["chromium", "prefix"]
 
 _RECIPE = "chromium-shell-1"
 _PACKAGES = ("chromium-headless-shell", "fonts-inter", "fonts-jetbrains-mono", "fontconfig-config")
@@ -77,19 +73,6 @@ def chromium() -> Iterator[Browser]:
             browser.close()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments say and return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.testbed.software.browser", description="Debian's Chromium.")
-    parser.add_argument("--prepare", action="store_true", required=True, help="only download and unpack it")
-    parser.parse_args(arguments)
-    try:
-        print(prefix())
-    except PackageError as error:
-        print(f"testbed: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
 def _install(target: Path) -> None:
     work = Path(tempfile.mkdtemp(prefix="cosched-testbed-"))
     try:
@@ -100,7 +83,3 @@ def _install(target: Path) -> None:
         shutil.rmtree(target / folder, ignore_errors=True)
     fonts, cache = target / "usr/share/fonts", target / "fonts-cache"
     (target / "fonts.conf").write_text(_FONTS.format(fonts=fonts, cache=cache))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,4 @@
-"""Compilers of C, C++ and Fortran, on a machine that has none: Debian's.
-
-`python -m tests.testbed.software.compiler` unpacks it.
-"""
+"""Compilers of C, C++ and Fortran, on a machine that has none: Debian's."""
 
 from __future__ import annotations
 
@@ -54,7 +51,3 @@ def _install(target: Path, language: str) -> None:
     finally:
         shutil.rmtree(work, ignore_errors=True)
     relink(target, _PATCHED, ("lib/x86_64-linux-gnu", _LIBRARY), _LOADER)
-
-
-if __name__ == "__main__":
-    print(compiler(), compiler("fortran"), sep="\n")

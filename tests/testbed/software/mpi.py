@@ -1,7 +1,4 @@
-"""Debian's Open MPI and MPICH on a machine that has neither, and a parallel program for the tests.
-
-`python -m tests.testbed.software.mpi` builds what the tests need.
-"""
+"""Debian's Open MPI and MPICH on a machine that has neither, and a parallel program for the tests."""
 
 from __future__ import annotations
 
@@ -78,7 +75,3 @@ def _install(target: Path) -> None:
         for plugin in target.glob(f"{_LIBRARY}/openmpi/lib/**/mca_{network}.so"):
             plugin.unlink()
     relink(target, _PATCHED, _LIBRARIES, _LOADER)
-
-
-if __name__ == "__main__":
-    prefix()

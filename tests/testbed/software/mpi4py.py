@@ -1,16 +1,11 @@
-"""mpi4py, which loads the MPI that is in `LD_LIBRARY_PATH` for itself.
-
-`python -m tests.testbed.software.mpi4py` installs it into the testbed's folder.
-"""
+"""mpi4py, which loads the MPI that is in `LD_LIBRARY_PATH` for itself."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 from tests.testbed.software.cache import cached
+from tests.testbed.software.wheels import install_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,12 +22,4 @@ def prefix() -> Path:
 
 
 def _install(target: Path) -> None:
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write(_WHEEL)
-        file.flush()
-        words = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]
-        subprocess.run([*words, "--target", str(target), "--require-hashes", "-r", file.name], check=True)
-
-
-if __name__ == "__main__":
-    print(prefix())
+    install_wheel(_WHEEL, target)

