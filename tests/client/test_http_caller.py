@@ -17,7 +17,7 @@ from cosched.client import Client, NotRunningError
 from cosched.client.http_caller import decode_document
 from cosched.errors import UserError
 from tests.daemon.web.certificates import certificate
-from tests.portal.pages.makers import detail, forecast, host, profile
+from tests.documents import detail, forecast, host, profile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from cosched.access.authentication import COOKIE
-from tests.portal.pages.makers import portal
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from fastapi import Request
 
 from cosched.api.documents import HostView
 from cosched.portal.responses import DocumentResponder
-from tests.portal.pages.makers import host
+from tests.documents import host
 
 HOSTS = DocumentResponder[list[HostView]](list[HostView])
 

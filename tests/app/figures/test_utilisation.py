@@ -19,7 +19,7 @@ from cosched.app.figures.utilisation import (
     used_spans,
 )
 from cosched.app.history import HostUse
-from tests.portal.pages.makers import host
+from tests.documents import host
 
 FAST, SLOW = replace(host("f1"), host_class="fast"), replace(host("s1"), host_class="slow", cores=4)
 FREE = FreeView(memory=0, cores=0, gpus=0)

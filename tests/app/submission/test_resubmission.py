@@ -11,7 +11,7 @@ from cosched.app.submission.resubmission import requests_again
 from cosched.app.submission.similar_requests import request_like_task
 from cosched.connector.values import NativeDescription
 from tests.daemon.makers import daemon
-from tests.portal.pages.makers import NOW, detail, profile
+from tests.documents import NOW, detail, profile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from cosched.connector.jobs import JobReport, JobState
 from cosched.coscheduler.changes import Changes, RunRecord
 from cosched.coscheduler.events import AttemptSubmitted, HostsObserved, JobReported
 from tests.daemon.makers import HALVING, Daemon, StillClock, daemon
+from tests.documents import detail, explained, profile
 from tests.portal.browser.visitor import OpenPages, open_pages
-from tests.portal.pages.makers import detail, explained, profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from cosched.access.principals import Role
-from tests.portal.pages.makers import Portal, portal
+from tests.portal.makers import Portal, portal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from cosched.portal.application import build_application
 from cosched.portal.pages.api_docs import ApiField, api_reference
 from tests.access.memory import Trusting
-from tests.portal.pages.makers import portal
+from tests.portal.makers import portal
 from tests.portal.test_application import Recorder, services_of
 
 if TYPE_CHECKING:

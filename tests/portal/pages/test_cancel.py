@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.portal.pages.makers import Portal, portal
+from tests.portal.makers import Portal, portal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,8 @@ from cosched.portal.pages.domain import (
 )
 from cosched.portal.pages.figures.neighbourhood import Flow
 from tests.cli.test_peer import ADVICE, NETWORK
-from tests.portal.pages.makers import NOW, host, portal
+from tests.documents import NOW, host
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path

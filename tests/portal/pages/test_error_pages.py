@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from fastapi.testclient import TestClient
 
-from tests.portal.pages.makers import portal
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path

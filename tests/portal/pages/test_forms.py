@@ -20,7 +20,7 @@ from cosched.portal.pages.forms import (
     requests_of_upload,
     resubmit_request,
 )
-from tests.portal.pages.makers import NOW, detail, profile
+from tests.documents import NOW, detail, profile
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from cosched.connector.jobs import Output
 from cosched.portal.pages import output
 from cosched.portal.pages.output import output_part
-from tests.portal.pages.makers import detail, portal
+from tests.documents import detail
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

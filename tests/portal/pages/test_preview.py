@@ -7,7 +7,7 @@ import pytest
 from cosched.api.documents import ProfileView
 from cosched.portal.pages.curves import run_time_curve
 from cosched.portal.pages.preview import PreviewVerdict, preview_submission
-from tests.portal.pages.makers import NOW, forecast
+from tests.documents import NOW, forecast
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from cosched.access import Principal, Role
 from cosched.api.documents import FreeView, PlacementView, PlanView, ReservationRequest
 from cosched.connector.hosts import Host
 from cosched.coscheduler.events import HostsObserved, ScheduleImproved
-from tests.portal.pages.makers import host, portal
+from tests.documents import host
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fastapi.testclient import TestClient
 
 from cosched import resources
-from tests.portal.pages.makers import portal
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from typing import Any

@@ -11,7 +11,8 @@ from cosched.access.principals import Role, Scope
 from cosched.access.tokens import TokenGrant
 from cosched.api.documents import FreeView
 from cosched.coscheduler.elastic.values import Elastic
-from tests.portal.pages.makers import Portal, host, portal
+from tests.documents import host
+from tests.portal.makers import Portal, portal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,12 +17,13 @@ from cosched.coscheduler.task import TaskState
 from cosched.portal.pages.task import TIMELINE_WIDTH, _as_it_left, timeline
 from tests.app.submission.detection import add_detection
 from tests.changes import changed
-from tests.portal.pages.makers import NOW, detail, explained, portal, profile
+from tests.documents import NOW, detail, explained, profile
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.portal.pages.makers import Portal
+    from tests.portal.makers import Portal
 
 
 def test_another_users_task_is_not_there(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from cosched.access.principals import Principal, Role
 from cosched.api.documents import ForwardedPlacement, PlacementView
 from cosched.coscheduler.task import TaskState
 from tests.changes import changed
-from tests.portal.pages.makers import Portal, portal
+from tests.portal.makers import Portal, portal
 from tests.tasks import make_task
 from tests.waiting import until
 

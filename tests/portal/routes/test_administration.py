@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cosched.access.principals import Role
-from tests.portal.pages.makers import portal
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from cosched.access import Principal, ProofOfIdentity, Role, Scope
 from cosched.portal.application import build_application
 from cosched.portal.routes.tasks import _EXAMPLES
 from tests.access.memory import Trusting
-from tests.portal.pages.makers import Portal, portal
+from tests.portal.makers import Portal, portal
 from tests.portal.test_application import Recorder, services_of
 
 if TYPE_CHECKING:

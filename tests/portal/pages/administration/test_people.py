@@ -7,7 +7,7 @@ import pytest
 from cosched.access.principals import Role, Scope
 from cosched.access.tokens import TokenGrant
 from cosched.coscheduler.sharing.shares import Share, Shares
-from tests.portal.pages.makers import portal
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path

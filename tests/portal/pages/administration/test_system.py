@@ -7,7 +7,7 @@ import pytest
 from cosched.access.principals import Role
 from cosched.api.documents import ProcessView
 from cosched.portal.pages.administration.system import ProcessGroup, grouped
-from tests.portal.pages.makers import portal
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path

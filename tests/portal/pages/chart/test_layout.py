@@ -11,7 +11,7 @@ from cosched.api.documents import ReservationView
 from cosched.portal.pages.chart.blocks import ChartBlock
 from cosched.portal.pages.chart.colours import ApplicationColours
 from cosched.portal.pages.chart.layout import CHART_WIDTH, schedule_chart
-from tests.portal.pages.makers import NOW, host
+from tests.documents import NOW, host
 
 UTC = ZoneInfo("UTC")
 COLOURS = ApplicationColours(["a", "b"])

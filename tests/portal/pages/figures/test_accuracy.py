@@ -10,7 +10,8 @@ from cosched.api.documents import Accuracy, LearntApplication, LearntRunView
 from cosched.app.history import DomainHistory
 from cosched.coscheduler.changes import Changes, RunRecord
 from cosched.portal.pages.figures.accuracy import summary
-from tests.portal.pages.makers import NOW, portal
+from tests.documents import NOW
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,8 @@ from cosched.access import Principal, Role
 from cosched.api.documents import DeadlineOutcome, ForwardedPlacement, PlacementView, PlanView, TaskRequest
 from cosched.app.figures.deadline_outlook import deadlines
 from cosched.portal.pages.figures.deadlines import MetShare, met_shares
-from tests.portal.pages.makers import NOW, portal
+from tests.documents import NOW
+from tests.portal.makers import portal
 
 if TYPE_CHECKING:
     from pathlib import Path

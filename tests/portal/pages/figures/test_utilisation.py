@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from cosched.access.principals import Role
 from cosched.api.documents import FreeView, GroupUseView, PlacementView, PlanView, ResourceUseView, UtilisationView
 from cosched.portal.pages.figures.utilisation import use_chart
-from tests.portal.pages.makers import NOW, Portal, host, portal
+from tests.documents import NOW, host
+from tests.portal.makers import Portal, portal
 
 if TYPE_CHECKING:
     from pathlib import Path
