@@ -31,6 +31,21 @@ _SEVERAL = re.compile(r"\b(in|from|matching)\b", re.IGNORECASE)
 # What is known only when the job is there, or on its host: kept as it is for HTCondor to fill in.
 _LATE_MACROS = {"Cluster": "ClusterId", "ClusterId": "ClusterId", "Node": "Node"}
 _PARALLEL_MACROS = {"Process": "ProcId", "ProcId": "ProcId"}
+# Commands that stay among a task's own also where a variable of the queue statement has the same name.
+_COMMANDS = (
+    "executable",
+    "arguments",
+    "input",
+    "output",
+    "error",
+    "initialdir",
+    "environment",
+    "transfer_input_files",
+    "request_cpus",
+    "request_memory",
+    "request_disk",
+    "request_gpus",
+)
 
 
 class _SubmitFileError(Exception):
@@ -38,6 +53,7 @@ class _SubmitFileError(Exception):
 
 
 def _confine() -> None:
+    """Limit this process's time, memory and files, as far as they are not less already."""
     for limit, most in (
         (resource.RLIMIT_CPU, _CPU_SECONDS),
         (resource.RLIMIT_AS, _MEMORY),
@@ -54,7 +70,7 @@ def _placeholder(name: str) -> str:
 
 
 def _expanded(submit: Any, later: dict[str, str]) -> dict[str, str]:
-    """Return all commands with their macros filled in but those for later."""
+    """Return all commands with their macros filled in; the macros of `later` stay for HTCondor."""
     for name, meant in later.items():
         submit[name] = _placeholder(meant)
     found = {}
@@ -85,6 +101,7 @@ def _items(submit: Any) -> list[dict[str, str]]:
 
 
 def _count(submit: Any, text: str) -> int:
+    """Return a number of jobs, its macros filled in."""
     submit[_COUNT] = text
     value = str(submit.expand(_COUNT)).strip()
     if not value.isdecimal() or not 1 <= int(value) <= _MOST_TASKS:
@@ -116,22 +133,6 @@ def _tasks(text: str) -> Iterator[dict[str, str]]:
             for key, value in found.items()
             if key not in ("Process", "ProcId", "ItemIndex", *item) or key.lower() in _COMMANDS
         }
-
-
-_COMMANDS = (
-    "executable",
-    "arguments",
-    "input",
-    "output",
-    "error",
-    "initialdir",
-    "environment",
-    "transfer_input_files",
-    "request_cpus",
-    "request_memory",
-    "request_disk",
-    "request_gpus",
-)
 
 
 def main() -> None:

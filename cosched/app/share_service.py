@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 __all__ = ["ShareService", "check_share_limits"]
 
 _HOUR = 3600.0
-_LARGEST = 1e6  # weight
-_MOST = 10**9
+_LARGEST_WEIGHT = 1e6
+_LARGEST_LIMIT = 10**9  # hosts, or waiting tasks
 
 
 class ShareService:
-    """Answers for shares. Methods may block; any thread may call them."""
+    """Shows and sets shares. Methods may block; any thread may call them."""
 
     def __init__(self, core: CoreClient, table: ShareTable, configured: Shares | None) -> None:
         """Set up.
@@ -150,7 +150,7 @@ def check_share_of_hosts(core: Coscheduler, task: Task) -> None:
     """Refuse a task that needs more hosts than its user or group may have.
 
     Raises:
-        UserError: so it is.
+        UserError: the task does.
     """
     most = core.host_room().most(share_user(task))
     if (least := fewest_hosts(task)) > most:
@@ -158,12 +158,12 @@ def check_share_of_hosts(core: Coscheduler, task: Task) -> None:
 
 
 def _check(change: ShareChange, kind: ShareKind) -> None:
-    if change.weight is not None and not 0 < change.weight <= _LARGEST:
-        raise UserError(f"the weight is {change.weight:g}: give a number above 0, at most {_LARGEST:g}")
+    if change.weight is not None and not 0 < change.weight <= _LARGEST_WEIGHT:
+        raise UserError(f"the weight is {change.weight:g}: give a number above 0, at most {_LARGEST_WEIGHT:g}")
     if change.budget is not None and not (change.budget >= 0 and math.isfinite(change.budget)):
         raise UserError(f"the budget is {change.budget:g} host-hours: give a number of 0 or more")
     for name, value in (("hosts", change.hosts), ("waiting", change.waiting)):
-        if value is not None and not 0 <= value <= _MOST:
+        if value is not None and not 0 <= value <= _LARGEST_LIMIT:
             raise UserError(f"the limit of {name} is {value}: give a whole number of 0 or more")
     if change.group is not None and kind is ShareKind.GROUP:
         raise UserError("a group stands in no other group: leave its group out")

@@ -235,7 +235,7 @@ class Coscheduler:
 
     @property
     def last_improvement(self) -> tuple[float, str] | None:
-        """When an answer last made the plan better, epoch seconds, and what became better."""
+        """Time of the last answer that made the plan better, epoch seconds, and the improvement in words."""
         return self._adoption.last_improvement
 
     @property
@@ -279,7 +279,7 @@ class Coscheduler:
 
     @property
     def licences(self) -> LicenceUse:
-        """The domain's licences and what is in use of them; to be read."""
+        """The domain's licences and their use; to be read."""
         return self._state.licences
 
     @property
@@ -340,7 +340,7 @@ class Coscheduler:
         return first_late(self.planning_view, self._state, chains, time)
 
     def ways(self, chain: Sequence[Task], time: float) -> list[PlacedWay]:
-        """Return where the ways of a chain that are still open would run, each by itself, the best first.
+        """Return the places of a chain's open ways, each planned alone, the best first.
 
         Args:
             chain: its tasks that have not left, in order, whether they are known here or not.
@@ -366,7 +366,7 @@ class Coscheduler:
 
     @property
     def contention(self) -> ExpectedContention:
-        """What plans expect of others beside tasks on shared hosts."""
+        """Slowdown that plans expect from others beside tasks on shared hosts."""
         return self._corrections.contention
 
     def _take(self, event: Event) -> None:
@@ -529,7 +529,7 @@ class Coscheduler:
             self._state.replan()
 
     def _dispatch(self, time: float) -> None:
-        """Have the tasks leave whose turn has come, and lend what stays idle."""
+        """Start the tasks whose turn has come, and lend idle hosts."""
         self._planned_starts.order_by_priority(time)
         self._limits.count_hosts()
         self._dispatcher.start_unmodelled(time)

@@ -24,7 +24,7 @@ __all__ = ["HostChoice", "ShapeChoice", "TaskEdit", "edited", "why_unchangeable"
 
 @dataclass(frozen=True, slots=True)
 class ShapeChoice:
-    """What a task takes of each host after an edit, and its alternatives; fields as in `Task` and `TaskSpec`."""
+    """Needs of a task on each host after an edit, and its alternatives; fields as in `Task` and `TaskSpec`."""
 
     memory: int
     cores: int
@@ -106,7 +106,7 @@ class TaskEdit:
         return self.moves_deadline or bool(changed)
 
     def __str__(self) -> str:
-        """Name what is changed."""
+        """Name the changed values, for people."""
         named = {
             "deadline": self.moves_deadline,
             "begin": self.begin is not None,

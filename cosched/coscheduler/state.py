@@ -127,7 +127,7 @@ class CoreState:
         self._decisions += decisions
 
     def note(self, entry: LogEntry) -> None:
-        """Append a line to the log, of what no event says by itself."""
+        """Append a line to the log, for a change that no event tells by itself."""
         self._notes.append(entry)
 
     def replan(self) -> None:
@@ -191,7 +191,7 @@ class CoreState:
         return bool(self._chains)
 
     def chains(self) -> tuple[str, ...]:
-        """Return the chains of which tasks are live, in order of arrival."""
+        """Return the chains with live tasks, in order of arrival."""
         return tuple(self._chains)
 
     def take_changed_chains(self) -> list[str]:

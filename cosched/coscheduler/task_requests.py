@@ -1,4 +1,4 @@
-"""What is asked of live tasks is done: to cancel, edit, hold or release them, or to follow their users' own jobs.
+"""Requests about live tasks are carried out: to cancel, edit, hold or release them, or to follow their users' own jobs.
 
 Start at `TaskRequests.fulfil`; which tasks may be changed is said by `edits.py`.
 """

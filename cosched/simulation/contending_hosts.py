@@ -1,7 +1,7 @@
-"""Programs side by side on shared hosts, in virtual time: each is the slower, the more cores others have beside it now.
+"""Programs side by side on shared hosts in virtual time: the more cores others have there now, the slower each runs.
 
-Start at `ContendingDomain`. How slow is said by the functions that plans reckon with (`cosched.prediction.contention`);
-but who is beside whom is what happens here from moment to moment, and plans do not know that.
+Start at `ContendingDomain`. The slowdown is that of plans (`cosched.prediction.contention`); but plans do not know
+which tasks are side by side from moment to moment, as they are here.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class _Progress:
     """A job under way.
 
     Attributes:
-        attempt: whose it is.
+        attempt: the attempt that it runs for.
         slowdown: of its program on a host that others fill.
-        left: seconds alone that were left at `since`.
-        since: when that was.
+        left: rest of its run time at `since`, in seconds as it runs alone.
+        since: time of the last change of its pace.
         longer: how many times longer than alone it takes from then on.
     """
 
@@ -89,7 +89,7 @@ class ContendingDomain(SimulatedDomain):
             self._go_on(self._jobs[uuid].attempt.hosts)
 
     def _go_on(self, changed: Iterable[str]) -> None:
-        """Let the jobs on these hosts go on as fast as what is beside them now allows."""
+        """Let the jobs on these hosts go on at the pace that the jobs beside them allow now."""
         for uuid in [uuid for uuid in self._progress if self._jobs[uuid].over is not None]:
             del self._progress[uuid]
         for uuid, job in self._progress.items():

@@ -88,7 +88,7 @@ class Attempt:
 
     @property
     def reckoned_hosts(self) -> tuple[str, ...]:
-        """Return its hosts, of a lead with those that its workers keep."""
+        """Return its hosts; a lead's include the promised hosts of its workers."""
         return self.hosts if self.lead is None else (*self.hosts, *self.lead.promised)
 
     @property

@@ -39,7 +39,7 @@ __all__ = ["PlanInForce", "PlannedStarts"]
 
 
 class PlanInForce(NamedTuple):
-    """What waits for hosts that tasks share, and its plan, beside some attempts: where many wait, it takes a while.
+    """Waiting tasks of shared hosts and their plan, beside some attempts; making it takes a while where many wait.
 
     Attributes:
         problem: what waits, in seconds from now.

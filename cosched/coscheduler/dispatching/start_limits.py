@@ -20,7 +20,7 @@ __all__ = ["StartLimits"]
 
 
 class StartLimits:
-    """Tells which tasks may leave beside what runs and what has left in the same dispatch."""
+    """Says which tasks may leave now, beside running ones and those that left in the same dispatch."""
 
     def __init__(self, state: CoreState, submits: SubmitLimits) -> None:
         self._state = state
@@ -87,5 +87,5 @@ class StartLimits:
         return array_obstacle(task, self._state.live_by_array)
 
     def _charged(self, task: Task, hosts: int) -> float:
-        """Return how many hosts a task is charged for on so many, parts of which it may share."""
+        """Return the hosts that a task is charged for, parts of hosts counted as parts."""
         return hosts * self._state.hosts.part(self._state.hosts.share_of(task.spec))

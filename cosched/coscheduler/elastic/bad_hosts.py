@@ -250,7 +250,7 @@ class BadHosts:
         return slowdown_by_owners(running.task, hosts, loads, self._interruption)
 
     def _note(self, left: _BadlyPlaced, line: str, time: float) -> None:
-        """Write down that a worker leaves, and have its task keep away from what was bad there."""
+        """Log that a worker leaves, and let its task avoid the bad host or link."""
         task, (host,) = left.worker.task, left.worker.hosts
         self._state.note(LogEntry(time, "host left", task, line))
         if left.cluster:

@@ -45,7 +45,7 @@ _LEAST_LEFT = 0.02  # of the work of an attempt: it would have ended otherwise
 
 
 class RestartCost(NamedTuple):
-    """Seconds from being asked until a program has stopped, and from its start until it goes on where it was."""
+    """Seconds of a restart: from the request until the program has stopped, and from its start until it goes on."""
 
     stop: float
     reading: float
@@ -116,7 +116,7 @@ def _with_spent(before: RestartRecord, task: Task, hosts: int, seconds: float) -
 
 
 class Reported(NamedTuple):
-    """What a program's word makes of a task that checkpoints.
+    """Progress of a task that checkpoints, by its program's report.
 
     Attributes:
         work: how far its attempt has come.

@@ -254,7 +254,7 @@ class ElasticTasks:
             self._lend(look, idle, time)
 
     def _lend(self, look: HostLoans, idle: Sequence[str], time: float) -> None:
-        """Lend idle hosts, or what is left of them."""
+        """Lend idle hosts, or idle parts of shared ones."""
         tasks: list[ElasticProgress] = []
         allowed: dict[str, list[str]] = {}
         for running in self.work.running():

@@ -1,4 +1,4 @@
-"""What `ElasticTasks` asks of one look at the plan about loans, whether hosts are lent whole or in parts."""
+"""The interface of loans of hosts, whole or in parts, at one look at the plan; `ElasticTasks` asks it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HostLoans(Protocol):
 
     @property
     def idle_hosts(self) -> Sequence[str]:
-        """The hosts of which some, or some part, could be lent."""
+        """The hosts that could be lent, whole or in part."""
         ...
 
     def others(self, task: str, /) -> OtherHosts:
@@ -36,7 +36,7 @@ class HostLoans(Protocol):
         ...
 
     def idle(self, allowed: Mapping[str, Sequence[str]]) -> IdleHosts:
-        """Return what can be lent.
+        """Return the idle hosts, or idle parts of hosts, that can be lent.
 
         Args:
             allowed: the hosts that may be lent to each task, by its name, the preferred ones first.

@@ -179,7 +179,7 @@ def _busy_places(
 
 
 def _joined(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return ascending spans in which those that touch are one."""
+    """Return spans in ascending order, touching ones merged."""
     found: list[tuple[float, float]] = []
     for begin, end in spans:
         if found and found[-1][1] == begin:

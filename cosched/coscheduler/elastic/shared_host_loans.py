@@ -163,7 +163,7 @@ class SharedHostLoans:
         return SpareRoom(sizes, self._held(lent=True), [*self._planned, *self._anywhere, *reserved])
 
     def _held(self, *, lent: bool) -> list[tuple[str, float, HostShare]]:
-        """Return host, seconds until its end and share of what is there.
+        """Return all shares that are held: host, seconds until its end, share.
 
         Args:
             lent: with lent places; those that stay have no end.
@@ -246,7 +246,7 @@ class SharedPlaces:
     """Places that can be lent, of another share for each task."""
 
     def __init__(self, room: SpareRoom, shares: Mapping[str, Mapping[str, HostShare]], least: float) -> None:
-        """Begin with what is idle.
+        """Begin with the idle room of each host.
 
         Args:
             room: what is left beside all that is there and planned.

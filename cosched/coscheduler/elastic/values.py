@@ -1,4 +1,4 @@
-"""What is asked of an elastic task, what its lead has told, and how far it has come.
+"""Values of elastic tasks: their request, the reports of their leads, their progress.
 
 The lead is the attempt that runs the task's command; each worker is an attempt on one host. A task that checkpoints has
 no workers: its lead has all of its hosts, and another lead follows it on others.
@@ -196,7 +196,7 @@ class ElasticSettings:
 
 @dataclass(frozen=True, slots=True)
 class WorkRecord:
-    """How far a running elastic task has come. Times are epoch seconds.
+    """Progress of a running elastic task. Times are epoch seconds.
 
     Attributes:
         done: seconds that what is done would have taken on the promised hosts.

@@ -86,7 +86,7 @@ class WholeHostLoans:
 
     @property
     def idle_hosts(self) -> list[str]:
-        """The hosts of which some could be lent."""
+        """The hosts that could be lent."""
         return list(self._idle)
 
     def others(self, _task: str) -> OtherHosts:

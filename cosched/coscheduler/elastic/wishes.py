@@ -20,7 +20,7 @@ def staying(workers: Sequence[Attempt]) -> list[Attempt]:
 
 
 def unwanted(workers: Sequence[Attempt], most: int | None, badness: Mapping[int, float]) -> list[Attempt]:
-    """Return the workers on lent hosts that are more than their lead has a use for, the worst first, then the last.
+    """Return the lent workers that their lead has no use for: the worst placed first, then the newest.
 
     Args:
         workers: of a task, in the order of their numbers.

@@ -1,4 +1,4 @@
-"""How far elastic tasks that run have come, and when they should end by that. Start at `WorkDone.reckon`.
+"""Progress of running elastic tasks, and their expected ends by it. Start at `WorkDone.reckon`.
 
 Work is counted in seconds of a run on the promised hosts: hosts beyond these do more of it in the same time, hosts
 whose owners are there less.
@@ -111,7 +111,7 @@ class WorkDone:
         self.reckon(running._replace(lead=lead, status=status), time)
 
     def reckon(self, running: RunningElastic, time: float) -> None:
-        """Bring what is done up to date, and with it when the task should end."""
+        """Update the work done, and the task's expected end by it."""
         lead, name = running.lead, running.task.id
         work = self.records.get(name)
         if work is None:

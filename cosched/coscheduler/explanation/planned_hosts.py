@@ -63,7 +63,7 @@ def occupants(
 
 
 def _open_ends(core: Coscheduler, task: Task, hosts: set[str], time: float) -> list[str]:
-    """Name the jobs on hosts of which nobody can say when they end: they have not begun, or nobody predicted it."""
+    """Name the jobs there whose end is not known: they have not begun, or nobody predicted it."""
     found = []
     here = [each for each in core.attempts.values() if hosts.intersection(each.hosts)]
     if late := {each.task: age for each in here if (age := core.unstarted.waited(each.uuid, time))}:
@@ -92,7 +92,7 @@ def _reserved(reservation: Reservation, time: float) -> str:
 def missing_room(
     core: Coscheduler, task: Task, mine: Assignment, assignments: Iterable[Assignment], time: float
 ) -> list[str]:
-    """Name what is not free for the task on shared hosts and the hosts that will have it, or whom that is kept for."""
+    """Name the resources that shared hosts lack for the task, and when they come free or for whom they are kept."""
     if not core.domain.shared or mine.start <= 0:
         return []
     left = core.domain.left(core.attempts.values())
@@ -111,7 +111,7 @@ def _kept(
     left: Mapping[str, HostShare],
     time: float,
 ) -> list[str]:
-    """Name the task for which one host's room is kept that this one would fit into now."""
+    """Name the task for which a host's free room is kept that this task would fit into now."""
     share, domain = core.domain.share_of(task.spec), core.domain
     if share is None or len(mine.hosts) != 1:
         return []

@@ -35,7 +35,7 @@ _LEAST_MARGIN, _MARGIN = 5.0, 0.02  # of a deadline that can be met: seconds, an
 
 
 class RescueKind(StrEnum):
-    """What is to be done."""
+    """Kinds of rescue."""
 
     HOLD = "hold"
     """Hold another task that is planned before it on its hosts."""

@@ -51,7 +51,7 @@ def owner_sentences(core: Coscheduler, task: Task, hosts: Sequence[str]) -> list
 
 
 def _reason_of_delay(core: Coscheduler, profile: Profile, count: int) -> str:
-    """Say what has the delay of one host become that of a task on several, or on one that is left."""
+    """Say why the delay of one host becomes the task's: by its coupling, or by eviction."""
     if core.settings.interruption is Interruption.EVICT:
         return ", as an owner drives its job away, which begins again"
     if count == 1:
@@ -91,7 +91,7 @@ def contention_change(core: Coscheduler, task: Task, hosts: Sequence[str]) -> li
 
 
 class _Expected(NamedTuple):
-    """How many times longer than alone, for so many seconds, a task runs on its hosts (in words), and who says so."""
+    """Expected slowdown beside others: factor, seconds alone, the hosts in words and the origin of the factor."""
 
     longer: float
     alone: float

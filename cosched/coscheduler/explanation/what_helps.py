@@ -55,7 +55,7 @@ def helpful_changes(core: Coscheduler, problem: Problem, mine: Assignment, hando
 
 
 def _quicker(problem: Problem, place: int, mine: Assignment, handover: float) -> list[str]:
-    """Say on how many hosts a task would run quicker than it is planned to, and with how many cores of each.
+    """Name the number of hosts, and of cores, on which a task would run quicker than planned.
 
     Problems reckon each task with the seconds of its hand-over, in which it does not run yet.
     """

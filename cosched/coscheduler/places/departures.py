@@ -35,7 +35,7 @@ _GAPS = 64  # gaps before planned tasks that are tried at an event
 
 
 class _Request(NamedTuple):
-    """What a planned task takes.
+    """Hosts and shares of a planned task.
 
     Attributes:
         task: its index.
@@ -76,7 +76,7 @@ def starts_on_shared_hosts(
 
 
 class _Departures:
-    """Follows a plan from its first task on, and knows what is left of each host."""
+    """Follows a plan from its first task on, and keeps the free share of each host."""
 
     def __init__(
         self, problem: Problem, packing: Packing, plan: Plan, able: NDArray[np.bool_], cores: list[int]
@@ -192,7 +192,7 @@ class _Departures:
         return [], 0.0
 
     def _stays_free(self, host: int, request: _Request, seconds: float, first: dict[int, Room]) -> bool:
-        """Return whether a host has what a task takes, beside what is planned there, until it ends."""
+        """Return whether a host has room for a task until its end, beside planned tasks."""
         if self._gone.get(host, math.inf) < seconds:
             return False
         used, room = self._in_use.get(host, []), first.get(host)

@@ -69,7 +69,7 @@ def predicted_end(attempt: Attempt, now: float, handover: float = 0.0) -> float 
 
 
 class HeldShare(NamedTuple):
-    """What an attempt or a foreign job holds of a host until an epoch time."""
+    """A share of a host that an attempt or a foreign job holds until an epoch time."""
 
     host: str
     until: float
@@ -197,7 +197,7 @@ class DomainHosts:
         return host.claimed and not (self.shared and host.others != _NOTHING)
 
     def mine(self) -> list[str]:
-        """Return the names of the usable hosts of which others have not the whole, sorted."""
+        """Return the usable hosts, sorted by name, without those that others have whole."""
         return [name for name in self.up() if not self._whole(self.hosts[name])]
 
     def up(self) -> list[str]:
@@ -205,7 +205,7 @@ class DomainHosts:
         return list(self._up)
 
     def offering(self, needs: tuple[int, int, int]) -> list[str]:
-        """Return the usable hosts of which a task may have so much memory, so many cores and GPUs."""
+        """Return the usable hosts that offer the memory, cores and GPUs of a task."""
         if self.shared:
             return [name for name in self._up if HostShare(*needs).within(self._sizes[name])]
         return [name for name in self._up if self.hosts[name].offers(*needs)]
@@ -359,7 +359,7 @@ class DomainHosts:
 
 
 def _places(attempts: Iterable[Attempt]) -> Iterator[tuple[Attempt, tuple[str, ...]]]:
-    """Yield the attempts that take hosts, each with those of which it takes its share.
+    """Yield the attempts that hold hosts, each with its hosts.
 
     A lead takes a share of each promised host, whether a worker is there or not; that worker takes nothing beside.
     """

@@ -30,7 +30,7 @@ _SHORTEST_USE = 10.0  # seconds for which a task of which nobody knows the end h
 
 
 class LicenceUse:
-    """What the domain has of each licence and how much of it live attempts hold.
+    """Licences of the domain, and how many of each live attempts hold.
 
     Attributes:
         total: as the administrator says.
@@ -155,10 +155,10 @@ _Sums = tuple["NDArray[np.float64]", "NDArray[np.int64]", "NDArray[np.float64]",
 
 
 class LicenceTimeline:
-    """What tasks hold of scarce licences from now on: those that run, leave now, or are planned."""
+    """Use of scarce licences over time by tasks that run, leave now, or are planned."""
 
     def __init__(self, tasks: Sequence[str], licences: Licences | None) -> None:
-        """Begin with what is held now; without any licences everything is free at all times."""
+        """Begin with the licences held now; without any licences everything is free at all times."""
         total = [] if licences is None else licences.total.tolist()
         held = () if licences is None else licences.held
         self._total: list[int] = total

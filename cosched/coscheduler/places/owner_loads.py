@@ -1,4 +1,4 @@
-"""How much longer tasks run on hosts whose owners come back."""
+"""Slowdown of tasks on hosts whose owners come back."""
 
 from __future__ import annotations
 

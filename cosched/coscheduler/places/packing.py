@@ -51,7 +51,7 @@ _NO_CHOICES: Mapping[int, Choice] = {}
 
 
 class PlaceRequest(NamedTuple):
-    """What a task takes of each of its hosts: a share, or the whole of one that has as much."""
+    """Request of a task on each of its hosts: a share, or the whole of a host that has as much."""
 
     share: HostShare
     whole: bool

@@ -1,4 +1,4 @@
-"""What of a task's request is not free now, in words.
+"""Resources of a request that are not free now, in words.
 
 Start at `shortage`.
 """
@@ -28,7 +28,9 @@ def share_text(share: HostShare) -> str:
 
 
 def shortage(domain: DomainHosts, spec: TaskSpec, hosts: int, left: Mapping[str, HostShare]) -> str:
-    """Return what is not free on enough shared hosts for a task: "64G of memory on 2 hosts"; empty where all is.
+    """Return the resources that too few shared hosts have free for a task: "64G of memory on 2 hosts".
+
+    Empty where enough have all.
 
     Args:
         domain: the hosts.
@@ -59,7 +61,7 @@ def shape_text(domain: DomainHosts, spec: TaskSpec, hosts: int) -> str:
 
 
 def needs_text(domain: DomainHosts, spec: TaskSpec, hosts: int, attempts: Collection[Attempt]) -> str:
-    """Say what a job needs whose hosts the resource manager chooses, and how many hosts have it by our books.
+    """Say what a job without planned hosts needs, and how many hosts have that free by our books.
 
     Args:
         domain: the hosts.

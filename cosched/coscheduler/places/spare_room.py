@@ -1,4 +1,4 @@
-"""Room on shared hosts beside what is there and what is planned, over time. Times are seconds from now.
+"""Free room on shared hosts over time, beside running and planned tasks. Times are seconds from now.
 
 Start at `SpareRoom`: which share fits onto a host, and until when. `kept_for` says why one that fits does not start.
 """
@@ -23,7 +23,7 @@ _NOTHING = HostShare()
 
 
 class PlannedShare(NamedTuple):
-    """What a task is planned to take of a host; times are seconds from now."""
+    """A share of a host that a task is planned to take; times are seconds from now."""
 
     task: str
     host: str
@@ -33,7 +33,7 @@ class PlannedShare(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What is left of a host from a time on, until the next step or longer; `why`: who takes of it then."""
+    """Free share of a host from a time on, until the next step or longer; `why`: who takes of it then."""
 
     time: float
     left: HostShare
@@ -41,7 +41,7 @@ class _Step(NamedTuple):
 
 
 class SpareRoom:
-    """What is left of shared hosts beside what is there and what is planned."""
+    """Free room of shared hosts beside running and planned tasks."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class SpareRoom:
         held: Iterable[tuple[str, float, HostShare]],
         planned: Iterable[PlannedShare] = (),
     ) -> None:
-        """Begin with what is known.
+        """Begin with the shares that are held and planned.
 
         Args:
             sizes: what each host has; others have nothing.
@@ -109,7 +109,7 @@ class SpareRoom:
         return max(fitting, key=lambda host: (left[host].cores, host), default=None)
 
     def _steps(self, host: str) -> list[_Step]:
-        """Return what is left now, and whenever something is planned to be taken."""
+        """Return the free shares of a host over time, a step for each planned task."""
         if (known := self._known.get(host)) is not None:
             return known
         held = self._held.get(host, [])
@@ -130,7 +130,7 @@ class SpareRoom:
 
 
 def _times(share: HostShare, left: HostShare) -> int:
-    """Return how many times a share fits into what is left."""
+    """Return how many times a share fits into a free one."""
     pairs = ((share.cores, left.cores), (share.memory, left.memory), (share.gpus, left.gpus))
     return max(min(had // wanted for wanted, had in pairs if wanted), 0)
 

@@ -289,7 +289,7 @@ class PlanningView:
         return self.licensed(problem, time) if self._state.licensed else problem
 
     def licensed(self, problem: Problem, time: float, added: Sequence[Task] = ()) -> Problem:
-        """Return a problem with the licences that its tasks ask for, and those that `added` tasks will."""
+        """Return a problem with the licences of its tasks and of `added` ones."""
         state, handover = self._state, self._corrections.dispatch_latency.seconds
         specs = [state.tasks[name].spec for name in problem.tasks]
         asked = [spec.licences for spec in (*specs, *[task.spec for task in added])]
@@ -319,7 +319,7 @@ class PlanningView:
         return with_reservations(problem, self._reservations, time)
 
     def packed(self, problem: Problem, time: float, added: Sequence[Task] = ()) -> Problem:
-        """Return a problem on shared hosts, with the resources that its tasks ask for, and those that `added` will."""
+        """Return a problem on shared hosts, with the resources of its tasks and of `added` ones."""
         handover = self._corrections.dispatch_latency.seconds
         held = self._domain.held(self._state.attempts.values(), time, handover)
         tasks = self._state.tasks
@@ -487,7 +487,7 @@ class PlanningView:
         return [int(row) for row in plan.order]
 
     def expected_usage(self, time: float) -> dict[str, float]:
-        """Return each user's decayed host-seconds, with those that live attempts have still ahead.
+        """Return each user's decayed host-seconds, the rest of live attempts included.
 
         Without these the next host would go to who has just got one.
         """

@@ -187,7 +187,7 @@ class _Frame:
 
 
 class _Uncorrected(NamedTuple):
-    """What corrections are applied to, of a task with alternatives.
+    """Profiles and keys of a task's alternatives, to which corrections apply.
 
     Attributes:
         depends: what it was made of.

@@ -38,7 +38,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class ExpectedEnds:
-    """When tasks are expected to end at one moment. Times are epoch seconds.
+    """Expected ends of tasks, as of one moment. Times are epoch seconds.
 
     The plan is kept undecoded: on many hosts, with thousands of tasks, that takes half a second.
 

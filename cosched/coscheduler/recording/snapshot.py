@@ -65,7 +65,7 @@ class QueueSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class StagingSnapshot:
-    """What staging counts from, in epoch seconds; see `Staging`.
+    """Moments from which staging counts, epoch seconds; see `Staging`.
 
     Attributes:
         awaited: since when the search starts; None for one that is at work.

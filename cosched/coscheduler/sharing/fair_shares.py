@@ -58,11 +58,11 @@ class FairShares:
         self.tree, self._usage = snapshot.tree, {each.user: each for each in snapshot.usage}
 
     def record(self, user: str) -> UserUsage:
-        """Return what is recorded of a user."""
+        """Return the recorded usage of a user."""
         return self._usage.get(user) or UserUsage(user)
 
     def records(self) -> tuple[UserUsage, ...]:
-        """Return what is recorded of all users."""
+        """Return the recorded usage of all users."""
         return tuple(self._usage.values())
 
     def put(self, usage: UserUsage) -> None:

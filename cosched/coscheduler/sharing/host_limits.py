@@ -23,7 +23,7 @@ __all__ = ["HostRoom", "fewest_charged"]
 
 
 def fewest_charged(task: Task, domain: DomainHosts) -> float:
-    """Return how many hosts a task is charged for at least, parts of which it may share."""
+    """Return the fewest hosts that a task is charged for, parts of hosts counted as parts."""
     return min([fewest_hosts(shape) * domain.part(domain.share_of(shape.spec)) for shape in task.shapes()])
 
 

@@ -90,7 +90,7 @@ class Shares:
 
 
 class ShareKind(StrEnum):
-    """What a share is of."""
+    """Kinds of shares."""
 
     GROUP = "group"
     USER = "user"
@@ -118,7 +118,7 @@ class ShareSetting:
     time: float = 0.0
 
     def over(self, share: Share) -> Share:
-        """Return a share with what is set here."""
+        """Return a share with the values that are set here."""
         given = {name: getattr(self, name) for name in ("weight", "budget", "hosts", "waiting")}
         return replace(share, **{name: value for name, value in given.items() if value is not None})
 

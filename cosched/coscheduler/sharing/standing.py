@@ -27,7 +27,7 @@ __all__ = ["Standing", "entitled_parts", "share_obstacle", "standings"]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a user or group is entitled to and has had.
+    """Entitlement and usage of a user or group.
 
     Attributes:
         group: the user's group, empty for none.

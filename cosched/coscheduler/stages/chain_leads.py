@@ -63,7 +63,7 @@ class ChainLeads:
         self._state.put_attempt(replace(lead, lead=status))
 
     def tend(self, time: float) -> None:
-        """Have leads that are done with their stage go on, and stages begin whose workers are there."""
+        """Let leads go on that are done with their stage, and begin stages once all their workers run."""
         for name in list(self._state.elastic):
             lead = self._state.attempt_of(name)
             if lead is None or lead.lead is None or lead.state is not AttemptState.RUNNING:
@@ -172,7 +172,7 @@ class ChainLeads:
         self._state.replan()
 
     def _replace_lost(self, lead: Attempt, held: set[str], time: float) -> None:
-        """Name other hosts for a stage that waits in place of those that have gone."""
+        """Replace hosts that have gone for a stage that waits for its workers."""
         assert lead.lead is not None
         up = set(self._state.hosts.up())
         stay = tuple([host for host in lead.lead.promised if host in up or host in held])

@@ -220,7 +220,7 @@ class Chains:
         self._state.replan()
 
     def _end_unused(self, chain: str, time: float) -> None:
-        """End stages that the chosen way has no use for, once all before them have completed."""
+        """End stages that are not in the chosen way, once all before them have completed."""
         for task in self._state.chain(chain):
             if task.stage is None or not task.stage.unused or self._state.predecessors(task):
                 continue

@@ -30,7 +30,7 @@ EQUAL = 1e-6
 def guaranteed_ends(
     problem: Problem, state: CoreState, time: float, led: Mapping[str, int] = _NOT_LED
 ) -> dict[int, float]:
-    """Return the rows of a problem whose ends are guaranteed, with the seconds from `time` until then.
+    """Return the rows of guaranteed stages in a problem, with their latest ends in seconds from `time`.
 
     Args:
         problem: its tasks are looked at.

@@ -25,7 +25,7 @@ NO_WORK = -1
 
 @dataclass(frozen=True, slots=True)
 class StageWork:
-    """What a stage runs in one or several ways.
+    """Work of a stage in one or several ways: command, hosts, prediction.
 
     Attributes:
         name: of the stage, as its model has it, with the turn of a loop.

@@ -355,7 +355,7 @@ class TrialPlan:
         return replace(placed, late=most if most > EQUAL else 0.0, late_stages=tuple(late))
 
     def _turn_begins(self, first: Task, placed: PlacedWay) -> float:
-        """Return when the turn of a loop begins of which this is the first stage, epoch seconds.
+        """Return the begin of the loop's turn that this stage opens, epoch seconds.
 
         The application's first turn begins with its submission, later ones with the end of the stage before.
         """

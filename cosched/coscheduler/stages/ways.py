@@ -50,7 +50,7 @@ def in_way(task: Task, way: int, *, guaranteed: bool | None = None) -> Task:
 
 
 def in_turn(tasks: Sequence[Task], time: float) -> list[Task]:
-    """Return the tasks of a chain that have not left with the deadlines of a turn that begins with the first of them.
+    """Return waiting tasks of a chain with the deadlines of the turn that the first of them begins.
 
     Args:
         tasks: in order.
@@ -74,7 +74,7 @@ def in_turn(tasks: Sequence[Task], time: float) -> list[Task]:
 
 
 def turn_begins(tasks: Sequence[Task]) -> bool:
-    """Return whether a turn of a loop begins with the first of a chain's waiting tasks whose deadlines are not known.
+    """Return whether the first waiting task begins a turn of a loop whose deadlines are not set yet.
 
     It does once nothing is before that one.
     """

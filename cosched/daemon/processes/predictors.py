@@ -35,7 +35,7 @@ __all__ = ["ModelProcesses", "main"]
 
 _LIMIT = 30.0  # seconds that an evaluation may take
 _MEMORY = 4 << 30  # bytes of address space
-_LINE = 4  # evaluations of users' own models, the one under way included; further requests are refused
+_QUEUE = 4  # evaluations of users' own models, the one under way included; further requests are refused
 _LOOK = 1.0  # seconds between two looks for changed files
 _NICE = 5
 
@@ -51,7 +51,7 @@ class ModelProcesses(ModelPredictor):
             WorkerProcess(command, os.environ, _LIMIT, manager="the model", daemon="it") for _ in range(3)
         )
         self._closed = False
-        self._line = threading.BoundedSemaphore(_LINE)
+        self._queue = threading.BoundedSemaphore(_QUEUE)
 
     def close(self) -> None:
         """End the processes and their evaluations; nothing is evaluated any more."""
@@ -77,24 +77,24 @@ class ModelProcesses(ModelPredictor):
         Raises:
             SystemFault: too many others are to be evaluated first.
         """
-        if not self._line.acquire(blocking=False):
-            raise SystemFault(f"{_LINE} models of users are being evaluated: try again in a moment")
+        if not self._queue.acquire(blocking=False):
+            raise SystemFault(f"{_QUEUE} models of users are being evaluated: try again in a moment")
         try:
-            return self._asked(self._texts, "text", text, (values, hardware, hosts, ranks))
+            return self._profile_from(self._texts, "text", text, (values, hardware, hosts, ranks))
         finally:
-            self._line.release()
+            self._queue.release()
 
     def file_profile(
         self, path: Path, values: Mapping[str, float], hardware: str, hosts: int, ranks: int = 0
     ) -> Profile:
         """Return what a model predicts that includes files beside it and no others; see `Predictor`."""
-        return self._asked(self._files, "file", str(path), (values, hardware, hosts, ranks))
+        return self._profile_from(self._files, "file", str(path), (values, hardware, hosts, ranks))
 
     def chains(
         self, model: str, values: Mapping[str, float], hardware: str, hosts: int, stages: Collection[str] = ()
     ) -> tuple[Chain, ...]:
         """Return the ways through a tunable application of the library; see `library_chains`."""
-        found = self._answered(self._named, "chains", model, (values, hardware, hosts), stages=list(stages))
+        found = self._answer_of(self._named, "chains", model, (values, hardware, hosts), stages=list(stages))
         return tuple([Chain(tuple([_stage(*each) for each in stages])) for stages in found["chains"]])
 
     def learnt(self, runs: Sequence[Run], number: Exponent) -> LearntRuns:
@@ -112,18 +112,18 @@ class ModelProcesses(ModelPredictor):
         return taught
 
     def _evaluate(self, name: str, values: Mapping[str, float], hardware: str, hosts: int, ranks: int) -> Profile:
-        return self._asked(self._named, "named", name, (values, hardware, hosts, ranks))
+        return self._profile_from(self._named, "named", name, (values, hardware, hosts, ranks))
 
-    def _asked(
+    def _profile_from(
         self, process: WorkerProcess, verb: str, model: str, where: tuple[Mapping[str, float], str, int, int]
     ) -> Profile:
         values, hardware, hosts, ranks = where
-        found = self._answered(process, verb, model, (values, hardware, hosts), ranks=ranks)
+        found = self._answer_of(process, verb, model, (values, hardware, hosts), ranks=ranks)
         low, high = (None if times is None else tuple(times) for times in (found["low"], found["high"]))
         profile = Profile(tuple(found["seconds"]), PredictionSource.MODEL, found["hardware"], low, high)
         return replace(profile, coupling=Coupling(found["coupling"]))
 
-    def _answered(
+    def _answer_of(
         self, process: WorkerProcess, verb: str, model: str, where: tuple[Mapping[str, float], str, int], **more: Any
     ) -> Any:
         """Return the document of a process's answer."""

@@ -186,7 +186,6 @@ class Clocks:
     Attributes:
         passages: the segments so far in order, where they are remembered.
         lapse: the earliest clock of each number of hosts, shape (counts,), us.
-        ahead: how far each processor's clock is ahead of that, shape (processors of all,), us; never changed in place.
     """
 
     def __init__(self, hosts: Indices, budget: Budget, places: Sequence[Site], *, remember: bool = False) -> None:
@@ -203,7 +202,7 @@ class Clocks:
 
     @property
     def ahead(self) -> Floats:
-        """See the class."""
+        """Lead of each processor's clock over the earliest of its number of hosts, us; never changed in place."""
         return self._states[self._state]
 
     @property

@@ -183,7 +183,7 @@ def test_a_long_line_is_not_made_longer_and_the_librarys_models_do_not_stand_in_
         with pytest.raises(UserError, match="over"):
             models.text_profile(MODEL, {}, "plain", 1)
 
-    threads = [threading.Thread(target=ask) for _ in range(predictors._LINE)]
+    threads = [threading.Thread(target=ask) for _ in range(predictors._QUEUE)]
     for thread in threads:
         thread.start()
         arrived.acquire()
