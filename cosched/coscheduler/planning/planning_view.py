@@ -1,8 +1,6 @@
 """The planning view shows the waiting tasks as a problem and where they are planned.
 
-Start at `PlanningView`, which changes nothing; `with_dependencies` adds what each task must wait for.
-A task names only tasks accepted before it; one that it names and that is no longer alive has completed: had it
-ended otherwise, the task would have ended with it (`AttemptEnds.end_task`).
+Start at `PlanningView`, which changes nothing.
 """
 
 from __future__ import annotations
@@ -13,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cosched.coscheduler.attempts.attempt import AttemptState
 from cosched.coscheduler.places.hosts import expected_end, predicted_end
 from cosched.coscheduler.places.licences import with_licences
-from cosched.coscheduler.places.packing import Choice, PlaceRequest, place_requests, planned_hosts, with_packing
+from cosched.coscheduler.places.packing import Choice, place_requests, planned_hosts, with_packing
+from cosched.coscheduler.planning.dependencies import expected_completion, with_dependencies
+from cosched.coscheduler.planning.known_requests import KnownRequests
 from cosched.coscheduler.planning.problem_builder import PlanningAssumptions
 from cosched.coscheduler.reservations import with_reservations, without_distant_reservations
 from cosched.coscheduler.sharing.array_limits import with_array_limits
@@ -43,65 +42,10 @@ if TYPE_CHECKING:
     from cosched.coscheduler.planning.task_plan import TaskPlan
     from cosched.coscheduler.planning.task_queue import TaskQueue
     from cosched.coscheduler.state import CoreState
-    from cosched.coscheduler.task import Task, TaskSpec
+    from cosched.coscheduler.task import Task
     from cosched.scheduling.schedule import Schedule
 
-__all__ = ["PlanningView", "expected_completion", "with_dependencies"]
-
-_REQUESTS_PER_TASK = 4  # those of tasks that have left are given up together
-_FORESEEABLE = (AttemptState.SUBMITTING, AttemptState.SUBMITTED, AttemptState.RUNNING)
-
-
-def expected_completion(attempt: Attempt | None, now: float, handover: float) -> float | None:
-    """Return the expected completion of an attempt's task, epoch seconds; None if unknown."""
-    if attempt is None or attempt.state not in _FORESEEABLE:
-        return None
-    return predicted_end(attempt, now, handover)
-
-
-def with_dependencies(
-    problem: Problem, tasks: Mapping[str, Task], end: Callable[[str], float | None], now: float
-) -> Problem | None:
-    """Return the problem with its tasks' predecessors added.
-
-    A task is left out if a predecessor's completion cannot be predicted: it cannot be planned yet.
-
-    Args:
-        problem: the waiting tasks as if they were independent; its origin is `now`.
-        tasks: all live tasks by identifier.
-        end: when a task that does not wait is expected to have completed, epoch seconds; None where that is not known.
-        now: epoch seconds.
-
-    Returns:
-        The problem; None where nothing is left of it.
-    """
-    rows = {name: row for row, name in enumerate(problem.tasks)}
-    inside: dict[int, list[int]] = {}  # row → rows of the tasks that it comes after
-    release = problem.release.copy()
-    for name in sorted(problem.tasks, key=lambda name: tasks[name].number):  # whom a task names has come before it
-        row = rows[name]
-        before = [other for other in tasks[name].spec.after if other in tasks]
-        ends = [end(other) for other in before if other not in rows]
-        planned = [rows[other] for other in before if other in rows]
-        if None in ends or not all(other in inside for other in planned):
-            continue
-        inside[row] = planned
-        if ends:
-            release[row] = max([release[row], *(each - now for each in ends if each is not None)])
-    kept = sorted(inside)
-    if not kept:
-        return None
-    places = {row: place for place, row in enumerate(kept)}
-    return replace(
-        problem,
-        tasks=tuple(problem.tasks[row] for row in kept),
-        seconds=np.ascontiguousarray(problem.seconds[:, kept]),
-        release=release[kept],
-        deadline=problem.deadline[kept],
-        depends_on=tuple(tuple(places[other] for other in inside[row]) for row in kept),
-        weight=None if problem.weight is None else problem.weight[kept],
-        waited=None if problem.waited is None else problem.waited[kept],
-    )
+__all__ = ["PlanningView"]
 
 
 def _waits(problem: Problem, tasks: Mapping[str, Task], now: float) -> NDArray[np.float64]:
@@ -122,9 +66,7 @@ class PlanningView:
         self._reservations = state.reservations
         self._corrections = state.corrections
         self._lifecycle = lifecycle
-        self._requests: dict[str, tuple[TaskSpec, int | None, tuple[PlaceRequest, ...]]] = {}
-        self._choices: dict[str, tuple[NDArray[np.float64], Choice]] = {}
-        self._same_requests: dict[tuple[PlaceRequest, ...], tuple[PlaceRequest, ...]] = {}
+        self._requests = KnownRequests(state, queue)
         self._forecast: tuple[float, tuple[Problem, Schedule] | None] | None = None  # since the last event
 
     def forget(self) -> None:
@@ -323,10 +265,10 @@ class PlanningView:
         handover = self._corrections.dispatch_latency.seconds
         held = self._domain.held(self._state.attempts.values(), time, handover)
         tasks = self._state.tasks
-        requests = [each[0] for each in self._all_place_requests(problem.tasks)]
+        requests = [each[0] for each in self._requests.of(problem.tasks)]
         requests += [request for task in added for request in place_requests(task, self._domain)]
         choices = {
-            row: self._choice(name)
+            row: self._requests.choice(name)
             for row, name in enumerate(problem.tasks if self._state.choosing else ())
             if tasks[name].alternatives
         }
@@ -357,41 +299,6 @@ class PlanningView:
             if free >= amount:
                 return end
         return None
-
-    def _all_place_requests(self, names: Sequence[str]) -> list[tuple[PlaceRequest, ...]]:
-        """Return `_place_requests` of many tasks: thousands may wait, and nearly all are known."""
-        tasks, memory, known = self._state.tasks, self._domain.memory_per_core, self._requests
-        found = []
-        for name in names:
-            each = known.get(name)
-            if each is None or each[0] is not tasks[name].spec or each[1] != memory:
-                found.append(self._place_requests(name))
-                known = self._requests  # it may have begun anew
-            else:
-                found.append(each[2])
-        return found
-
-    def _place_requests(self, name: str) -> tuple[PlaceRequest, ...]:
-        """Return what a waiting task takes of shared hosts in each alternative.
-
-        It is looked up once as long as it stays the same.
-        """
-        task, memory = self._state.tasks[name], self._domain.memory_per_core
-        known = self._requests.get(name)
-        if known is None or known[0] is not task.spec or known[1] != memory:
-            if len(self._requests) > _REQUESTS_PER_TASK * len(self._queue.plan.tasks):
-                self._requests, self._choices, self._same_requests = {}, {}, {}
-            found = place_requests(task, self._domain)
-            known = self._requests[name] = (task.spec, memory, self._same_requests.setdefault(found, found))
-        return known[2]
-
-    def _choice(self, name: str) -> Choice:
-        """Return the shapes of a waiting task with alternatives, made once as long as they stay the same."""
-        times, requests = self._queue.problems.alternatives(name), self._place_requests(name)
-        known = self._choices.get(name)
-        if known is None or known[0] is not times or known[1].requests is not requests:
-            known = self._choices[name] = (times, Choice.of(requests, times))
-        return known[1]
 
     def _within(self, choice: Choice, most: float) -> Choice:
         """Return the shapes that take no more hosts, or parts of them, than a user may have; all where each does."""
