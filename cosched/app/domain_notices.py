@@ -34,7 +34,7 @@ class NoticeService:
     """Answers for notices. Any thread may call it; to read them waits for nothing, for every page shows them."""
 
     def __init__(self, table: DomainNoticeTable, now: Callable[[], float]) -> None:
-        """Read what is kept.
+        """Read the notices that are kept.
 
         Args:
             table: keeps them.

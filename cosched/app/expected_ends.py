@@ -1,4 +1,4 @@
-"""When tasks are expected to end, here or in other domains, and which are late by that."""
+"""Expected ends of tasks, here or in other domains, and the tasks that are late by them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["expected_ends", "late_tasks"]
 
 
 def expected_ends(core: Coscheduler, neighbours: NeighbourAccess, now: float) -> dict[str, float]:
-    """Return when tasks are expected to end, epoch seconds, those of which somebody has predicted it.
+    """Return the expected ends of tasks with a prediction, epoch seconds.
 
     To be called on the core's thread.
     """

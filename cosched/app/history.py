@@ -122,7 +122,7 @@ class DomainHistory:
         ]
 
     def usage(self, principal: Principal, by: Literal["user", "group", "application"], since: float) -> list[UsageView]:
-        """Return who has had the hosts since a time, the largest use first.
+        """Return the use of hosts by each owner since a time, the largest first.
 
         Only operators see more than their own. Groups are those of the shares; without shares all are of none.
         """
@@ -154,7 +154,7 @@ class DomainHistory:
         self._learnt.forget(application, _owner(principal))
 
     def learnt_applications(self, principal: Principal) -> list[LearntApplication]:
-        """Return the applications of which runs are kept, the one that ran last first; only operators see others'."""
+        """Return the applications with recorded runs, the one that ran last first; only operators see others'."""
         return [_view(LearntApplication, row) for row in self._learnt.applications(_owner(principal))]
 
     def deadline_outcomes(self, principal: Principal, since: float) -> list[DeadlineOutcome]:

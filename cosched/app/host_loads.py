@@ -1,4 +1,4 @@
-"""What owners and foreign jobs take of hosts, for people."""
+"""Loads of hosts by owners and foreign jobs, for people."""
 
 from __future__ import annotations
 

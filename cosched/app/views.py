@@ -171,7 +171,7 @@ def task_detail(
 
 
 def elastic_view(elastic: Elastic) -> ElasticRequest:
-    """Return what was asked of an elastic task."""
+    """Return the request of an elastic task, as a document."""
     return ElasticRequest(
         kind="restart" if elastic.restart else "workers",
         worker=elastic.worker,
@@ -297,7 +297,7 @@ def _by_number(task: str) -> tuple[int, str]:
 
 
 def _free_view(host: Host, left: HostShare, *, whole: bool) -> FreeView:
-    """Return what is free of a shared host; nothing where others have the whole."""
+    """Return the free share of a host; nothing where others have the whole."""
     if whole or not host.up:
         left = HostShare()
     return FreeView(

@@ -1,4 +1,4 @@
-"""What a connector is given to run, and what it tells of jobs: a launch, reports, output.
+"""Values that a connector is given and that it returns: a launch, reports, output.
 
 All times are seconds since the epoch.
 """

@@ -158,7 +158,7 @@ class MeasuredMachine:
 
 
 def read_samples(text: str, file: str) -> tuple[MachineFacts, Samples]:
-    """Return what was measured, from its JSON.
+    """Return measurements from their JSON.
 
     Raises:
         UserError: it is something else.

@@ -91,7 +91,7 @@ class Monitoring:
 
 @dataclass(frozen=True, slots=True)
 class TroubledRun:
-    """How the program went.
+    """Course of the program.
 
     Attributes:
         durations: of each iteration, seconds.

@@ -47,7 +47,7 @@ class _Progress:
 
 
 class ElasticDomain(SimulatedDomain):
-    """A domain whose elastic tasks go on at each moment as fast as the hosts let them that they have then."""
+    """A domain whose elastic tasks go on at the pace of the hosts that they have at each moment."""
 
     def __init__(
         self,

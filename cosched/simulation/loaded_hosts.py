@@ -36,7 +36,7 @@ _HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class OwnerHabits:
-    """How the owner of a host comes and goes.
+    """Coming and going of a host's owner.
 
     Attributes:
         idle: mean length of his absence in seconds; exponential.
@@ -112,7 +112,7 @@ def completion_times(
 
 @dataclass(frozen=True, slots=True)
 class OwnerDiary:
-    """When the owner of a host is there, and takes it whole.
+    """Times at which the owner of a host is there, and takes it whole.
 
     Attributes:
         came: times at which he comes, ascending, seconds.

@@ -61,7 +61,7 @@ WORKLOADS: Mapping[str, _Workload] = {
 
 @dataclass(frozen=True, slots=True)
 class ResizeCost:
-    """What changes cost a request: seconds without progress at each, and until taken hosts are free."""
+    """Costs of a request's changes: seconds without progress at each, and until taken hosts are free."""
 
     change: float = 0.0
     drain: float = 0.0

@@ -37,7 +37,7 @@ class QueuedTask:
 
 
 class QueueRule(Protocol):
-    """Says who is next."""
+    """Chooses the next task."""
 
     @property
     def shares(self) -> Shares:

@@ -40,7 +40,7 @@ class Predictions(StrEnum):
 
 
 class PassedPrediction(IntEnum):
-    """What a running job is expected to take, once it has taken as long as foretold.
+    """Expected run time of a job that has outlived its prediction.
 
     CORE: as the daemon expects it: a share of the prediction more, and more the longer it goes on. REQUESTED: what its
     user asked for. INCREMENTAL: a minute more than foretold, then 5, 15 and 30 minutes, 1, 2, 5, 10, 20, 50 and 100
@@ -86,7 +86,7 @@ class TracePredictor(Protocol):
 
 
 class AskedTimes:
-    """What users ask for, as it is known when a job arrives.
+    """Run times that users ask for, as known when a job arrives.
 
     Of a job without a request it is the mean of its user's last two jobs that ended, else that of all, else an hour.
     """

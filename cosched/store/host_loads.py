@@ -33,7 +33,7 @@ class HostLoadTable:
         return records_of(HourlyLoad, self._store.read(query))
 
     def put(self, rows: Sequence[HourlyLoad]) -> None:
-        """Add hours, or replace those that are there."""
+        """Add hours, or replace known ones."""
         for begin in range(0, len(rows), _AT_ONCE):
             self._store.write(self._put.values([row_of(row) for row in rows[begin : begin + _AT_ONCE]]))
 

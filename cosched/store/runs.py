@@ -85,7 +85,7 @@ class RunTable:
         return [(row["id"], row["low"] <= row["seconds"] <= row["high"]) for row in self._store.read(query)][::-1]
 
     def launched(self, most: int) -> Sequence[StartedRun]:
-        """Return the newest runs of which a model had foretold something, the newest last."""
+        """Return the newest runs that a model had foretold, the newest last."""
         runs = tables.runs.c
         query = (
             select(runs.key, runs.launch, runs.hosts, runs.seconds, runs.stated)
@@ -116,7 +116,7 @@ class RunTable:
         return records_of(RunRecord, self._store.read(query))
 
     def applications(self, owner: str | None) -> Sequence[TableRow]:
-        """Return the applications of which runs are kept, the one that ran last first; with an owner of his alone.
+        """Return the applications with recorded runs, the one that ran last first; with an owner of his alone.
 
         Returns:
             Rows with the fields of `LearntApplication`.

@@ -20,7 +20,7 @@ __all__ = ["SavedForm", "SavedFormTable"]
 
 @dataclass(frozen=True, slots=True)
 class SavedForm:
-    """What a submit form held. Times are epoch seconds, durations seconds.
+    """Contents of a submit form. Times are epoch seconds, durations seconds.
 
     Attributes:
         owner: its user.

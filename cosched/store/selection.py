@@ -26,7 +26,7 @@ _WITHOUT_SLACK = [str(TaskState.FAILED), str(TaskState.CANCELLED)]
 
 @dataclass(frozen=True, slots=True)
 class LateTasks:
-    """What the database alone does not know of late tasks.
+    """Late tasks of the core, which the database alone does not know.
 
     Attributes:
         time: now; a task that has not ended by its deadline is late.
@@ -98,7 +98,7 @@ class TaskSelection:
 
 
 class TaskColumn(StrEnum):
-    """What a list of tasks can be sorted by."""
+    """Orders of a list of tasks."""
 
     NUMBER = "number"
     NAME = "name"

@@ -31,7 +31,7 @@ class ShareTable:
         return records_of(UserUsage, self._store.read(select(tables.usage).order_by(tables.usage.c.user)))
 
     def settings(self) -> tuple[ShareSetting, ...]:
-        """Return what was set by command."""
+        """Return the shares that were set by command."""
         table = tables.shares
         return records_of(ShareSetting, self._store.read(select(table).order_by(table.c.kind, table.c.name)))
 

@@ -58,7 +58,7 @@ class ConfigurationEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """What one part of the daemon does.
+    """State of one part of the daemon.
 
     Attributes:
         part: "Resource manager", "Database" …
@@ -102,7 +102,7 @@ class MistakeView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthReport:
-    """What an administrator looks at when something is wrong.
+    """State of the daemon, for an administrator who looks for a fault.
 
     Attributes:
         time: now.

@@ -43,7 +43,7 @@ class ElasticRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestartsView:
-    """What the restarts of an elastic task have come to.
+    """Restarts of an elastic task so far.
 
     Attributes:
         count: how many times it has stopped to be run again; 0 where it was only asked in vain.
@@ -136,7 +136,7 @@ class WorkersView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerOrder:
-    """What one worker is to do.
+    """Order to one worker.
 
     Attributes:
         worker: its number.
@@ -170,7 +170,7 @@ class StopOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageOrder:
-    """What a program that stays through all stages of a tunable application is to do.
+    """Order to a program that stays through all stages of a tunable application.
 
     Attributes:
         task: of the stage.
@@ -193,7 +193,7 @@ class StageOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferView:
-    """What a task and all of its workers are to do, as of a revision; a later one replaces it whole.
+    """Orders to a task and all of its workers, as of a revision; a later one replaces it whole.
 
     Attributes:
         task: its identifier.
@@ -229,7 +229,7 @@ class OverheadReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeadMessage:
-    """What a lead says; what it leaves out stays as it was, and what it repeats changes nothing.
+    """A report of a lead; what it leaves out stays as it was, and what it repeats changes nothing.
 
     Attributes:
         address: where its workers find it, for `{lead}` in their command.

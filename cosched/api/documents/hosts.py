@@ -9,7 +9,7 @@ __all__ = ["FreeView", "HostLoadView", "HostView", "ReservationRequest", "Reserv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeView:
-    """What is free of a host that tasks share; `memory` in MiB, null where the manager does not say how much it has."""
+    """Free share of a host that tasks share; `memory` in MiB, null where the manager does not say how much it has."""
 
     memory: int | None
     cores: int
@@ -52,7 +52,7 @@ class HostView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostLoadView:
-    """What somebody else takes of a host. Parts of the host are 0 to 1.
+    """Share of a host that an owner or a foreign job takes. Parts of the host are 0 to 1.
 
     Attributes:
         host: its name.

@@ -83,7 +83,7 @@ class LearntRunView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearntApplication:
-    """An application of which runs are kept.
+    """An application with recorded runs.
 
     Attributes:
         name: the application.

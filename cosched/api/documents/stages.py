@@ -53,7 +53,7 @@ class WayView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainView:
-    """The tunable application of which a task is a stage.
+    """The tunable application that a task is a stage of.
 
     Attributes:
         first: identifier of the task of the first stage.

@@ -13,7 +13,7 @@ __all__ = ["ShapeFigure", "TaskChange", "TaskRequest"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeFigure:
-    """How long a task takes in one of the shapes in which it may run, as its user says.
+    """Run time of a task in one of its shapes, as its user says.
 
     Attributes:
         hosts: how many.

@@ -1,4 +1,4 @@
-"""How much of a domain's hosts, cores, memory and GPUs tasks had, have and are to have."""
+"""Documents of use: hosts, cores, memory and GPUs of tasks in the past, now and as planned."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["GroupUseView", "ResourceUseView", "UtilisationView"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupUseView:
-    """What one group has of a resource; `past`, `now` and `planned` are parts of all there is, 0 to 1.
+    """Use of a resource by one group; `past`, `now` and `planned` are parts of all there is, 0 to 1.
 
     Attributes:
         name: class or user; "others" are the smaller groups together, and users who have no name here.
@@ -28,7 +28,7 @@ class GroupUseView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceUseView:
-    """What tasks have of one resource; a task that has a host for itself has all of it.
+    """Use of one resource by tasks; a task that has a host for itself has all of it.
 
     Attributes:
         resource: "hosts", or where tasks share these "cores", "memory" and "gpus".
@@ -47,7 +47,7 @@ class ResourceUseView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UtilisationView:
-    """How the hosts were, are and will be used by cosched's tasks.
+    """Use of the hosts by cosched's tasks: past, present and planned.
 
     Attributes:
         since: where the time begins.

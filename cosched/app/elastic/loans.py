@@ -1,4 +1,4 @@
-"""How the hosts of an elastic task changed while it ran, in a few words for people."""
+"""Changes of an elastic task's hosts while it ran, in a few words for people."""
 
 from __future__ import annotations
 

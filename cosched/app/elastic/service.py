@@ -181,7 +181,7 @@ def _expected_end(core: Coscheduler, task: str, time: float) -> float | None:
 
 
 def _notes(core: Coscheduler, task: str, time: float) -> dict[str, str]:
-    """Return what is to be said of workers that the manager has not started, by the UUIDs of their attempts."""
+    """Return remarks on workers that the manager has not started, by the UUIDs of their attempts."""
     found = {}
     for each in core.workers_of(task) if task in core.tasks else ():
         if waited := core.unstarted.waited(each.uuid, time):

@@ -1,4 +1,4 @@
-"""What becomes of deadlines as the plan stands: who is on time, at risk and late, and how many of each owner's are.
+"""Deadlines by the plan as it stands: who is on time, at risk and late, and how many of each owner's are.
 
 Pages that lead with them sort the plan by `deadlines`; the head of every page has `OutlookCounts`.
 """
@@ -36,7 +36,7 @@ _EVERYBODY = Principal("", Role.OPERATOR)  # who sees all tasks
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """The tasks with deadlines that run or wait, here or in another domain, by what is expected of them.
+    """Live tasks with deadlines, here or in another domain: on time, at risk or late.
 
     Attributes:
         on_time: identifiers of those that end in time, in nine runs of ten.
@@ -55,7 +55,7 @@ class Deadlines:
 
 
 def deadlines(plan: PlanView) -> Deadlines:
-    """Sort the tasks of a plan by what is expected of their deadlines; others' tasks have none that one may see.
+    """Sort the tasks of a plan into on time, at risk and late; others' tasks have none that one may see.
 
     A task whose job should have begun and has not is at risk, whatever was predicted. Of a run without a prediction
     nothing is expected before it is late.
@@ -81,7 +81,7 @@ def deadlines(plan: PlanView) -> Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineCounts:
-    """How many tasks with deadlines are on time, at risk and late; see `Deadlines`."""
+    """Numbers of tasks with deadlines that are on time, at risk and late; see `Deadlines`."""
 
     on_time: int = 0
     at_risk: int = 0

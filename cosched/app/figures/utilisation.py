@@ -1,4 +1,4 @@
-"""How much of the hosts, or of their cores, memory and GPUs, tasks had, have and are to have.
+"""Use of the hosts, or of their cores, memory and GPUs: past, present and planned.
 
 Start at `utilisation`.
 """

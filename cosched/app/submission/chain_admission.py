@@ -1,4 +1,4 @@
-"""Chains are refused whose deadlines cannot be guaranteed.
+"""Refuses chains whose deadlines cannot be guaranteed.
 
 Start at `check_chains`; the decision is the core's (`coscheduler/stages/admission.py`).
 """

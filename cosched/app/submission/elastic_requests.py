@@ -1,4 +1,4 @@
-"""What is asked of elastic tasks is checked here; start at `elastic_of`."""
+"""Checks the requests of elastic tasks; start at `elastic_of`."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def with_places(request: TaskRequest, domain: DomainState) -> DomainState:
 
 
 def _places(share: HostShare, host: Host) -> int:
-    """Return how often a share goes into a host, of which it fits into one at least."""
+    """Return how many times a share fits into a host; it fits into one at least."""
     pairs = ((share.cores, host.cores or 1), (share.memory, host.memory), (share.gpus, host.gpus))
     return 1 if host.unparted else max(min(had // wanted for wanted, had in pairs if wanted and had is not None), 1)
 
@@ -188,7 +188,7 @@ def check_promisable(task: Task, domain: DomainState) -> None:
 
 
 def check_predicted(task: Task) -> None:
-    """Refuse an elastic task of which nothing says how long it takes on how many hosts."""
+    """Refuse an elastic task without run times by number of hosts."""
     if task.spec.elastic is not None and task.profile is None:
         raise UserError(
             "nothing says how long this elastic task takes on how many hosts, so that no number can be promised: give "

@@ -1,4 +1,4 @@
-"""Field checks find what is wrong with a field of a request, whatever the domain.
+"""Field checks find faults in a field of a request that hold in every domain.
 
 A new field of a task has its check here. All raise `UserError`, which says what would be accepted.
 """
@@ -75,7 +75,7 @@ def check_fields(request: TaskRequest, connector: str) -> None:
 
 
 def with_needs_per_host(request: TaskRequest) -> TaskRequest:
-    """Return a request whose needs of each process are those of all processes on a host.
+    """Return a request with the needs of all processes on a host in place of those of each.
 
     Raises:
         UserError: one is below 0 or cannot be read, or the same is said for each host as well.

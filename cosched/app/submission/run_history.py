@@ -52,7 +52,7 @@ _LONGEST_TRY = 3.0  # times as long as on the best number of hosts; what is expe
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of one key.
+    """Runs of one key and what they teach.
 
     Attributes:
         newest: its newest run.

@@ -79,7 +79,7 @@ def _figures(task: TaskDetail) -> tuple[ShapeFigure, ...]:
 
 
 def _per_process(task: TaskDetail) -> dict[str, int]:
-    """Return what each process needs of a task of which cosched chooses how many there are on a host."""
+    """Return the needs of each process, where cosched chooses the number of processes on a host."""
     processes, several = task.processes_per_host, len({each.memory for each in task.alternatives}) != 1
     found = {"cores_per_process": task.cores // processes}
     if several and task.memory:  # else each host is to have so much, however many processes it has

@@ -259,7 +259,7 @@ class SubmissionService:
         return tasks
 
     def _identifiers(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the identifiers of tasks, of which those of arrays may be named as 17_3."""
+        """Return the identifiers of tasks; tasks of arrays may be named like 17_3."""
         return tuple(dict.fromkeys(map(self._store.identifier, names)))
 
     def _accept_once(

@@ -50,7 +50,7 @@ class _Call:
 
     @property
     def kind(self) -> str:
-        """Return what is noted as its kind."""
+        """Return the kind under which it is noted."""
         return self.name.lower()
 
     @property
@@ -60,7 +60,7 @@ class _Call:
 
     @property
     def arguments(self) -> str:
-        """Return what is handed on in C."""
+        """Return the arguments that are handed on in C."""
         return ", ".join(name for _, name in self._pairs())
 
     @property
@@ -82,7 +82,7 @@ class _Call:
 
     @property
     def fortran_arguments(self) -> str:
-        """Return what is handed on for Fortran."""
+        """Return the arguments that are handed on for Fortran."""
         return ", ".join([*(name for _, name in self._pairs()), "ierror"])
 
     @property

@@ -42,7 +42,7 @@ _PREFERRED = 4
 
 @dataclass(frozen=True, slots=True)
 class MixedQueue:
-    """What a queue is drawn from.
+    """Parameters from which a queue is drawn.
 
     Attributes:
         tasks: number of tasks.
