@@ -16,7 +16,8 @@ from cosched import __version__
 from cosched.api.documents import Status
 from cosched.app.figures.deadline_outlook import OutlookCounts
 from cosched.app.submission.admission import DomainState
-from cosched.app.views import forwarded_placements, host_views, plan_view
+from cosched.app.views.host_views import host_views
+from cosched.app.views.plan_views import forwarded_placements, plan_view
 from cosched.coscheduler.events import HostsObserved, JobReported
 from cosched.errors import SystemFault
 from cosched.store.selection import TaskSelection

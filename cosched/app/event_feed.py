@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from cosched.api.problems import QuotaError
-from cosched.app.views import task_view
+from cosched.app.views.task_views import task_view
 from cosched.coscheduler.events import HostsObserved, HostsReserved, ReservationReleased, ScheduleImproved
 from cosched.errors import SystemFault
 

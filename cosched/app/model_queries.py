@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cosched import evaluation
 from cosched.api.documents import CurvesView, ModelView, ParameterView
 from cosched.api.problems import NotFoundError
-from cosched.app.views import profile_view
+from cosched.app.views.task_views import profile_view
 from cosched.errors import SystemFault, UserError
 from cosched.evaluation.application import checked_parameters, refuse_tunable
 from cosched.prediction.model_library import ModelLibrary

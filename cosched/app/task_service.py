@@ -24,14 +24,8 @@ from cosched.app.submission.field_checks import (
     checked_time_limit,
 )
 from cosched.app.submission.similar_requests import request_like_task, with_other_hosts
-from cosched.app.views import (
-    ended_explanation,
-    explanation_view,
-    listed_view,
-    rescue_view,
-    task_detail,
-    task_view,
-)
+from cosched.app.views.explanation_views import ended_explanation, explanation_view, rescue_view
+from cosched.app.views.task_views import listed_view, task_detail, task_view
 from cosched.coscheduler.edits import HostChoice, ShapeChoice, TaskEdit, edited, why_unchangeable
 from cosched.coscheduler.events import CancelRequested, EditRequested, HoldRequested, ReleaseRequested
 from cosched.coscheduler.explanation.rescue import other_hosts

@@ -15,7 +15,7 @@ import typer
 
 from cosched.api.documents import ExplanationView
 from cosched.api.times import format_time
-from cosched.app.views import explanation_view
+from cosched.app.views.explanation_views import explanation_view
 from cosched.cli.output import JsonOption, clean, emit_json
 from cosched.cli.task.text import explanation_lines
 from cosched.coscheduler.changes import DispatchAttempt

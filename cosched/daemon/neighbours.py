@@ -17,7 +17,7 @@ from cosched.agents.transport.tls import CertificateFiles
 from cosched.app.core_access import CoreClient
 from cosched.app.neighbours.forwarding_status import explain_forwarding, forwarded_ends
 from cosched.app.neighbours.guest_tasks import CarriedModels, GuestTerms, GuestValidator, ModelKnowledge
-from cosched.app.views import peer_views
+from cosched.app.views.neighbour_views import peer_views
 from cosched.daemon.processes.adviser import Adviser, network_view
 from cosched.errors import CoschedError
 from cosched.store.handovers import HandoverTable

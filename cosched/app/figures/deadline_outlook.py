@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cosched.access.principals import Principal, Role
-from cosched.app.views import forwarded_placements, plan_view
+from cosched.app.views.plan_views import forwarded_placements, plan_view
 from cosched.errors import CoschedError
 
 if TYPE_CHECKING:

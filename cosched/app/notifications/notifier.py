@@ -21,7 +21,7 @@ from cosched.app.notifications.transports import (
     post_hook,
     send_mail,
 )
-from cosched.app.views import task_view
+from cosched.app.views.task_views import task_view
 from cosched.coscheduler.places.hosts import predicted_end
 from cosched.errors import SystemFault
 from cosched.store.notice_outbox import NoticeOutbox

@@ -17,7 +17,7 @@ from cosched.app.submission.admission import check_predecessors, earliest_end, o
 from cosched.app.submission.chain_admission import by_chain, chain_notice, check_chains
 from cosched.app.submission.chain_views import way_views
 from cosched.app.submission.promise_views import promise_views
-from cosched.app.views import profile_view, task_view
+from cosched.app.views.task_views import profile_view, task_view
 from cosched.coscheduler.changes import KeyedSubmission
 from cosched.coscheduler.learnt_corrections import corrected_profile
 from cosched.coscheduler.places.hosts import needs_on_host

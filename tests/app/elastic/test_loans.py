@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.app.elastic.loans import hosts_sentences, loans_text
-from cosched.app.views import ended_explanation
+from cosched.app.views.explanation_views import ended_explanation
 from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.coscheduler.elastic.values import RestartRecord
 from cosched.coscheduler.task import TaskState

@@ -17,7 +17,7 @@ from cosched.agents.protocol.letters import (
     Start,
 )
 from cosched.app.neighbours.forwarding_status import explain_forwarding, forwarded_ends, forwarding_obstacle
-from cosched.app.views import forwarded_placements
+from cosched.app.views.plan_views import forwarded_placements
 from cosched.connector.hosts import Host
 from cosched.connector.values import NativeDescription
 from cosched.coscheduler.core import Coscheduler

@@ -23,7 +23,7 @@ from cosched.app.notifications.transports import (
     post_hook,
     send_mail,
 )
-from cosched.app.views import task_view
+from cosched.app.views.task_views import task_view
 from cosched.coscheduler.task import TaskState
 from cosched.errors import SystemFault, UserError
 from cosched.store.rows import Notice
