@@ -1,7 +1,7 @@
 """Chains of tasks with several ways: host counts of their stages that go together. Start at `ChainWays`.
 
-Which way a chain has is a gene of the search: it is read from the counts, and operators that know nothing of ways are
-followed by `along_ways`.
+Which way a chain has is a gene of the search: it is read from the counts. `kernels/search/way_kernel.py` does so for
+children, and leads chains along other ways; plans from elsewhere are led by `along_ways`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.plan import Plan
 
-__all__ = ["ChainWays", "along_ways", "change_ways", "plan_along_ways"]
+__all__ = ["ChainWays", "along_ways", "plan_along_ways"]
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,3 @@ def plan_along_ways(ways: Sequence[ChainWays], plan: Plan) -> Plan:
     counts = plan.counts[np.newaxis].copy()
     along_ways(ways, counts)
     return replace(plan, counts=counts[0])
-
-
-def change_ways(ways: Sequence[ChainWays], share: float, draw: np.random.Generator, counts: NDArray[np.int64]) -> None:
-    """Lead a chain along any way in a share of (P, m) counts, whose stages all go one way before."""
-    chosen = np.where(draw.random(len(counts)) < share, draw.integers(len(ways), size=len(counts)), -1)
-    for place, chain in enumerate(ways):
-        changed = np.flatnonzero(chosen == place)
-        counts[np.ix_(changed, chain.rows)] = chain.hosts[draw.integers(len(chain.hosts), size=len(changed))]

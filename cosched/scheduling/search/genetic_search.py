@@ -1,9 +1,10 @@
-"""The genetic search: a DEAP recipe whose operators work on whole populations in machine code.
+"""The genetic search: generations of an evolution, and of the searches that take turns with it.
 
 A chromosome is an order of the tasks and a choice for each: a host count and, on several classes, whose hosts. The
 stages of a chain with several ways have the counts of one of them (`scheduling/ways.py`). The search
 starts from the heuristics' plans and the last best one, so that it is never worse than any of them, and goes on for as
-long as it is given generations. The count of an elastic task is its promise: deadlines are judged by promised ends,
+long as it is given generations. Each is the evolution's or another search's (see `_whose_turn`), whose better plans
+join the population. The count of an elastic task is its promise: deadlines are judged by promised ends,
 everything else by those that are expected with loans. Loading this module loads numba and DEAP; the first search
 in a process compiles, or reads compiled code from the disk.
 """
@@ -11,7 +12,7 @@ in a process compiles, or reads compiled code from the disk.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from deap import base, tools
@@ -22,54 +23,30 @@ from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.elastic.tasks import ElasticTask
 from cosched.scheduling.heuristics.licensed_tasks import licensed_plans
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
-from cosched.scheduling.host_counts import (
-    encoded_choices,
-    single_class,
-    with_decoded_classes,
-    with_encoded_classes,
-)
-from cosched.scheduling.kernels.objective import elastic_kernel, objective_kernel, packing_kernel
-from cosched.scheduling.kernels.search import genetic_operators
+from cosched.scheduling.host_counts import single_class, with_decoded_classes, with_encoded_classes
 from cosched.scheduling.mapping import dual_price
-from cosched.scheduling.objective.comparison import PlanFigures
 from cosched.scheduling.objective.objective import MISSED
 from cosched.scheduling.objective.weights import Weights
 from cosched.scheduling.packing import Packing
 from cosched.scheduling.problem import Problem, Turns
 from cosched.scheduling.search.class_assignment import assign_classes
 from cosched.scheduling.search.elastic_promises import promised_variants
-from cosched.scheduling.search.initial_population import Population, initial_plans
+from cosched.scheduling.search.evolution import Evolution, judge_of
+from cosched.scheduling.search.initial_population import initial_plans
 from cosched.scheduling.search.late_jobs import ALL_TURNS, LateJobSearch, PlanAnnealing, late_job_search_applies
 from cosched.scheduling.search.squeaky_wheel import SqueakyWheel
-from cosched.scheduling.shapes import shape_choices
 from cosched.scheduling.time_grid import rounded_bound
-from cosched.scheduling.ways import along_ways, change_ways
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import ModuleType
-
-    from numpy.typing import NDArray
-
-    from cosched.scheduling.kernels.decoding.packing_tables import PackingTables
-    from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
-    from cosched.scheduling.kernels.elastic.lending_kernel import ElasticTables
+    from cosched.scheduling.objective.comparison import PlanFigures
     from cosched.scheduling.plan import Plan
-    from cosched.scheduling.ways import ChainWays
-
-    _Tables = ProblemTables | PackingTables | ElasticTables
-    _Operator = Callable[..., Any]
+    from cosched.scheduling.search.initial_population import Population
 
 __all__ = ["GeneticSearch", "warm_up"]
 
-_POPULATION = 40
-_CROSSED = 0.9  # share of children with a second parent
-_ELITE = 8  # distinct seeds that the first population is made of
 _THRESHOLDS = 6  # of the two-phase method, each with three or four lists
 _PATIENCE = 200  # generations without a better plan before new blood comes in
 _LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
-_KICKS = 8  # mutations of an immigrant
-_LED_OTHERWISE = 0.3  # share of children in which a chain changes its way, where chains have several
 _SQUEAKS = 3  # first generations, which are the squeaky wheel's
 _MANY = 200  # tasks from which on it helps: of fewer, mutations soon meet those that end last
 
@@ -94,7 +71,6 @@ class GeneticSearch:
             `raise_bound` has told. The objective's unit is the `lower_bound`, so that it is the same number where plans
             are judged without machine code.
         generations: done so far.
-        evaluations: plans decoded so far.
         logbook: DEAP's record: generation, evaluations, and of the population's objectives mean, standard deviation
             and minimum; a line for every step, later for every hundredth part of the generations so far.
     """
@@ -119,12 +95,13 @@ class GeneticSearch:
         scale = lower_bound(problem)
         self.bound = rounded_bound(problem, tight_bound(problem, scale))
         self.generations = 0
-        self.evaluations = 0
+        self._others_evaluations = 0
         self.logbook = tools.Logbook()
         self._statistics = _statistics()
         self._next_line = 0.0
         self._fame = tools.HallOfFame(1)
         self._late_jobs: LateJobSearch | None = None
+        self._wheel: SqueakyWheel | None = None
         self._stale = 0
         self._best_missed: int | None = None  # by the best plan; where each counts alike, its objective says it
         self._state = np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
@@ -132,23 +109,22 @@ class GeneticSearch:
         total = checked.makespan + checked.idle + checked.lateness + checked.slowdown
         # The least that slowdown costs, and what a second of makespan does.
         self._least = checked.slowdown / total, checked.makespan / (total * scale)
-        tables = _judge(problem).tabulate(problem, checked, scale)
-        self._toolbox = _toolbox(problem, tables, self._state)
-        self._seeds = self._sorted(_seeds(problem, warm))
-        self._remember(self._seeds, 0)
-        self._people = self._settle()
-        if _makespan_alone(problem, checked):
-            self._toolbox.register("evaluate", objective_kernel.evaluate_by_excess, tables, self.bound)
-            self._people.costs = self._toolbox.evaluate(self._people.orders, self._people.counts)
-        self._children = self._people.copy()
+        tables = judge_of(problem).tabulate(problem, checked, scale)
+        within = self.bound if _makespan_alone(problem, checked) else np.inf
+        self._evolution = Evolution(problem, tables, within, self._state, _seeds(problem, warm))
+        self._remember(self._evolution.seeds, 0)
         if late_job_search_applies(problem, checked):
             promised = tables.plain if problem.elastic else tables
             self._late_jobs = LateJobSearch(problem, promised, checked, scale, self._state, self._best)
-        self._wheel: SqueakyWheel | None = None
         if _squeaks(problem):
             draw = np.random.default_rng(int(self._state[0]))
-            self._wheel = SqueakyWheel(tables, self._best, self.bound, self._toolbox.repair, draw)
+            self._wheel = SqueakyWheel(tables, self._best, self.bound, self._evolution.repair, draw)
         self._log()
+
+    @property
+    def evaluations(self) -> int:
+        """Plans decoded so far."""
+        return self._evolution.evaluations + self._others_evaluations
 
     @property
     def best(self) -> Plan:
@@ -176,8 +152,7 @@ class GeneticSearch:
 
     def figures(self) -> PlanFigures:
         """Return what the best plan is judged by."""
-        makespan, late, *others = self._toolbox.figures(self._best.order, self._best.counts)
-        return PlanFigures(makespan, int(late), *others)
+        return self._evolution.figures(self._best)
 
     def raise_bound(self, bound: float) -> None:
         """Take over a lower bound of the makespan, in seconds, that was proved elsewhere."""
@@ -185,48 +160,47 @@ class GeneticSearch:
 
     def join(self, plan: Plan) -> bool:
         """Take a plan from elsewhere into the population, for the worst one there; return whether it is the best."""
-        return self._join(self._sorted([with_encoded_classes(self._problem, plan)]), None)
+        return self._join(with_encoded_classes(self._problem, plan), None)
 
     def step(self, generations: int = 1) -> bool:
         """Go on for some generations; return whether a better plan was found."""
-        before = self.objective
-        for _ in range(generations):
-            self._generation()
+        before, end = self.objective, self.generations + generations
+        while self.generations < end:
+            other = self._whose_turn()
+            if other is None:
+                self._evolve(end - self.generations if self._late_jobs is None else 1)
+            else:
+                self._leave_to(other)
         if self.generations >= self._next_line:
             self._log()
         return self.objective < before
 
-    def _generation(self) -> None:
+    def _whose_turn(self) -> SqueakyWheel | PlanAnnealing | None:
+        """Return the search that has the next generation; None for the evolution."""
+        if self._wheel is not None and self.generations < _SQUEAKS:
+            return self._wheel
+        return None if self._late_jobs is None else self._late_jobs.turn(self.generations + 1, self._missed)
+
+    def _leave_to(self, other: SqueakyWheel | PlanAnnealing) -> None:
+        """Leave a generation to another search; the best plan that it has found so far joins the population."""
         self.generations += 1
-        if self._wheel is not None and self.generations <= _SQUEAKS:
-            self.evaluations += self._wheel.generation()
-            if self._wheel.better:
-                self.join(self._wheel.best())
-            return
-        if self._late_jobs is not None:
-            annealing = self._late_jobs.turn(self.generations, self._missed)
-            if annealing is not None:
-                self._anneal(annealing)
-                return
-        people, children = self._people, self._children
-        self._toolbox.mate(people.orders, people.counts, children.orders, children.counts)
-        self._toolbox.mutate(children.orders, children.counts)
-        if self._late_jobs is not None and self._missed > 0:
-            self._late_jobs.rescue(children)
-        if self._problem.elastic:  # with the costs of children that are better than their parents alone
-            children.costs = self._toolbox.compare(children.orders, children.counts, people.costs)
-        else:
-            children.costs = self._toolbox.evaluate(children.orders, children.counts)
-        best = self._toolbox.select(
-            people.orders, people.counts, people.costs, children.orders, children.counts, children.costs
-        )
-        self.evaluations += len(children.costs)
-        self._stale += 1
+        self._others_evaluations += other.generation()
+        if other.better:
+            self._join(other.best(), other)
+
+    def _evolve(self, most: int) -> None:
+        """Go on for some generations of the evolution, or until the first better plan."""
+        late_jobs = self._late_jobs
+        rescue = late_jobs.rescue if late_jobs is not None and late_jobs.rescues and self._missed > 0 else None
+        done, best = self._evolution.run(min(most, _PATIENCE - self._stale), self.objective, rescue)
+        self.generations += done
+        self._stale += done
+        people = self._evolution.people
         if people.costs[best] < self.objective:
             self._remember(people, best)
         elif self._stale >= _PATIENCE:
             self._stale = 0
-            self._immigrate()
+            self._evolution.immigrate(self._best)
 
     @property
     def _missed(self) -> int:
@@ -235,65 +209,27 @@ class GeneticSearch:
             self._best_missed = self.figures().late
         return int(self.objective // MISSED) if self._best_missed is None else self._best_missed
 
-    def _anneal(self, annealing: PlanAnnealing) -> None:
-        """Leave a generation to an annealing; the best plan that it has found so far joins the population."""
-        self.evaluations += annealing.generation()
-        if annealing.better:
-            self._join(self._sorted([annealing.best()]), annealing)
-
-    def _join(self, newcomer: Population, finder: PlanAnnealing | None) -> bool:
-        """Put a plan into the place of the worst one if it is better; return whether it is the best of all."""
-        worst = int(np.argmax(self._people.costs))
-        if newcomer.costs[0] < self._people.costs[worst]:
-            for rows, row in (
-                (self._people.orders, newcomer.orders),
-                (self._people.counts, newcomer.counts),
-                (self._people.costs, newcomer.costs),
-            ):
-                rows[worst] = row[0]
+    def _join(self, plan: Plan, finder: SqueakyWheel | PlanAnnealing | None) -> bool:
+        """Take a plan into the population; return whether it is the best of all."""
+        newcomer = self._evolution.judged([plan])
+        self._evolution.join(newcomer)
         if newcomer.costs[0] >= self.objective:
             return False
         self._remember(newcomer, 0, finder)
         return True
 
-    def _remember(self, people: Population, index: int, finder: PlanAnnealing | None = None) -> None:
+    def _remember(self, people: Population, index: int, finder: SqueakyWheel | PlanAnnealing | None = None) -> None:
         self._stale = 0
         self._best_missed = None
         plan = people.plan(index)  # what it costs there may see more than the objective
-        [cost] = self._toolbox.objective(plan.order[np.newaxis], plan.counts[np.newaxis]).tolist()
-        self._fame.update([_Individual(plan, cost)])
+        self._fame.update([_Individual(plan, self._evolution.objective(plan))])
         if self._late_jobs is not None:
             self._late_jobs.tell(plan, finder)
 
     def _log(self) -> None:
-        figures = self._statistics.compile(self._people.costs)
+        figures = self._statistics.compile(self._evolution.people.costs)
         self.logbook.record(generation=self.generations, evaluations=self.evaluations, **figures)
         self._next_line = self.generations * _LINES
-
-    def _immigrate(self) -> None:
-        """Keep the best; the others become mutants of it and of the seeds, by turns."""
-        settled = self._settle()
-        settled.orders[::2], settled.counts[::2] = self._best.order, self._best.counts
-        for _ in range(_KICKS):
-            self._toolbox.mutate(settled.orders, settled.counts)
-        settled.orders[0], settled.counts[0] = self._best.order, self._best.counts
-        settled.costs = self._toolbox.evaluate(settled.orders, settled.counts)
-        self.evaluations += len(settled.costs)
-        self._people = settled
-
-    def _sorted(self, plans: Sequence[Plan]) -> Population:
-        seeds = Population.of(plans)
-        self._toolbox.repair(seeds.orders)
-        along_ways(self._problem.ways, seeds.counts)
-        seeds.costs = self._toolbox.evaluate(seeds.orders, seeds.counts)
-        self.evaluations += len(seeds.costs)
-        ascending = np.argsort(seeds.costs, kind="stable")
-        return Population(seeds.orders[ascending], seeds.counts[ascending], seeds.costs[ascending])
-
-    def _settle(self) -> Population:
-        """Return a population made of the best seeds."""
-        chosen = np.arange(_POPULATION) % min(_ELITE, len(self._seeds.costs))
-        return Population(self._seeds.orders[chosen], self._seeds.counts[chosen], self._seeds.costs[chosen])
 
 
 def warm_up(*, elastic: bool = True) -> None:
@@ -347,81 +283,6 @@ def _statistics() -> tools.Statistics:
     for name, figure in (("mean", np.mean), ("std", np.std), ("min", np.min)):
         statistics.register(name, figure)
     return statistics
-
-
-def _judge(problem: Problem) -> ModuleType:
-    """Return the module that lays the problem out for compiled code, decodes plans and judges them."""
-    if problem.elastic:
-        return elastic_kernel
-    return objective_kernel if problem.packing is None else packing_kernel
-
-
-def _toolbox(problem: Problem, tables: _Tables, state: NDArray[np.uint64]) -> base.Toolbox:
-    """Register the operators, each on a whole population."""
-    toolbox = base.Toolbox()
-    toolbox.register("repair", objective_kernel.repair_orders, tables)
-    toolbox.register("objective", _judge(problem).evaluate_population, tables)
-    toolbox.register("evaluate", _judge(problem).evaluate_population, tables)
-    if problem.elastic:
-        toolbox.register("compare", elastic_kernel.compare_children, tables)
-    toolbox.register("figures", _judge(problem).plan_figures, tables)
-    toolbox.register("mate", genetic_operators.crossover, state, _CROSSED, _POPULATION)
-    packing = problem.packing
-    choices = encoded_choices(problem) if packing is None else shape_choices(problem, packing)
-    toolbox.register("mutate", genetic_operators.mutate, state, *choices)
-    toolbox.register("select", genetic_operators.replace_parents)
-    if problem.turns is not None:
-        for operator in ("evaluate", "compare") if problem.elastic else ("evaluate",):
-            toolbox.decorate(operator, _taking_turns(problem.turns, tables))
-    if any(problem.depends_on):
-        toolbox.decorate("mutate", _then_repair(tables))
-    if problem.ways:
-        toolbox.decorate("mutate", _along_ways(problem.ways, np.random.default_rng(int(state[0]))))
-    return toolbox
-
-
-def _then_repair(tables: _Tables) -> Callable[[_Operator], _Operator]:
-    """Decorate an operator so that the orders it leaves behind respect the dependencies."""
-
-    def decorate(operator: _Operator) -> _Operator:
-        def repaired(*arguments: Any) -> None:
-            operator(*arguments)
-            objective_kernel.repair_orders(tables, arguments[-2])
-
-        return repaired
-
-    return decorate
-
-
-def _along_ways(ways: Sequence[ChainWays], draw: np.random.Generator) -> Callable[[_Operator], _Operator]:
-    """Decorate an operator on counts so that the stages of a chain go one way, now and then another one."""
-
-    def decorate(operator: _Operator) -> _Operator:
-        def led(*arguments: Any) -> None:
-            along_ways(ways, arguments[-1])  # those of crossing have stages of two parents
-            chosen = [chain.chosen(arguments[-1]) for chain in ways]
-            operator(*arguments)
-            for chain, way in zip(ways, chosen, strict=True):
-                chain.lead(arguments[-1], way)
-            change_ways(ways, _LED_OTHERWISE, draw, arguments[-1])
-
-        return led
-
-    return decorate
-
-
-def _taking_turns(turns: Turns, tables: _Tables) -> Callable[[_Operator], _Operator]:
-    """Decorate the evaluation so that users take turns in the orders evaluated."""
-
-    def decorate(operator: _Operator) -> _Operator:
-        def taking_turns(*arguments: Any) -> Any:
-            objective_kernel.take_turns(turns.user, turns.sequence, arguments[1])
-            objective_kernel.repair_orders(tables, arguments[1])
-            return operator(*arguments)
-
-        return taking_turns
-
-    return decorate
 
 
 def _seeds(problem: Problem, warm: Plan | None) -> list[Plan]:

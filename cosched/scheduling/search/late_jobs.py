@@ -176,19 +176,20 @@ class LateJobSearch:
             return scout
         return self.annealed if (generation // _SHARED % _LED > 0) == self._leads else None
 
-    def tell(self, plan: Plan, finder: PlanAnnealing | None) -> None:
-        """Tell of the best plan so far, and whose generation found it."""
+    def tell(self, plan: Plan, finder: object | None) -> None:
+        """Tell of the best plan so far, and whose generation found it; None for the genetic search."""
         self._leads = finder is not None
         if self.annealed is not None and finder is not None and finder is self.scout:
             self.annealed.begin(plan)
 
-    def rescue(self, people: Population) -> None:
-        """Rewrite plans so that feasible deadlines are met and hopeless tasks come last, where no plan is annealed.
+    @property
+    def rescues(self) -> bool:
+        """Whether children are to be rescued: where a plan is annealed, that would take more time than it is worth."""
+        return self.annealed is None
 
-        Where one is, that would take more time than it is worth.
-        """
-        if self.annealed is None:
-            move_hopeless_last(self._claims, self._room, people.orders, people.counts)
+    def rescue(self, people: Population) -> None:
+        """Rewrite plans so that feasible deadlines are met and hopeless tasks come last."""
+        move_hopeless_last(self._claims, self._room, people.orders, people.counts)
 
 
 def _scouting(bound: float) -> Callable[[float], tuple[LatenessCosts, float]]:

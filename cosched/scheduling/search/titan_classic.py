@@ -136,7 +136,7 @@ class TitanClassicSearch:
         return starts, ends
 
     def _evaluate(self) -> NDArray[np.float64]:
-        objective_kernel.repair_orders(self._tables, self._orders)
+        objective_kernel.repair_orders(self._tables.before, self._tables.first, self._orders)
         for individual, task in np.argwhere(~possible_sets(self._tables, self._maps)).tolist():
             self._maps[individual, task] = self._set(task)
         costs = population_costs(self._tables, self._weights, self._orders, self._maps)

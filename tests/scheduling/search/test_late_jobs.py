@@ -92,11 +92,14 @@ def test_a_plan_is_annealed_by_the_whole_objective() -> None:
 def test_children_are_rescued_where_no_plan_is_annealed() -> None:
     weights, bound, plan = Weights(deadlines_first=True), lower_bound(WEIGHED), a_plan([0, 1, 2, 3], [1] * 4)
     turns = replace(WEIGHED, turns=Turns(np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)))
-    for problem, order in ((WEIGHED, [0, 1, 2, 3]), (turns, [3, 0, 1, 2])):
-        search = LateJobSearch(problem, tabulate(problem, weights, bound), weights, bound, STATE.copy(), plan)
-        people = Population.of([plan])
-        search.rescue(people)
-        assert people.orders.tolist() == [order]
+    searches = [
+        LateJobSearch(problem, tabulate(problem, weights, bound), weights, bound, STATE.copy(), plan)
+        for problem in (WEIGHED, turns)
+    ]
+    assert [search.rescues for search in searches] == [False, True]
+    people = Population.of([plan])
+    searches[1].rescue(people)
+    assert people.orders.tolist() == [[3, 0, 1, 2]]
 
 
 def test_most_generations_are_for_who_found_the_best_plan() -> None:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 def wheel(problem: Problem, first: Plan, bound: float) -> SqueakyWheel:
     tables = packing_kernel.tabulate(problem, Weights(), bound)
     return SqueakyWheel(
-        tables, first, bound, lambda orders: objective_kernel.repair_orders(tables, orders), np.random.default_rng(3)
+        tables,
+        first,
+        bound,
+        lambda orders: objective_kernel.repair_orders(tables.before, tables.first, orders),
+        np.random.default_rng(3),
     )
 
 
@@ -44,7 +48,7 @@ def test_its_best_plan_is_as_short_as_it_says_and_no_longer_than_the_first(probl
     shapes = problem.packing.first[:-1].copy()
     begin = np.array([task for task in order if task < len(problem.tasks)])
     tables = packing_kernel.tabulate(problem, Weights(), 1.0)
-    objective_kernel.repair_orders(tables, begin[np.newaxis])
+    objective_kernel.repair_orders(tables.before, tables.first, begin[np.newaxis])
     first = Plan(begin, shapes)
     longest = decode(problem, first).makespan
     search = wheel(problem, first, 1.0)

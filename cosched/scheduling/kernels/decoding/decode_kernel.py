@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
 
-__all__ = ["free_rows", "occupy_first", "population_spans"]
+__all__ = ["free_rows", "occupy_first", "population_spans", "spans_within"]
 
 
 @compiled
@@ -77,12 +77,35 @@ def population_spans(
         starts: (P, m) by task, filled in.
         ends: (P, m) by task, filled in.
     """
+    spans_within(problem, orders, choices, np.full(orders.shape[0], np.inf), starts, ends)
+
+
+@compiled
+def spans_within(
+    problem: ProblemTables,
+    orders: NDArray[np.int64],
+    choices: NDArray[np.int64],
+    latest: NDArray[np.float64],
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+) -> None:
+    """Do the work of `population_spans`, but of a plan that ends after its `latest` end perhaps in part.
+
+    Args:
+        problem: see `population_spans`.
+        orders: see `population_spans`.
+        choices: see `population_spans`.
+        latest: (P,) seconds. Of up to a few hundred identical hosts that stay, plans that are seen to end later are
+            read no further: the first end of such a plan is infinite, the others are any.
+        starts: see `population_spans`.
+        ends: see `population_spans`.
+    """
     if problem.unavailability.shape[0] > 0:
         _around(problem, orders, choices, starts, ends)
     elif problem.seconds.shape[0] > 1:
         _on_classes(problem, orders, choices, starts, ends)
     elif problem.free.shape[0] <= _FEW:
-        _on_few(problem, orders, choices, starts, ends)
+        _on_few(problem, orders, choices, latest, starts, ends)
     else:
         _on_many(problem, orders, choices, starts, ends)
 
@@ -107,6 +130,7 @@ def _on_few(
     problem: ProblemTables,
     orders: NDArray[np.int64],
     counts: NDArray[np.int64],
+    latest: NDArray[np.float64],
     starts: NDArray[np.float64],
     ends: NDArray[np.float64],
 ) -> None:
@@ -118,6 +142,8 @@ def _on_few(
     begin, demand = problem.licences.begin, problem.licences.demand
     licences, scarce = problem.licences.units.copy(), demand.shape[1] > 0
     for plan in range(orders.shape[0]):
+        last = latest[plan]
+        spare = _spare_time(problem.free, seconds, counts[plan], last) if last < np.inf else np.inf
         if scarce:
             licences[:] = problem.licences.units
         for host in range(hosts):
@@ -131,11 +157,29 @@ def _on_few(
             if scarce:
                 start = licences_free_from(licences, begin, demand, task, start)
             end = start + seconds[task, count - 1]
+            for host in range(count if start > free[0] else 0):
+                spare -= start - free[host]
+            if end > last or spare < 0.0:
+                ends[plan, 0] = np.inf
+                break
             if scarce:
                 take_licences(licences, begin, demand, task, start, end)
             starts[plan, task], ends[plan, task] = start, end
             occupy_first(free, hosts, count, end, after)
             free, after = after, free
+
+
+@compiled
+def _spare_time(
+    free: NDArray[np.float64], seconds: NDArray[np.float64], counts: NDArray[np.int64], last: float
+) -> float:
+    """Return the host-seconds until `last` that no task takes: hosts must not be idle for longer than that."""
+    spare = 0.0
+    for host in range(free.shape[0]):
+        spare += max(last - free[host], 0.0)
+    for task in range(counts.shape[0]):
+        spare -= counts[task] * seconds[task, counts[task] - 1]
+    return spare
 
 
 @compiled

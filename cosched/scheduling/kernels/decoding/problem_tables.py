@@ -39,6 +39,7 @@ class ProblemTables(NamedTuple):
         weights: (5,) as of `objective_terms.term_weights`.
         waited: (m,) as in `Slowdowns`, or empty where nobody asks for slowdown; likewise `rate`.
         licences: what tasks hold of the domain's licences.
+        within: seconds; what is done beyond them costs a trace, see `objective_kernel.compare_children`.
     """
 
     seconds: NDArray[np.float64]
@@ -59,3 +60,4 @@ class ProblemTables(NamedTuple):
     waited: NDArray[np.float64]
     rate: NDArray[np.float64]
     licences: LicenceTables
+    within: float

@@ -8,7 +8,7 @@ import numpy as np
 
 from cosched.scheduling.host_counts import class_base, narrowed, single_class
 from cosched.scheduling.kernels.decoding.availability_kernel import tabulate_windows
-from cosched.scheduling.kernels.decoding.decode_kernel import population_spans
+from cosched.scheduling.kernels.decoding.decode_kernel import population_spans, spans_within
 from cosched.scheduling.kernels.decoding.licence_kernel import tabulate_licences
 from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
 from cosched.scheduling.kernels.jit import compiled
@@ -17,12 +17,10 @@ from cosched.scheduling.kernels.objective.objective_terms import counted_slowdow
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cosched.scheduling.kernels.decoding.packing_tables import PackingTables
-    from cosched.scheduling.kernels.elastic.lending_kernel import ElasticTables
     from cosched.scheduling.objective.weights import Weights
     from cosched.scheduling.problem import Problem
 
-__all__ = ["evaluate_by_excess", "evaluate_population", "plan_figures", "repair_orders", "tabulate", "take_turns"]
+__all__ = ["compare_children", "evaluate_population", "plan_figures", "repair_orders", "tabulate", "take_turns"]
 
 
 def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
@@ -52,6 +50,7 @@ def tabulate(problem: Problem, weights: Weights, bound: float) -> ProblemTables:
         waited=_plain(slowdowns.waited),
         rate=_plain(slowdowns.rate),
         licences=tabulate_licences(problem),
+        within=np.inf,
     )
 
 
@@ -71,37 +70,43 @@ def evaluate_population(
         orders: (P, m) permutations in which every task is behind its predecessors.
         counts: (P, m) choices by task, each usable.
     """
-    starts, ends = np.empty(orders.shape), np.empty(orders.shape)
-    population_spans(problem, orders, counts, starts, ends)
-    return _objectives(problem, counts, starts, ends)
+    return compare_children(problem, orders, counts, np.full(orders.shape[0], np.inf))
 
 
 _TRACE = 1e-9  # of the makespan's weight: it decides between equals alone
 _SEEING = 4  # of so many plans one sees it
+_ROUNDED = 1 + 1e-9  # what rounding could make of a limit
 
 
 @compiled
-def evaluate_by_excess(
-    problem: ProblemTables, within: float, orders: NDArray[np.int64], counts: NDArray[np.int64]
+def compare_children(
+    problem: ProblemTables, orders: NDArray[np.int64], counts: NDArray[np.int64], limits: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the objective of each plan, of every fourth one plus a trace of its host-time beyond a bound.
+    """Return the objective of each plan, or infinity where the makespan alone makes it worse than its limit.
 
-    Most makespans are those of many plans: the one with less to do beyond the bound is nearer to a shorter one. But
-    where all follow that, they go astray together: the others drift among equals.
+    Of every fourth plan a trace of the host-time beyond `within` comes to it, where that is finite. Most makespans are
+    those of many plans: the one with less to do beyond the bound is nearer to a shorter one. But where all follow that,
+    they go astray together: the others drift among equals.
 
     Args:
-        problem: see `tabulate`; of identical hosts, and the makespan alone has a weight.
-        within: a lower bound of the makespan, in seconds.
+        problem: see `tabulate`; `within` is finite only of identical hosts where the makespan alone has a weight.
         orders: see `evaluate_population`.
         counts: see `evaluate_population`.
+        limits: (P,) objectives.
     """
     starts, ends = np.empty(orders.shape), np.empty(orders.shape)
-    population_spans(problem, orders, counts, starts, ends)
+    latest, a_second, within = np.full(orders.shape[0], np.inf), problem.weights[0], problem.within
+    if a_second > 0.0:
+        for plan in range(orders.shape[0]):
+            latest[plan] = limits[plan] / a_second * _ROUNDED
+    spans_within(problem, orders, counts, latest, starts, ends)
     costs = _objectives(problem, counts, starts, ends)
-    trace = _TRACE * problem.weights[0] / problem.free.shape[0]
+    if within == np.inf:
+        return costs
+    trace = _TRACE * a_second / problem.free.shape[0]
     for plan in range(_SEEING - 1, orders.shape[0], _SEEING):
         excess = 0.0
-        for task in range(orders.shape[1]):
+        for task in range(orders.shape[1] if costs[plan] < np.inf else 0):
             excess += counts[plan, task] * (max(ends[plan, task], within) - max(starts[plan, task], within))
         costs[plan] += trace * excess
     return costs
@@ -121,9 +126,12 @@ def plan_figures(
 
 
 @compiled
-def repair_orders(problem: ProblemTables | PackingTables | ElasticTables, orders: NDArray[np.int64]) -> None:
-    """Draw every task's predecessors ahead of it in each order, as `decoder.dependency_order` does."""
-    if problem.before.shape[0] == 0:
+def repair_orders(before: NDArray[np.int64], first: NDArray[np.int64], orders: NDArray[np.int64]) -> None:
+    """Draw every task's predecessors ahead of it in each order, as `decoder.dependency_order` does.
+
+    Predecessors are given as in `ProblemTables`.
+    """
+    if before.shape[0] == 0:
         return
     tasks = orders.shape[1]
     stack = np.empty(tasks + 1, dtype=np.int64)
@@ -137,9 +145,9 @@ def repair_orders(problem: ProblemTables | PackingTables | ElasticTables, orders
             while depth > 0:
                 top = stack[depth - 1]
                 missing = -1
-                for index in range(problem.first[top], problem.first[top + 1]):
-                    if not seen[problem.before[index]]:
-                        missing = problem.before[index]
+                for index in range(first[top], first[top + 1]):
+                    if not seen[before[index]]:
+                        missing = before[index]
                         break
                 if missing >= 0:
                     stack[depth] = missing
@@ -189,6 +197,9 @@ def _objectives(
     costs = np.empty(plans)
     for plan in range(plans):
         makespan, late, idle, missed = 0.0, 0.0, 0.0, 0.0
+        if ends[plan, 0] == np.inf:  # not read to its end, see `spans_within`
+            costs[plan] = np.inf
+            continue
         for task in range(tasks):
             makespan = max(makespan, ends[plan, task])
         for task in range(tasks if due else 0):

@@ -27,7 +27,7 @@ _CROWD = 400  # hosts: more than are kept as a row
 def _decoded(problem: Problem, population: Sequence[Plan]) -> list[tuple[list[float], list[float]]]:
     tables = objective_kernel.tabulate(problem, Weights(), 1.0)
     orders = np.array([plan.order for plan in population])
-    objective_kernel.repair_orders(tables, orders)
+    objective_kernel.repair_orders(tables.before, tables.first, orders)
     starts, ends = np.empty(orders.shape), np.empty(orders.shape)
     population_spans(
         tables, orders, np.array([with_encoded_classes(problem, plan).counts for plan in population]), starts, ends

@@ -28,11 +28,11 @@ def _decoded(problem: Problem, population: Sequence[Plan]) -> list[tuple[list[fl
     starts, ends = np.empty(orders.shape), np.empty(orders.shape)
     if problem.packing is None:
         tables = objective_kernel.tabulate(problem, Weights(), 1.0)
-        objective_kernel.repair_orders(tables, orders)
+        objective_kernel.repair_orders(tables.before, tables.first, orders)
         decode_kernel.population_spans(tables, orders, choices, starts, ends)
     else:
         packed = packing_kernel.tabulate(problem, Weights(), 1.0)
-        objective_kernel.repair_orders(packed, orders)
+        objective_kernel.repair_orders(packed.before, packed.first, orders)
         packed_decode_kernel.population_spans(packed, orders, choices, starts, ends)
     return [(begun.tolist(), ended.tolist()) for begun, ended in zip(starts, ends, strict=True)]
 

@@ -24,7 +24,7 @@ def test_machine_code_decodes_every_plan_exactly_as_the_decoder_does(data: st.Da
     population = data.draw(st.lists(packed_plans(problem), min_size=1, max_size=3))
     tables = packing_kernel.tabulate(problem, Weights(), 1.0)
     orders = np.array([plan.order for plan in population])
-    repair_orders(tables, orders)
+    repair_orders(tables.before, tables.first, orders)
     starts, ends = np.empty(orders.shape), np.empty(orders.shape)
     population_spans(tables, orders, np.array([plan.counts for plan in population]), starts, ends)
     found = [(begun.tolist(), ended.tolist()) for begun, ended in zip(starts, ends, strict=True)]
@@ -41,7 +41,7 @@ def test_machine_code_judges_a_plan_as_the_objective_does(data: st.DataObject) -
     weights = Weights(deadlines_first=data.draw(st.booleans()), slowdown=slowdown)
     tables = packing_kernel.tabulate(problem, weights, 3.0)
     orders, shapes = plan.order.reshape(1, -1).copy(), plan.counts.reshape(1, -1)
-    repair_orders(tables, orders)
+    repair_orders(tables.before, tables.first, orders)
     metrics = measure_plan(problem, plan)
     [cost] = packing_kernel.evaluate_population(tables, orders, shapes)
     assert cost == pytest.approx(objective(metrics, weights, 3.0), rel=1e-6, abs=1e-6)

@@ -1,0 +1,174 @@
+"""Generations of the genetic search, as many in one call as nothing interrupts; start at `generations`.
+
+To hand a problem's tables to compiled code takes several microseconds, a quarter of a generation of a short queue.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from cosched.scheduling.host_counts import encoded_choices
+from cosched.scheduling.kernels.decoding.packing_tables import PackingTables
+from cosched.scheduling.kernels.elastic.lending_kernel import ElasticTables
+from cosched.scheduling.kernels.jit import compiled
+from cosched.scheduling.kernels.objective import elastic_kernel, objective_kernel, packing_kernel
+from cosched.scheduling.kernels.objective.objective_kernel import repair_orders, take_turns
+from cosched.scheduling.kernels.search.genetic_operators import crossover, mutate, replace_parents
+from cosched.scheduling.kernels.search.way_kernel import WayTables, choose_ways, lead_along, tabulate_ways
+from cosched.scheduling.shapes import shape_choices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cosched.scheduling.kernels.decoding.problem_tables import ProblemTables
+    from cosched.scheduling.problem import Problem
+
+    Tables = ProblemTables | PackingTables | ElasticTables
+
+__all__ = ["GeneTables", "generations", "judge_plans", "make_children", "mutate_plans", "tabulate_genes"]
+
+_CROSSED = 0.9  # share of children with a second parent
+
+
+class GeneTables(NamedTuple):
+    """What the operators know of a problem.
+
+    Attributes:
+        choices: useful choices of all tasks, those of j in choices[first[j]:first[j+1]], ascending.
+        first: (m+1,) see `choices`.
+        user: (m,) as in `problem.Turns`; empty where users take no turns, and so is `sequence`.
+        sequence: (T,) likewise.
+        ways: chains of tasks that have several ways.
+    """
+
+    choices: NDArray[np.int64]
+    first: NDArray[np.int64]
+    user: NDArray[np.int64]
+    sequence: NDArray[np.int64]
+    ways: WayTables
+
+
+def tabulate_genes(problem: Problem) -> GeneTables:
+    """Lay out for the compiled code what plans of a problem may be."""
+    packing, turns, none = problem.packing, problem.turns, np.empty(0, dtype=np.int64)
+    choices, first = encoded_choices(problem) if packing is None else shape_choices(problem, packing)
+    user, sequence = (none, none) if turns is None else (turns.user, turns.sequence)
+    return GeneTables(choices, first, user, sequence, tabulate_ways(problem.ways))
+
+
+def _compare_children(
+    problem: Tables, orders: NDArray[np.int64], counts: NDArray[np.int64], limits: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the objective of each plan; of one that is worse than its limit anything worse."""
+    raise NotImplementedError  # compiled for the tables' type by what follows
+
+
+@overload(_compare_children)
+def _compiled_comparison(problem, orders, counts, limits):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    if problem.instance_class is PackingTables:
+        return lambda problem, orders, counts, limits: packing_kernel.evaluate_population(problem, orders, counts)  # noqa: ARG005
+    if problem.instance_class is ElasticTables:
+        return lambda problem, orders, counts, limits: elastic_kernel.compare_children(problem, orders, counts, limits)
+    return lambda problem, orders, counts, limits: objective_kernel.compare_children(problem, orders, counts, limits)
+
+
+@compiled
+def judge_plans(
+    problem: Tables,
+    genes: GeneTables,
+    orders: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    limits: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Have users take turns in the orders, and return each plan's objective.
+
+    Args:
+        problem: as its objective's `tabulate` lays it out.
+        genes: see `tabulate_genes`.
+        orders: (P, m) permutations in which every task is behind its predecessors; changed where users take turns.
+        counts: (P, m) choices by task, each usable.
+        limits: (P,) a plan that is worse than its limit may get any cost that is worse.
+    """
+    if genes.sequence.shape[0] > 0:
+        take_turns(genes.user, genes.sequence, orders)
+        repair_orders(problem.before, problem.first, orders)
+    return _compare_children(problem, orders, counts, limits)
+
+
+@compiled
+def mutate_plans(
+    state: NDArray[np.uint64],
+    genes: GeneTables,
+    before: NDArray[np.int64],
+    first: NDArray[np.int64],
+    orders: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:
+    """Change every plan at random; afterwards tasks are behind their predecessors, and chains go one way each.
+
+    Predecessors are given as in `ProblemTables`.
+    """
+    chosen = choose_ways(state, genes.ways, counts)
+    mutate(state, genes.choices, genes.first, orders, counts)
+    lead_along(genes.ways, chosen, counts)
+    repair_orders(before, first, orders)
+
+
+@compiled
+def make_children(
+    state: NDArray[np.uint64],
+    genes: GeneTables,
+    before: NDArray[np.int64],
+    first: NDArray[np.int64],
+    orders: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    child_orders: NDArray[np.int64],
+    child_counts: NDArray[np.int64],
+) -> None:
+    """Fill in a child of every individual: two that are crossed, or a copy, and then changed at random."""
+    crossover(state, _CROSSED, orders.shape[0], orders, counts, child_orders, child_counts)
+    mutate_plans(state, genes, before, first, child_orders, child_counts)
+
+
+@compiled
+def generations(
+    state: NDArray[np.uint64],
+    problem: Tables,
+    genes: GeneTables,
+    most: int,
+    better: float,
+    orders: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    costs: NDArray[np.float64],
+    child_orders: NDArray[np.int64],
+    child_counts: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Go on for some generations, or until an individual costs less than `better`.
+
+    Args:
+        state: state of the random numbers.
+        problem: as its objective's `tabulate` lays it out.
+        genes: see `tabulate_genes`.
+        most: generations, at least 1.
+        better: a cost.
+        orders: (P, m) the population's orders, changed in place.
+        counts: (P, m) its choices, likewise.
+        costs: (P,) its costs, likewise.
+        child_orders: (P, m) room for children.
+        child_counts: (P, m) likewise.
+
+    Returns:
+        Generations done, and the index of the best individual.
+    """
+    done, best = 0, 0
+    while done < most:
+        make_children(state, genes, problem.before, problem.first, orders, counts, child_orders, child_counts)
+        child_costs = judge_plans(problem, genes, child_orders, child_counts, costs)
+        best = replace_parents(orders, counts, costs, child_orders, child_counts, child_costs)
+        done += 1
+        if costs[best] < better:
+            break
+    return done, best
