@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["GeneticSearch", "warm_up"]
 
 _THRESHOLDS = 6  # of the two-phase method, each with three or four lists
-_PATIENCE = 200  # generations without a better plan before new blood comes in
+_PATIENCE = 400  # generations without a better plan before new blood comes in
 _LINES = 1.01  # generations at a line of the logbook, as a multiple of those at the one before
 _SQUEAKS = 3  # first generations, which are the squeaky wheel's
 _MANY = 200  # tasks from which on it helps: of fewer, mutations soon meet those that end last

@@ -74,7 +74,7 @@ def evaluate_population(
 
 
 _TRACE = 1e-9  # of the makespan's weight: it decides between equals alone
-_SEEING = 4  # of so many plans one sees it
+_SEEING = 2  # of so many plans one sees it
 _ROUNDED = 1 + 1e-9  # what rounding could make of a limit
 
 
@@ -84,7 +84,7 @@ def compare_children(
 ) -> NDArray[np.float64]:
     """Return the objective of each plan, or infinity where the makespan alone makes it worse than its limit.
 
-    Of every fourth plan a trace of the host-time beyond `within` comes to it, where that is finite. Most makespans are
+    Of every second plan a trace of the host-time beyond `within` comes to it, where that is finite. Most makespans are
     those of many plans: the one with less to do beyond the bound is nearer to a shorter one. But where all follow that,
     they go astray together: the others drift among equals.
 

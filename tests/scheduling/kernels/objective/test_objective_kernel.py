@@ -48,7 +48,7 @@ def test_machine_code_and_metrics_agree_on_the_objective(data: st.DataObject) ->
     assert cost == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-def test_of_plans_as_long_as_each_other_every_fourth_sees_which_has_less_beyond_the_bound() -> None:
+def test_of_plans_as_long_as_each_other_every_second_sees_which_has_less_beyond_the_bound() -> None:
     # The long task ends 1 s beyond the bound of 3 s whatever it takes: one of three hosts, or two.
     problem = a_problem([[4.0, 4.0], [3.0]], hosts=3)
     tables = objective_kernel.tabulate(problem, Weights(1.0, 0.0, 0.0), 3.0)
@@ -56,7 +56,7 @@ def test_of_plans_as_long_as_each_other_every_fourth_sees_which_has_less_beyond_
     costs = objective_kernel.evaluate_population(tables._replace(within=3.0), orders, counts).tolist()
     assert objective_kernel.evaluate_population(tables, orders, counts).tolist() == [4 / 3] * 8
     assert 4 / 3 == costs[0] < costs[7] < costs[3] < 4 / 3 + 1e-8
-    assert [costs.count(each) for each in (4 / 3, costs[3], costs[7])] == [6, 1, 1]
+    assert [costs.count(each) for each in (4 / 3, costs[3], costs[7])] == [4, 2, 2]
 
 
 def test_users_take_turns_and_each_ones_tasks_keep_their_order() -> None:
