@@ -39,7 +39,7 @@ _KICKS = 8  # mutations of an immigrant
 
 
 def judge_of(problem: Problem) -> ModuleType:
-    """Return the module that lays the problem out for compiled code, decodes plans and judges them."""
+    """Return the module of a problem's objective, with `tabulate`, `plan_figures` and the judgement of plans."""
     if problem.elastic:
         return elastic_kernel
     return objective_kernel if problem.packing is None else packing_kernel

@@ -34,7 +34,7 @@ _CROSSED = 0.9  # share of children with a second parent
 
 
 class GeneTables(NamedTuple):
-    """What the operators know of a problem.
+    """The choices, turns and ways of a problem, as the operators read them.
 
     Attributes:
         choices: useful choices of all tasks, those of j in choices[first[j]:first[j+1]], ascending.
