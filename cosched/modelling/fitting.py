@@ -18,6 +18,7 @@ from cosched.errors import UserError
 from cosched.language.vocabulary import PROCESSORS
 from cosched.modelling.laws import SHORTEST, Chosen, chosen_law, error_of
 from cosched.modelling.points import check_design, points_of, repeat_noise
+from cosched.prediction.others.exponents import USUAL_HOSTS_STATED, USUAL_NUMBER, USUAL_NUMBER_STATED
 from cosched.prediction.student import t_quantile
 
 if TYPE_CHECKING:
@@ -29,15 +30,35 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["BEYOND", "Fitted", "Seen", "fit_runs", "only_class", "samples_digest", "seen_of", "stated_error"]
+__all__ = [
+    "BEYOND",
+    "LEAST_TIME",
+    "UNSURE_COST",
+    "Fitted",
+    "Seen",
+    "fit_runs",
+    "only_class",
+    "samples_digest",
+    "seen_of",
+    "stated_error",
+]
+
+_TAIL = 1.645  # standard deviations that nine in ten of normal values lie within
 
 BEYOND = 4.0
 """Times the greatest value seen of a parameter, up to which a model may be asked; likewise below the least."""
+
+UNSURE_COST = round(_TAIL * USUAL_NUMBER_STATED.deviation, 2)
+"""Exponent of the run time by which what an operation costs may change where runs take longer than any seen."""
+
+LEAST_TIME = 1e-9
+"""Seconds that a formula is taken to give at least where its logarithm is needed."""
 
 _LEAST_ERROR = 0.01
 _LEAST_BEYOND = 0.25  # stated error outside of what was seen
 _WIDER_BEYOND = 1.3
 _FEWEST_HALVED = 6  # sizes, of which the smaller half may foretell the larger
+_UNSURE = 1.0  # exponent that may be off by more, from which other values are wished for
 _GAP = 4.0  # times as large a value as the next smaller one that was run, from which one between is wished for
 
 
@@ -65,6 +86,11 @@ class Seen:
         least = max(low / BEYOND, 1.0) if low >= 1 else low / BEYOND
         return (float(math.floor(least)) if whole else least), high * BEYOND
 
+    def ends(self, name: str) -> tuple[float, float]:
+        """Return the least and the greatest value of a parameter, or of the number of processors."""
+        values = self.processors if name == PROCESSORS else self.values[name]
+        return values[0], values[-1]
+
     def text(self) -> str:
         """Return it as models keep it: `nx 64 1024, Nproc 1 2 4`."""
         parts = [f"{name} {values[0]:.12g} {values[-1]:.12g}" for name, values in self.values.items()]
@@ -86,7 +112,10 @@ class Fitted:
         noise: mean part by which repeats differ; None where nothing was repeated.
         error: part of the run time within which nine runs in ten stay, inside of what was seen: above; below it is
             `error / (1 + error)`.
-        error_beyond: likewise outside.
+        error_beyond: likewise outside, where it is near.
+        unsure: by how much the exponents may be off of parameters that vary and, where it does, of the number of
+            processors: by so much the error grows the farther outside. Likewise where a run takes longer, or shorter,
+            than all that were seen, though each of its parameters may be one of theirs.
     """
 
     application: str
@@ -99,6 +128,7 @@ class Fitted:
     noise: float | None
     error: float
     error_beyond: float
+    unsure: Mapping[str, float]
 
     @property
     def mean_error(self) -> float:
@@ -124,9 +154,30 @@ class Fitted:
 
     def interval(self, parameters: Mapping[str, float], processors: int) -> tuple[float, float]:
         """Return the range of seconds that nine runs in ten stay in; see `predict`."""
-        error = self.error if self.inside(parameters, processors) else self.error_beyond
-        seconds = self.predict(parameters, processors)
+        error, seconds = self.error_at(parameters, processors), self.predict(parameters, processors)
         return seconds / (1 + error), seconds * (1 + error)
+
+    def error_at(self, parameters: Mapping[str, float], processors: int) -> float:
+        """Return the error of a run, above; see `predict`."""
+        inside, (middle, reach) = self.inside(parameters, processors), self.times
+        within = self.error if inside else self.error_beyond
+        place = dict(zip(self.points.names, self._place(parameters)[0].tolist(), strict=True))
+        place[PROCESSORS] = float(processors)
+        formula = self.chosen.law.formula.at(self._place(parameters), np.array([float(processors)]))
+        farther = [
+            math.log1p(within),
+            UNSURE_COST * max(0.0, abs(math.log(max(float(formula[0]), LEAST_TIME) / middle)) - reach),
+        ]
+        for name, deviation in self.unsure.items():
+            low, high = self.seen.ends(name)
+            farther.append(deviation * max(0.0, math.log(low / place[name]), math.log(place[name] / high)))
+        return math.expm1(math.hypot(*farther))
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """Return the middle of the run times seen, and how far the longest is off it, as a logarithm."""
+        low, high = float(self.points.seconds.min()), float(self.points.seconds.max())
+        return math.sqrt(low * high), math.log(high / low) / 2
 
     def inside(self, parameters: Mapping[str, float], processors: int) -> bool:
         """Return whether a run lies within those seen."""
@@ -180,6 +231,7 @@ def fit_runs(application: str, runs: Sequence[TimedRun], levels: Sequence[float]
         noise,
         _rounded_up(error),
         _rounded_up(beyond),
+        _unsure_exponents(points, chosen.off),
     )
 
 
@@ -229,6 +281,29 @@ def stated_error(off: Floats, noise: float, points: Points) -> float:
     return math.expm1(min(t_quantile(len(np.unique(points.sizes)) - 1) * deviation, 20.0))
 
 
+def _unsure_exponents(points: Points, off: Floats) -> dict[str, float]:
+    """Return by what nine exponents in ten of a law are off at most.
+
+    That is Bayesian linear regression of the logarithms on those of parameters and processors (Gelman and others,
+    Bayesian Data Analysis, 2013, 14.8): of a parameter that hardly varied the runs tell as good as nothing.
+
+    Args:
+        points: where the runs were.
+        off: see `stated_error`; those of one size count as one.
+    """
+    columns = {points.names[place]: (points.values[:, place], USUAL_NUMBER.deviation) for place in points.varying}
+    if points.processors_vary:
+        columns[PROCESSORS] = points.processors, USUAL_HOSTS_STATED.deviation
+    sizes = int(points.sizes.max()) + 1
+    logs = np.array([np.log(values) for values, _ in columns.values()]).reshape(len(columns), len(points))
+    logs -= logs.mean(axis=1, keepdims=True)
+    variance = max(float(np.mean(off**2)), _LEAST_ERROR**2) * len(points) / sizes
+    prior = np.diag([deviation**-2 for _, deviation in columns.values()])
+    variances = np.diag(np.linalg.inv(prior + logs @ logs.T / variance))
+    tail = t_quantile(sizes - 1)
+    return {name: _rounded_up(tail * math.sqrt(each)) for name, each in zip(columns, variances.tolist(), strict=True)}
+
+
 def _extrapolated(points: Points, chosen: Chosen) -> float:
     """Return the error of larger sizes as the smaller half foretells them.
 
@@ -268,6 +343,14 @@ def _wishes(fitted: Fitted) -> list[str]:
             middle = math.sqrt(widest[1] * widest[2])
             shown = f"{round(middle)}" if all(value == int(value) for value in values) else f"{middle:.3g}"
             found.append(f"Nothing between {name} = {widest[1]:g} and {widest[2]:g} has been seen: run {name}={shown}")
+    for name in seen.values:
+        (low, high), (least, most) = seen.ends(name), seen.limits(name)
+        if fitted.unsure.get(name, 0.0) > _UNSURE:
+            other = least if least < low else most
+            found.append(
+                f"Between {name} = {low:g} and {high:g} it hardly shows how the run time grows with it: "
+                f"run {name}={other:g}"
+            )
     if len(seen.processors) == 1:
         found.append(
             f"Only {PROCESSORS} = {seen.processors[0]} has been seen, and the model says nothing of others: "

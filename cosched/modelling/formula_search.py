@@ -23,12 +23,23 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["best_formulas", "cached_formula", "possible_terms", "power_law", "refitted", "unseen_cache", "working_set"]
+__all__ = [
+    "IDLE",
+    "best_formulas",
+    "cached_formula",
+    "possible_terms",
+    "power_law",
+    "refitted",
+    "unseen_cache",
+    "working_set",
+]
 
 MOST_TERMS = 3
 _KEPT = 12  # formulas of one length from which longer ones are made
 _USUAL = 0.005  # relative error below which formulas are as good as one another
 _LIKELY = 4.0  # how much likelier the simpler of two exponents is, as a logarithm
+IDLE = 0.5
+"""How unusual it is that run times do not change with a parameter: whoever names one thinks that they do."""
 _MOST_UNUSUAL = 2.5  # of the exponents of a term together
 _MOST_POSSIBLE = 1500
 _LEAST_LOG = 2.0  # value of a parameter from which its logarithm may count
@@ -78,7 +89,14 @@ def possible_terms(points: Points) -> Possible:
     return Possible(tuple(term for _, term in found), np.array([unusual for unusual, _ in found]))
 
 
-def best_formulas(points: Points, wanted: Floats, possible: Possible, most: int = MOST_TERMS) -> list[Formula]:
+def best_formulas(
+    points: Points,
+    wanted: Floats,
+    possible: Possible,
+    most: int = MOST_TERMS,
+    growing: int = MOST_TERMS,
+    idle: float = 0.0,
+) -> list[Formula]:
     """Return the best formulas of 1, 2, … terms; fewer where more terms need costs below 0.
 
     Args:
@@ -86,15 +104,25 @@ def best_formulas(points: Points, wanted: Floats, possible: Possible, most: int 
         wanted: what the formula is to give at each point, above 0.
         possible: terms to choose from.
         most: terms of the longest formula.
+        growing: how many of them may be no constant.
+        idle: how unusual it is that what is wanted does not change with a parameter that varies.
     """
     columns = np.array([term.at(points.values, points.processors) for term in possible.terms]).T / wanted[:, None]
     products, sums = columns.T @ columns, columns.sum(axis=0)
+    constant = np.array([term.constant for term in possible.terms])
+    has = np.array([[term.powers[place] or term.logs[place] for place in points.varying] for term in possible.terms])
+    has = has.astype(bool).reshape(len(possible.terms), len(points.varying))
     begun: list[tuple[int, ...]] = [()]
     found: list[Formula] = []
     for length in range(1, most + 1):
         scored: dict[tuple[int, ...], float] = {}
         for chosen in begun:
-            for place, score in _extended(products, sums, len(wanted), chosen, possible.unusual):
+            which = list(chosen)
+            unusual = possible.unusual + possible.unusual[which].sum()
+            unusual += idle * (~(has | has[which].any(axis=0))).sum(axis=1)
+            if (~constant[which]).sum() >= growing:
+                unusual[~constant] = math.inf
+            for place, score in _extended(products, sums, len(wanted), chosen, unusual):
                 key = tuple(sorted((*chosen, place)))
                 scored[key] = min(score, scored.get(key, math.inf))
         begun = sorted(scored, key=lambda key: (scored[key], key))[:_KEPT]
@@ -112,7 +140,15 @@ def best_formulas(points: Points, wanted: Floats, possible: Possible, most: int 
 def _extended(
     products: Floats, sums: Floats, count: int, chosen: tuple[int, ...], unusual: Floats
 ) -> list[tuple[int, float]]:
-    """Return the terms that best go with those chosen, each with its score: less is better."""
+    """Return the terms that best go with those chosen, each with its score: less is better.
+
+    Args:
+        products: of each pair of columns.
+        sums: of the columns.
+        count: of points.
+        chosen: terms.
+        unusual: how unusual these are with each further one, infinite where it may not be.
+    """
     many, length = len(sums), len(chosen) + 1
     matrix, right = np.empty((many, length, length)), np.empty((many, length, 1))
     fixed = list(chosen)
@@ -126,7 +162,7 @@ def _extended(
     right = right * scale[:, :, None]
     costs = np.linalg.solve(matrix, right)
     squares = np.maximum(count - (costs * right).sum(axis=(1, 2)), 0.0) / count
-    scores = count * np.log(squares + _USUAL**2) + _LIKELY * (unusual + sum(unusual[place] for place in chosen))
+    scores = count * np.log(squares + _USUAL**2) + _LIKELY * unusual
     usable = (costs[:, :, 0] > 0).all(axis=1) & np.isfinite(scores)
     usable[fixed] = False
     best = np.flatnonzero(usable)

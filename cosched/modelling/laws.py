@@ -12,6 +12,7 @@ import numpy as np
 
 from cosched.modelling.curve import CorrectionCurve, correction_curve
 from cosched.modelling.formula_search import (
+    IDLE,
     MOST_TERMS,
     best_formulas,
     cached_formula,
@@ -102,11 +103,12 @@ def chosen_law(points: Points, levels: Sequence[float] = (), noise: float = 0.0)
     possible, sizes = possible_terms(points), int(points.sizes.max()) + 1
     inside = working_set(points, possible) if levels else None
     most = max(1, min(MOST_TERMS, sizes - 2 - len(points.varying) // 2))
+    growing = max(1, 2 * sizes // (len(points.varying) + 3))  # a term takes a cost and, each for half a size, exponents
 
     def formulas(part: Points) -> dict[str, Law]:
         found = {
             f"{place} term{'s' if place > 1 else ''}": Law(formula)
-            for place, formula in enumerate(best_formulas(part, part.seconds, possible, most), 1)
+            for place, formula in enumerate(best_formulas(part, part.seconds, possible, most, growing, IDLE), 1)
         }
         if inside is not None:
             for name, law in list(found.items()):

@@ -5,6 +5,7 @@ Start at `model_text`.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from cosched.errors import UserError
 from cosched.language import format_source
 from cosched.language.diagnostics import Source
 from cosched.language.vocabulary import FUNCTION_ARITIES, HARDWARE_OBJECT, KEYWORDS, PROCESSORS
+from cosched.modelling.fitting import LEAST_TIME, UNSURE_COST
 from cosched.modelling.formula import number
 from cosched.modelling.startup import LAUNCHER
 
@@ -28,8 +30,7 @@ TOOL = "cosched model fit"
 """The setting `tool` of a fitted model."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}", re.ASCII)
-_OWN = ("init", "run", "base")
-_SYMMETRIC = 0.5  # error from which both sides are stated
+_OWN = ("init", "run", "base", "doubt")
 
 
 def check_name(name: str, what: str) -> None:
@@ -124,6 +125,8 @@ def _lines(fitted: Fitted, day: str, also: Iterable[int], start: StartUp | None)
     else:
         yield f"        compute <is measured, {formula}>;"
     yield "    }"
+    yield "    (* How far off it may be: a logarithm. *)"
+    yield f"    proc exec doubt {{ return {_doubt(fitted, begun=start is not None and law.curve is None)}; }}"
     yield "}"
 
 
@@ -142,29 +145,50 @@ def _repeats(noise: float | None) -> str:
 def _options(fitted: Fitted, day: str, start: StartUp | None) -> Iterable[str]:
     if fitted.hardware:
         yield f'hrduse = "{fitted.hardware}"'
-    errors = fitted.error, fitted.error_beyond, 0.0 if start is None else start.error
-    if max(errors) < _SYMMETRIC:
-        yield f"error = {_stated(fitted, *errors)}"
-    else:
-        yield f"error_below = {_stated(fitted, *(error / (1 + error) for error in errors))}"
-        yield f"error_above = {_stated(fitted, *errors)}"
+    launcher = 0.0 if start is None else start.error
+    yield f"error_below = {_stated(fitted, '1 - exp(-doubt())', launcher / (1 + launcher))}"
+    yield f"error_above = {_stated(fitted, 'exp(doubt()) - 1', launcher)}"
     yield f'fitted = "{day}"'
     yield f'tool = "{TOOL}"'
     yield f'samples = "{fitted.digest}"'
     yield f'seen = "{fitted.seen.text()}"'
 
 
-def _stated(fitted: Fitted, inside: float, beyond: float, start: float) -> str:
-    seen = fitted.seen
-    outside = [
-        f"{name} < {_exact(values[0])} || {name} > {_exact(values[-1])}"
-        for name, values in seen.values.items()
-        if len(values) > 1
-    ]
-    if len(seen.processors) > 1:
-        outside.append(f"{PROCESSORS} < {seen.processors[0]} || {PROCESSORS} > {seen.processors[-1]}")
-    stated = f"{number(inside)} + {number(round(beyond - inside, 6))} * ({' || '.join(outside)})"
+def _stated(fitted: Fitted, error: str, start: float) -> str:
+    """Return the error on a side as PSL; where there is a start-up, each part of the time has one of its own.
+
+    Args:
+        fitted: what the runs taught.
+        error: that of the law.
+        start: that of the start-up.
+    """
     if not start:
-        return stated
-    formula = fitted.chosen.law.formula.psl(fitted.points.names)  # each part of the time has an error of its own
-    return f"(({stated}) * ({formula}) + {number(round(start, 6))} * {LAUNCHER}) / ({LAUNCHER} + {formula})"
+        return error
+    formula = fitted.chosen.law.formula.psl(fitted.points.names)
+    return f"(({error}) * ({formula}) + {number(round(start, 6))} * {LAUNCHER}) / ({LAUNCHER} + {formula})"
+
+
+def _doubt(fitted: Fitted, *, begun: bool) -> str:
+    """Return the logarithm of how far off a run may be as PSL: see `Fitted.error_at`.
+
+    Args:
+        fitted: what the runs taught.
+        begun: whether the model's time has the start-up, of which the law knows nothing.
+    """
+    ends = {name: fitted.seen.ends(name) for name in fitted.unsure}
+    outside = [f"{name} < {_exact(low)} || {name} > {_exact(high)}" for name, (low, high) in ends.items()]
+    inside, beyond = (math.log1p(each) ** 2 for each in (fitted.error, fitted.error_beyond))
+    middle, reach = fitted.times
+    time = f"run() - {LAUNCHER}" if begun else "run()"
+    unlike = (
+        f"max(0, abs(log(max({time}, {number(1e9 * LEAST_TIME)} ns) / {number(1e6 * middle)} us)) - {number(reach)})"
+    )
+    parts = [
+        f"{number(inside)} + {number(beyond - inside)} * ({' || '.join(outside)})",
+        f"({number(UNSURE_COST)} * {unlike}) ^ 2",
+        *(
+            f"({number(fitted.unsure[name])} * max(0, log({_exact(low)} / {name}), log({name} / {_exact(high)}))) ^ 2"
+            for name, (low, high) in ends.items()
+        ),
+    ]
+    return f"sqrt({' + '.join(parts)})"

@@ -14,7 +14,14 @@ import numpy as np
 from cosched.prediction.gaussian_process import Covariance, Places, fitted, foretold
 from cosched.prediction.mixture import Mixture
 from cosched.prediction.number_scale import NumberScale
-from cosched.prediction.others.exponents import USUAL_HOSTS, USUAL_HOSTS_STATED, USUAL_NUMBER, Exponent, HostScaling
+from cosched.prediction.others.exponents import (
+    USUAL_HOSTS,
+    USUAL_HOSTS_STATED,
+    USUAL_NUMBER,
+    USUAL_NUMBER_STATED,
+    Exponent,
+    HostScaling,
+)
 from cosched.prediction.past_runs import FEWEST_RUNS, PastRuns
 from cosched.prediction.profile import PredictionSource, Profile
 from cosched.prediction.student import t_quantile
@@ -83,7 +90,7 @@ class _Prior:
 
 
 _NOTHING_STATED = _Prior(2.0, USUAL_NUMBER, USUAL_HOSTS)
-_STATED = _Prior(0.5, Exponent(0.0, 0.2), USUAL_HOSTS_STATED, 0.5, rare_curve=1.0, beyond=1.0)
+_STATED = _Prior(0.5, USUAL_NUMBER_STATED, USUAL_HOSTS_STATED, 0.5, rare_curve=1.0, beyond=1.0)
 
 
 class History:

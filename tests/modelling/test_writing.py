@@ -83,8 +83,9 @@ def test_cosched_gives_the_fitted_numbers(fitted: Fitted, tmp_path: Path) -> Non
             assert profile(model, HOSTS, [count], given)[0] == pytest.approx(expected, rel=1e-6)
             stated = error(model, HOSTS, [count], given)
             assert stated is not None
-            wanted = fitted.error if fitted.inside(given, count) else fitted.error_beyond
+            wanted = fitted.error_at(given, count)
             assert stated.above[0] == pytest.approx(wanted)
+            assert stated.below[0] == pytest.approx(wanted / (1 + wanted))
 
 
 def test_the_layout_is_canonical(fitted: Fitted) -> None:

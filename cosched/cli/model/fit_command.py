@@ -163,4 +163,4 @@ def _lines(fitted: Fitted, machine: Hardware | None, start: StartUp | None) -> l
 
 
 def _written(fitted: Fitted, file: Path) -> str:
-    return f"wrote {file} (error {fitted.error:g}; {fitted.error_beyond:g} beyond what was seen)"
+    return f"wrote {file} (error {fitted.error:g}; {fitted.error_beyond:g} and more beyond what was seen)"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["USUAL_HOSTS", "USUAL_HOSTS_STATED", "USUAL_NUMBER", "Exponent", "HostScaling"]
+__all__ = ["USUAL_HOSTS", "USUAL_HOSTS_STATED", "USUAL_NUMBER", "USUAL_NUMBER_STATED", "Exponent", "HostScaling"]
 
 _MOST_DOUBLINGS = 64
 
@@ -34,6 +34,8 @@ class Exponent(NamedTuple):
 
 USUAL_NUMBER = Exponent(0.0, 1.0)
 """Of a number of the command, or the size of a file, before other programs have told."""
+USUAL_NUMBER_STATED = Exponent(0.0, 0.2)
+"""Of a number in how far stated times are off, likewise."""
 USUAL_HOSTS = Exponent(-0.7, 0.5)
 """Of the number of hosts, likewise."""
 USUAL_HOSTS_STATED = Exponent(0.0, 0.5)
