@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from benchmarks.truth.kernels import Kernel
+    from cosched.modelling.fitting import Fitted
     from cosched.modelling.points import TimedRun
 
 __all__ = ["PREDICTORS", "Foretold", "history_run", "other_programs", "predictors_beside", "stated"]
@@ -107,18 +108,30 @@ def _count_and_history(
 
 
 def _fit(kernel: Kernel, seen: Sequence[TimedRun], asked: Sequence[Question]) -> list[Foretold | None]:
+    fitted = _model(kernel, seen)
+    return [None if fitted is None else _said_by(fitted, question) for question in asked]
+
+
+def _model(kernel: Kernel, seen: Sequence[TimedRun]) -> Fitted | None:
     try:
-        fitted = fit_runs(kernel.name, seen)
+        return fit_runs(kernel.name, seen)
     except UserError:
-        return [None] * len(asked)
-    found: list[Foretold | None] = []
-    for question in asked:
-        if not fitted.points.processors_vary and question.processors != seen[0].processors:
-            found.append(None)
-            continue
-        low, high = fitted.interval(question.parameters, question.processors)
-        found.append(Foretold(fitted.predict(question.parameters, question.processors), low, high))
-    return found
+        return None
+
+
+def _said_by(fitted: Fitted, question: Question) -> Foretold | None:
+    """Return what a model says; None beyond its limits, where a task is refused, and of other numbers of processors."""
+    several, (least, *_) = fitted.points.processors_vary, fitted.seen.processors
+    if not _within_limits(fitted, question.parameters) or not (several or question.processors == least):
+        return None
+    low, high = fitted.interval(question.parameters, question.processors)
+    return Foretold(fitted.predict(question.parameters, question.processors), low, high)
+
+
+def _within_limits(fitted: Fitted | None, parameters: Mapping[str, float]) -> bool:
+    """Return whether a task of that size is taken with the model; without one any is."""
+    limits = {} if fitted is None else {name: fitted.seen.limits(name) for name in parameters}
+    return all(low <= parameters[name] <= high for name, (low, high) in limits.items())
 
 
 def _model_and_history(
@@ -126,26 +139,31 @@ def _model_and_history(
 ) -> list[Foretold | None]:
     """Foretell as for a task with a model, made of the older runs and corrected by the newer.
 
-    Each is half of them. Where the model says nothing, as of other numbers of processors, its count with the factor of
-    these runs does.
+    Each is half of them. Of other numbers of processors, and where there is no model, its count with the factor of
+    these runs says it. What is beyond the model's limits is no such task.
     """
     older, newer = seen[: len(seen) // 2], seen[len(seen) // 2 :]
+    fitted = _model(kernel, older) if len(older) >= FEWEST_RUNS else None
+    newer = [run for run in newer if _within_limits(fitted, run.parameters)]
     if len(older) < FEWEST_RUNS or len(newer) < FEWEST_RUNS:
         return [None] * len(asked)
 
-    def said(places: Sequence[Question]) -> list[Foretold]:
-        fits, counts = _fit(kernel, older, places), _factor(kernel, older, places)
-        found = [fit or count for fit, count in zip(fits, counts, strict=True)]
-        return [each for each in found if each is not None]
+    def said(question: Question) -> Foretold:
+        (counted,) = _factor(kernel, older, [question])
+        assert counted is not None, "a count says something of any size"
+        return (fitted and _said_by(fitted, question)) or counted
 
     runs = [history_run(kernel, run, counted=False) for run in newer]
-    times = said([Question(run.parameters, run.processors) for run in newer])
+    times = [said(Question(run.parameters, run.processors)) for run in newer]
     runs = [replace(run, stated=model.seconds) for run, model in zip(runs, times, strict=True)]
     learnt = Pool(runs, others.number(kernel.name))
     learnt.hear(others)
     told: list[Foretold | None] = []
-    for question, model in zip(asked, said(asked), strict=True):
-        numbers = tuple(question.parameters.values())
+    for question in asked:
+        if not _within_limits(fitted, question.parameters):
+            told.append(None)
+            continue
+        model, numbers = said(question), tuple(question.parameters.values())
         unsure = None if math.isnan(model.high) else [math.log(model.high / model.seconds) / _TAIL]
         low, middle, high = learnt.quantiles(numbers, [model.seconds], [question.processors], "", unsure=unsure)
         told.append(Foretold(float(middle[0]), float(low[0]), float(high[0])))

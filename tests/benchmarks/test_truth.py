@@ -15,12 +15,13 @@ from benchmarks.truth import session
 from benchmarks.truth.extra_p import INSTALLED, extra_p
 from benchmarks.truth.kernels import KERNELS
 from benchmarks.truth.made_up import made_up
-from benchmarks.truth.predictors import PREDICTORS
+from benchmarks.truth.predictors import PREDICTORS, predictors_beside
 from benchmarks.truth.report import Answer, goals, ranges_held, summarise, worse_than
 from benchmarks.truth.session import drawn_launches, missing_launches
 from benchmarks.truth.splits import Question, splits_of, truths_of
 from cosched.measurement.programs.records import ObservedRun, read_records, record_line
 from cosched.modelling.points import TimedRun
+from cosched.prediction.others.other_programs import OtherPrograms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -224,3 +225,14 @@ def test_extra_p_is_asked_of_five_sizes_and_more() -> None:
     runs = [TimedRun({"n": float(n)}, 1, float(n)) for n in (1, 2, 4, 8)]
     assert extra_p(runs, [Question({"n": 3.0}, 1), Question({"n": 3.0}, 2)]) == [None, None]
     assert ("Extra-P" in PREDICTORS) == INSTALLED
+
+
+@pytest.mark.parametrize("predictor", ["model fit", "model + history"])
+def test_a_model_is_asked_nothing_beyond_its_limits(predictor: str) -> None:
+    """A twelfth of the steps that were seen was foretold, 10 times too long: a task with so few is refused."""
+    kernel, runs = made_up(7017, 9, 3)
+    foretell = predictors_beside(OtherPrograms(()))[predictor]
+    size = runs[0].parameters
+    within, beyond = foretell(kernel, runs, [Question(size, 1), Question({**size, "steps": 1000 * size["steps"]}, 1)])
+    assert within is not None
+    assert beyond is None
