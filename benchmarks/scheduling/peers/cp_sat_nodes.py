@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from ortools.sat.python import cp_model
 
+from benchmarks.scheduling.peers.cp_sat import solved
 from cosched.scheduling.decoding.decoder import spans
 from cosched.scheduling.heuristics.packed_tasks import packed_plans
 
@@ -18,13 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["cp_sat_nodes"]
 
-_WORKERS = 2
-
 
 def cp_sat_nodes(problem: Problem, seconds: float) -> float:
-    """Return the makespan of the best schedule after so many seconds on two cores; infinite if none was found.
+    """Return the makespan of the best schedule after so many seconds of two cores; infinite if none was found.
 
-    It begins with the best of our heuristics' plans as a hint of the horizon alone.
+    They are processor time, whoever else uses the cores. Of our heuristics' plans it is told a horizon alone, twice the
+    shortest one's makespan.
 
     Args:
         problem: whole run times on identical hosts, all there at the origin; no releases, no dependencies.
@@ -55,8 +55,5 @@ def cp_sat_nodes(problem: Problem, seconds: float) -> float:
             demands = [int(packing.demand[shape, resource]) for _, shape in runs[node]]
             model.add_cumulative(intervals, demands, int(packing.capacity[node, resource]))
     model.minimize(makespan)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = _WORKERS
-    solver.parameters.max_time_in_seconds = seconds
-    status = solver.solve(model)
+    solver, status, _ = solved(model, seconds)
     return solver.objective_value if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else float("inf")

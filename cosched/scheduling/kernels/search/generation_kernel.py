@@ -17,6 +17,7 @@ from cosched.scheduling.kernels.jit import compiled
 from cosched.scheduling.kernels.objective import elastic_kernel, objective_kernel, packing_kernel
 from cosched.scheduling.kernels.objective.objective_kernel import repair_orders, take_turns
 from cosched.scheduling.kernels.search.genetic_operators import crossover, mutate, replace_parents
+from cosched.scheduling.kernels.search.justification_kernel import justify
 from cosched.scheduling.kernels.search.way_kernel import WayTables, choose_ways, lead_along, tabulate_ways
 from cosched.scheduling.shapes import shape_choices
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["GeneTables", "generations", "judge_plans", "make_children", "mutate_plans", "tabulate_genes"]
 
 _CROSSED = 0.9  # share of children with a second parent
+_JUSTIFIED = 0.15  # share of children that are justified, where this applies
+_MANY = 200  # tasks that share hosts, from which on decodes are too dear for it
 
 
 class GeneTables(NamedTuple):
@@ -42,6 +45,7 @@ class GeneTables(NamedTuple):
         user: (m,) as in `problem.Turns`; empty where users take no turns, and so is `sequence`.
         sequence: (T,) likewise.
         ways: chains of tasks that have several ways.
+        justified: share of children that are justified; 0 where tasks have hosts for themselves.
     """
 
     choices: NDArray[np.int64]
@@ -49,6 +53,7 @@ class GeneTables(NamedTuple):
     user: NDArray[np.int64]
     sequence: NDArray[np.int64]
     ways: WayTables
+    justified: float
 
 
 def tabulate_genes(problem: Problem) -> GeneTables:
@@ -56,7 +61,29 @@ def tabulate_genes(problem: Problem) -> GeneTables:
     packing, turns, none = problem.packing, problem.turns, np.empty(0, dtype=np.int64)
     choices, first = encoded_choices(problem) if packing is None else shape_choices(problem, packing)
     user, sequence = (none, none) if turns is None else (turns.user, turns.sequence)
-    return GeneTables(choices, first, user, sequence, tabulate_ways(problem.ways))
+    share = _JUSTIFIED if _justifies(problem) else 0.0
+    return GeneTables(choices, first, user, sequence, tabulate_ways(problem.ways), share)
+
+
+def _justifies(problem: Problem) -> bool:
+    """Return whether few tasks share hosts of which none must wait for another one, be early or take turns."""
+    few = problem.packing is not None and len(problem.tasks) < _MANY
+    bound = any(problem.depends_on) or bool(np.isfinite(problem.deadline).any()) or problem.turns is not None
+    return few and not bound and not problem.elastic
+
+
+def _justify_children(
+    problem: Tables, state: NDArray[np.uint64], share: float, orders: NDArray[np.int64], shapes: NDArray[np.int64]
+) -> None:
+    """Justify some plans, where tasks share hosts."""
+    raise NotImplementedError  # compiled for the tables' type by what follows
+
+
+@overload(_justify_children)
+def _compiled_justification(problem, state, share, orders, shapes):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    if problem.instance_class is PackingTables:
+        return lambda problem, state, share, orders, shapes: justify(problem, state, share, orders, shapes)
+    return lambda problem, state, share, orders, shapes: None  # noqa: ARG005
 
 
 def _compare_children(
@@ -166,6 +193,8 @@ def generations(
     done, best = 0, 0
     while done < most:
         make_children(state, genes, problem.before, problem.first, orders, counts, child_orders, child_counts)
+        if genes.justified > 0.0:
+            _justify_children(problem, state, genes.justified, child_orders, child_counts)
         child_costs = judge_plans(problem, genes, child_orders, child_counts, costs)
         best = replace_parents(orders, counts, costs, child_orders, child_counts, child_costs)
         done += 1
