@@ -115,8 +115,8 @@ class Evolution:
         return Population(people.orders[ascending], people.counts[ascending], people.costs[ascending])
 
     def objective(self, plan: Plan) -> float:
-        """Return a plan's objective."""
-        [cost] = self._judge_unlimited(self._toolbox.evaluate, Population.of([plan])).tolist()
+        """Return a plan's objective in its own order: to take turns once more would change it, with predecessors."""
+        [cost] = self._toolbox.objective(plan.order[np.newaxis], plan.counts[np.newaxis]).tolist()
         return float(cost)
 
     def figures(self, plan: Plan) -> PlanFigures:
@@ -164,6 +164,7 @@ def _toolbox(problem: Problem, tables: Tables, within: float, state: NDArray[np.
     toolbox, judge, genes = base.Toolbox(), judge_of(problem), generation_kernel.tabulate_genes(problem)
     traced = tables if within == np.inf else tables._replace(within=within)  # type: ignore[call-arg]  # of plain tables
     toolbox.register("repair", objective_kernel.repair_orders, tables.before, tables.first)
+    toolbox.register("objective", judge.evaluate_population, tables)
     toolbox.register("figures", judge.plan_figures, tables)
     toolbox.register("evaluate", generation_kernel.judge_plans, tables, genes)
     toolbox.register("compare", generation_kernel.judge_plans, traced, genes)

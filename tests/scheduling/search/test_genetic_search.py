@@ -233,6 +233,19 @@ def test_users_take_turns_in_every_plan_that_the_search_finds() -> None:
     assert check_schedule(problem, decode(problem, search.best)) == []
 
 
+def test_the_objective_is_that_of_the_best_plan_where_predecessors_change_turns() -> None:
+    """Predecessors come first, whoever's turn it is; to take turns once more would make another plan."""
+    draw = np.random.default_rng(4)
+    before = [tuple({int(draw.integers(task))}) if task > 3 and draw.random() < 0.6 else () for task in range(30)]
+    turns = Turns(np.arange(30) % 3, draw.permutation(np.arange(30) % 3))
+    problem = replace(queue(30, 16, 4, deadlines=True), depends_on=tuple(before), turns=turns)
+    for seed in range(8):
+        search = GeneticSearch(problem, Weights(), seed=seed)
+        for _ in range(20):
+            search.step(5)
+            assert search.objective == pytest.approx(value(problem, search.best, Weights()), rel=1e-9)
+
+
 def test_of_two_deadlines_that_cannot_both_be_met_the_heavier_is() -> None:
     problem = a_problem([[10.0], [10.0]], 1, deadline=[10.0, 10.0])
     for weight, kept in (([1.0, 0.5], 0), ([0.5, 1.0], 1)):
