@@ -17,7 +17,7 @@ __all__ = ["LINE_WIDTH", "Token", "interrupted", "reindented", "spaced", "tokens
 
 _TOKEN = re.compile(
     r"""(?P<comment>\(\*[\s\S]*?\*\))|(?P<newline>\n)|(?P<space>[ \t\r\f]+)|(?P<string>"[^"\n]*")
-    |(?P<factor>(?P<times>[0-9]+\.?[0-9]*|\.[0-9]+)[ \t]*x\b)
+    |(?P<factor>(?P<times>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[ \t]*x\b)
     |(?P<quantity>(?P<number>(?:[0-9]+(?:\.(?!\.)[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)
        (?:[ \t]*(?P<unit>(?:[kMG]?B|[KMG]iB|[kMG]?bit)(?:/s)?|ns|us|ms|s|min|h)\b)?)
     |(?P<name>[A-Za-z_]\w*)|(?P<mark>\|\||&&|[=!<>]=|\.\.|.)""",

@@ -26,7 +26,7 @@ __all__ = ["ImportedModel", "import_calypso"]
 
 _TOKEN = re.compile(
     r"""(?P<skipped>//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)|\s+)|(?P<literal>"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])+')
-    |(?P<number>0[xX][0-9A-Fa-f]+[uUlL]*|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?[fFlLuU]*)
+    |(?P<number>0[xX][0-9A-Fa-f]+[uUlL]*|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?[fFlLuU]*)
     |(?P<name>[A-Za-z_]\w*)|(?P<mark>\|\||&&|[-+*/%=!<>]=|\+\+|--|.)""",
     re.VERBOSE,
 )

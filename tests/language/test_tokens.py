@@ -25,6 +25,11 @@ def test_comments_stand_above_or_behind_a_token() -> None:
     assert [token.after for token in found] == [("(* c *)",), ("(* d\n *)", "(* e *)"), (), ("(* g *)",), ()]
 
 
+@pytest.mark.timeout(120)  # it takes milliseconds, or, where a number can be read in many ways, hours
+def test_a_number_of_very_many_digits_keeps_nobody_waiting() -> None:
+    assert [token.kind for token in tokens("9" * 200_000 + " y")] == ["quantity", "name", "end"]
+
+
 def test_a_quantity_is_one_token_with_one_space() -> None:
     assert [token.text for token in tokens("12us 3.2 \t GB/s 5 * s 1e3ms .5")] == [
         "12 us",

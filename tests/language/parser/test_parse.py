@@ -317,6 +317,13 @@ def test_nesting_is_bounded_and_parsing_is_not_recursive() -> None:
     assert "nested deeper" in ifs[0]
 
 
+@pytest.mark.timeout(120)  # it takes milliseconds, or, where a number can be read in many ways, hours
+@pytest.mark.parametrize("number", ["9" * 200_000, "1." + "9" * 200_000, "9" * 200_000 + "e5"])
+def test_a_number_of_very_many_digits_keeps_nobody_waiting(number: str) -> None:
+    assert "unexpected" in faults(number)[0]
+    assert "is no unit" in faults(f"application a {{ proc exec init {{ x = {number} x; }} }}")[0]
+
+
 def test_hmcl() -> None:
     (config,) = parse_hmcl(
         Source("x.hmcl", 'config c { hardware { T = 1/195, D = "x"; E = 2; } clc { LFOR = 3 * T; } }')
