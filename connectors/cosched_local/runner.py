@@ -6,8 +6,9 @@ It belongs to no daemon: it leads a session of its own and goes on when cosched 
 alone, and little of it, because one is started for every attempt. In FOLDER it writes
 
     claim       the process that runs the attempt; made by `link`, so at most one runner, or a cancel, ever gets it
-    started     when the last process had started
-    end         how it ended (state, times, exit code; reason)
+    started     when the last process had started; its space is taken before the first one starts
+    end         how it ended (state, times, exit code; reason); a full disk is waited out, for who did not learn of the
+                end would run the attempt's task again
     out.RANK, err.RANK
 
 and it reads `stop`, written before it is sent SIGTERM: the state to end in, and why; and `parts` (see
@@ -32,6 +33,7 @@ _CANNOT_START = {errno.ENOENT: 127, errno.ENOTDIR: 127}
 _LOOKS = 3
 _SHORT_OF = (errno.EAGAIN, errno.ENOMEM, errno.ENFILE, errno.EMFILE, errno.ENOSPC, errno.EDQUOT)
 _AWAITED = (signal.SIGCHLD, signal.SIGTERM)
+_TRY_AGAIN = 1.0  # seconds between two tries to write down the end
 _LOOK_AT_MEMORY = 0.5  # seconds between looks at what the processes have
 _LONGEST_WAIT = 86400.0  # seconds; sigtimedwait takes no infinity
 # Python ignores SIGPIPE and SIGXFSZ, and a daemon may ignore others; a job starts with none ignored.
@@ -298,6 +300,7 @@ def _run(folder: str, directory: str, count: int, limit: float, grace: float, co
     try:
         ordered = _stop(folder)
         if ordered is None:
+            _make_room(folder)
             _start(processes, directory, count, command)
             started = time.time()
             _note_start(folder, started)
@@ -312,7 +315,23 @@ def _run(folder: str, directory: str, count: int, limit: float, grace: float, co
         _watch(processes, folder, limit, grace)
         state, code, reason = error.state, error.code, str(error)
     finished = max(time.time(), started or 0.0)  # the clock may have been set back meanwhile
-    write_end(folder, state, started=started, finished=finished, code=code, reason=reason)
+    while True:
+        try:
+            write_end(folder, state, started=started, finished=finished, code=code, reason=reason)
+        except FileNotFoundError:
+            raise  # nobody waits for it: its folder is gone
+        except OSError:
+            time.sleep(_TRY_AGAIN)
+        else:
+            return
+
+
+def _make_room(folder: str) -> None:
+    """Take the disk's space for the note of the start before any process starts."""
+    try:
+        write_durably(f"{folder}/started.new", _start_note(0.0))
+    except OSError as error:
+        raise _StartError("evicted", None, f"this machine is short of resources: {error.strerror}") from None
 
 
 def _start(processes: _Processes, directory: str, count: int, command: list[str]) -> None:
@@ -325,9 +344,16 @@ def _start(processes: _Processes, directory: str, count: int, command: list[str]
 
 
 def _note_start(folder: str, started: float) -> None:
-    with open(f"{folder}/started.new", "w") as file:
-        file.write(f"{started}\n")
-    os.rename(f"{folder}/started.new", f"{folder}/started")
+    try:
+        with open(f"{folder}/started.new", "r+") as file:  # over what is there: it takes no more of the disk
+            file.write(_start_note(started))
+        os.rename(f"{folder}/started.new", f"{folder}/started")
+    except OSError:
+        pass  # it runs all the same, and its end says since when
+
+
+def _start_note(started: float) -> str:
+    return f"{started:<24}\n"  # always as long
 
 
 class _Guard:

@@ -18,7 +18,7 @@ from cosched.connector import JobState
 from cosched_local import runner
 from cosched_local.runner import kill
 from tests.connectors.cosched_local.traces import bearing, runner_of
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 if TYPE_CHECKING:
     from cosched.connector.contract import Bench
@@ -126,6 +126,43 @@ def test_a_runner_that_cannot_begin_is_an_eviction_with_its_last_words(
     report = bench.listen(launch, JobState.EVICTED)[-1]
     assert "ended before it began" in report.reason
     assert "/no/such/runner.py" in report.reason
+
+
+def test_an_end_that_cannot_be_written_down_is_kept_until_it_can(tmp_path: Path) -> None:
+    """A full disk ended the runner in the midst, and the task that had completed was run a second time."""
+    obstacle = tmp_path / "end"
+    obstacle.mkdir()  # as a full disk: what was written beside it cannot get its name
+    with _run(tmp_path, "/bin/sh", "-c", "exit 3") as process:
+        until(lambda: list(tmp_path.glob("end.*")))
+        assert process.poll() is None
+        obstacle.rmdir()
+        assert process.wait(PATIENCE) == 0
+    assert (tmp_path / "end").read_text().split()[::3] == ["failed", "3"]
+
+
+def test_a_start_that_cannot_be_written_down_ends_no_job(tmp_path: Path) -> None:
+    (tmp_path / "started").mkdir()
+    with _run(tmp_path, "/bin/sh", "-c", f"sleep 0.1; : > {tmp_path}/done") as process:
+        assert process.wait(PATIENCE) == 0
+    assert (tmp_path / "done").exists()
+    assert (tmp_path / "end").read_text().startswith("completed ")
+
+
+def test_a_job_begins_only_where_there_is_room_to_say_so(tmp_path: Path) -> None:
+    (tmp_path / "started.new").mkdir()
+    with _run(tmp_path, "/bin/sh", "-c", f": > {tmp_path}/done") as process:
+        assert process.wait(PATIENCE) == 0
+    assert not (tmp_path / "done").exists()
+    assert (tmp_path / "end").read_text().startswith("evicted None ")
+
+
+def _run(folder: Path, *command: str) -> subprocess.Popen[bytes]:
+    """Start the runner of an attempt as the connector does."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", runner.__file__, str(folder), "/", "1", "600", "5", *command],
+        env={"COSCHED_ATTEMPT": "a"},
+        start_new_session=True,
+    )
 
 
 def test_a_missing_directory_fails_with_its_name(bench: Bench) -> None:
