@@ -68,6 +68,7 @@ class CondorConnector(Connector):
         self._own_clusters = OwnClusters()
         self._idle_claims = IdleClaims()
         self._classless = False
+        self._scheduler_fault = ""  # why it could not be asked for its name
         self._events_guard = threading.Lock()
         self._owners = JobOwners(self._client, self._attempts)
         self._output_fetcher = (
@@ -107,8 +108,11 @@ class CondorConnector(Connector):
         places = PlaceAttributes(self._settings.host_class, self._settings.cluster_attribute)
         slots = self._client.call("hosts", projection=slot_projection(places))
         if not self._own_clusters.scheduler:
-            with contextlib.suppress(ConnectorError):  # it is away: then numbers have to do
+            try:
                 self._own_clusters.named(self._client.call("scheduler"))
+                self._scheduler_fault = ""
+            except ConnectorError as error:  # it is away, or has another name: until it answers numbers have to do
+                self._scheduler_fault = str(error)
         self._own_clusters.resolve(slots, self._queued_clusters)
         self._job_events.slots_seen(slots)
         ours, slot_hosts = self._own_clusters.owns, self._settings.slot_hosts
@@ -118,8 +122,10 @@ class CondorConnector(Connector):
         return hosts
 
     def remarks(self) -> Sequence[str]:
-        """Return what its administrator should look at: an open spool, and an attribute that no machine has."""
+        """Return what to look at: an open spool, a scheduler that is not there, an attribute that no machine has."""
         found, name = self._attempts.remarks(), self._settings.host_class
+        if self._scheduler_fault:
+            found.append(self._scheduler_fault)
         if name and self._classless:
             found.append(
                 f"host_class is {name}, and no machine has such an attribute: add it to STARTD_ATTRS, or correct "

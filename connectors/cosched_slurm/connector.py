@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,17 @@ class SlurmConnector(Connector):
         reserved = self._commands.reservation(own) if own else None
         partition, prefix = self._settings.partition, self._settings.host_class
         return cluster_hosts(rows, partition, prefix, foreign, reserved, self._clusters.of(rows))
+
+    def remarks(self) -> Sequence[str]:
+        """Return what its administrator should look at: a job completion file that cannot be read."""
+        file = self._settings.completions
+        if file is None or os.access(file, os.R_OK):
+            return []
+        return [
+            f"completions is {file}, which cannot be read: name the JobCompLoc of slurm.conf in [connector.slurm] "
+            "completions, and let cosched's user read it; without it jobs that ended while cosched was away may be "
+            "taken for lost"
+        ]
 
     def check_task(self, owner: str, launch: LaunchMode) -> None:  # noqa: ARG002 -- each way of launching will do
         """Refuse the tasks of users who can have no jobs here, as `identity` says."""

@@ -165,7 +165,10 @@ class Connector(ABC):
         return None
 
     def remarks(self) -> Sequence[str]:
-        """Return what the administrator should look at although all works, a line each, as of the last `hosts`."""
+        """Return what the administrator should look at although all works, a line each, as of the last `hosts`.
+
+        The daemon logs each line once, and shows those that still hold.
+        """
         return ()
 
     def check_task(self, owner: str, launch: LaunchMode) -> None:  # noqa: B027 -- most take the tasks of all

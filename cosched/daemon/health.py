@@ -155,6 +155,9 @@ def _manager_check(manager: ResourceManager, kind: str) -> HealthCheck:
     if age is not None and age > _OLD_LOOK:
         advice = f"It answers slowly or not at all. {_LOOKS.get(kind, 'The log of cosched says more')}."
         return HealthCheck(part="Resource manager", state=WATCH, finding=finding, advice=advice)
+    if manager.remarks:
+        advice = " ".join(map(_sentence, manager.remarks))
+        return HealthCheck(part="Resource manager", state=WATCH, finding=finding, advice=advice)
     return HealthCheck(part="Resource manager", state=WELL, finding=finding)
 
 

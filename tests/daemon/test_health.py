@@ -41,6 +41,7 @@ def parts(tmp_path: Path, **changes: Any) -> dict[str, Any]:
         "fault": "",
         "looked": 1.0,
         "overdue": 0,
+        "remarks": (),
         "pid": 77,
         "search_ended": 0,
         "models_ended": 0,
@@ -56,6 +57,7 @@ def parts(tmp_path: Path, **changes: Any) -> dict[str, Any]:
     inbox = SimpleNamespace(silence=lambda: values["silence"], store_fault=values["store_fault"])
     manager = SimpleNamespace(
         fault=values["fault"],
+        remarks=values["remarks"],
         calls=lambda: {"hosts": 3},
         looked_ago=lambda: values["looked"],
         actions=SimpleNamespace(overdue=lambda: values["overdue"]),
@@ -94,6 +96,13 @@ def test_a_search_that_is_still_being_compiled_is_not_well(tmp_path: Path, monke
         ("Core", {"silence": 40.0}, "broken", "nothing for 40 s", "start cosched again"),
         ("Resource manager", {"fault": "no schedd"}, "broken", "No schedd.", "`condor_status -schedd`"),
         ("Resource manager", {"looked": 90.0}, "watch", "seen 1 min 30 s ago", "answers slowly"),
+        (
+            "Resource manager",
+            {"remarks": ("the spool is open: close it",)},
+            "watch",
+            "hosts 3",
+            "The spool is open: close it.",
+        ),
         ("Resource manager", {"overdue": 3}, "well", "3 more questions wait", ""),
         ("Resource manager", {"looked": None}, "well", "have not been seen yet", ""),
         ("Search", {"pid": None, "search_ended": 2}, "broken", "It has died 2 times", "started again by itself"),

@@ -85,6 +85,7 @@ class ResourceManager:
     Attributes:
         actions: calls of the connector that are still to be made, in order.
         fault: why the manager cannot be reached; empty while it answers.
+        remarks: what its administrator should look at although it works, a line for each.
     """
 
     def __init__(
@@ -125,7 +126,6 @@ class ResourceManager:
         self._loads: Mapping[str, HostLoad] = {}
         self._looking = threading.Lock()
         self._looked: float | None = None  # monotonic time of the last look at the hosts that was answered
-        self._remarks: tuple[str, ...] = ()  # those that are in the log
         self._warned: dict[str, str] = {}  # verb → its last fault, while it lasts
         self._stopped = threading.Event()
         self._threads = [
@@ -134,6 +134,7 @@ class ResourceManager:
             threading.Thread(target=self._watch, name="manager-hosts", daemon=True),
         ]
         self.fault = "not asked yet"
+        self.remarks: tuple[str, ...] = ()
 
     def start(self) -> None:
         """Begin to act, to listen and to watch."""
@@ -392,8 +393,8 @@ class ResourceManager:
             if hosts != self._hosts or loads != self._loads:
                 self._hosts, self._loads = hosts, loads
                 self._post(HostsObserved(now, hosts, loads))
-            before, self._remarks = self._remarks, self._connector.remarks()
-            for remark in self._remarks:
+            before, self.remarks = self.remarks, self._connector.remarks()
+            for remark in self.remarks:
                 if remark not in before:
                     _log.warning("resource manager", remark=remark)
 

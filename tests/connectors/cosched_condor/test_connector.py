@@ -387,6 +387,21 @@ def test_an_attribute_of_classes_that_no_machine_has_is_remarked_on(
     connector.close()
 
 
+def test_a_scheduler_that_the_collector_does_not_show_is_remarked_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A misspelt name was told of when the first task was submitted."""
+    played = Played(scheduler=ConnectorError("the collector shows no scheduler s", transient=True))
+    monkeypatch.setattr("cosched_condor.connector.CondorClient", lambda *_: played)
+    connector = CondorConnector({"spool": str(tmp_path / "spool")})
+    connector.hosts()
+    assert connector.remarks() == ["the collector shows no scheduler s"]
+    played.script["scheduler"] = "s@h"
+    connector.hosts()
+    assert connector.remarks() == []
+    connector.close()
+
+
 def test_a_spool_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     connector = CondorConnector({"spool": str(tmp_path / "file" / "spool")})

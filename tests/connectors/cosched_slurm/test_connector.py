@@ -33,6 +33,18 @@ echo "$taken" | tee {taken}
 """
 
 
+def test_a_completion_file_that_is_not_there_is_remarked_on(tmp_path: Path) -> None:
+    """It was told of when an attempt was looked for in it."""
+    _connector(tmp_path)
+    file = tmp_path / "completions"
+    table = {"spool": str(tmp_path / "spool"), "bin": str(tmp_path / "bin")}
+    connector = SlurmConnector({**table, "completions": str(file)})
+    assert ["name the JobCompLoc" in remark for remark in connector.remarks()] == [True]
+    file.touch()
+    assert connector.remarks() == []
+    assert SlurmConnector(table).remarks() == []
+
+
 def _connector(folder: Path, *, room: int = 1000, largest: int = 1000) -> SlurmConnector:
     """Return a connector whose sbatch numbers a job by how many have been taken with it."""
     programs = folder / "bin"
