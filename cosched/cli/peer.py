@@ -5,6 +5,7 @@ import ipaddress
 import os
 import sys
 from dataclasses import asdict
+from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -185,7 +186,7 @@ def advice(server: ServerOption = "", json: JsonOption = False) -> None:
 def ping(name: NameArgument, config: ConfigOption = None) -> None:
     """Call a neighbour's agent as the daemon would, over TLS with both certificates."""
     from cosched.agents.transport import tls
-    from cosched.agents.transport.peer_client import call_peer
+    from cosched.agents.transport.peer_client import answer_text, call_fault, call_peer
 
     agent = _configuration(config).agent
     entry = _book(config).get(name)
@@ -194,10 +195,15 @@ def ping(name: NameArgument, config: ConfigOption = None) -> None:
         reply = call_peer(entry, context, "GET", "/ping")
     except (OSError, http.client.HTTPException) as error:
         raise SystemFault(
-            f"{name} at {entry.address} does not answer ({error}): see whether its daemon runs, and "
+            f"{name} at {entry.address} does not answer ({call_fault(error)}): see whether its daemon runs, and "
             "whether it has this domain among its peers"
         ) from error
-    sys.stdout.write(f"{clean(reply.body.decode(errors='replace'))} answers at {entry.address} ({reply.status})\n")
+    if (reply.status, reply.body.decode(errors="replace")) != (HTTPStatus.OK, name):
+        raise SystemFault(
+            f"what answers at {entry.address} is not the agent of {name} that you added, or refuses "
+            f"({answer_text(reply)}): correct its address, or add the new file of {name}"
+        )
+    sys.stdout.write(f"{name} answers at {entry.address}\n")
 
 
 @app.command()

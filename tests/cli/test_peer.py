@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cosched.agents.transport import peer_client
+from cosched.agents.transport.remote_output import PeerReply
 from cosched.api.documents import AdvertisingView, AdviceView, NetworkView, OutlookView
 from cosched.cli.main import run
 from cosched.cli.peer import network_lines
@@ -92,6 +94,29 @@ def test_who_does_not_answer_is_the_systems_fault(
     said = capsys.readouterr().err
     assert "b at 127.0.0.1:2 does not answer" in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [(200, b"<a/>", "is not the agent of b"), (403, b"you have been removed", "refuses (you have been removed)")],
+)
+def test_a_neighbour_is_pinged_only_where_it_says_its_name(
+    configs: dict[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    body: bytes,
+    words: str,
+) -> None:
+    """Whatever came was printed as the name of who answers, with exit code 0."""
+    introduced(configs, tmp_path)
+    replies = [PeerReply(status, body, {}), PeerReply(200, b"b", {})]
+    monkeypatch.setattr(peer_client, "call_peer", lambda *_: replies.pop(0))
+    assert run(["peer", "ping", "b", "--config", configs["a"]]) == 2
+    assert words in capsys.readouterr().err
+    assert run(["peer", "ping", "b", "--config", configs["a"]]) == 0
+    assert capsys.readouterr().out == "b answers at 127.0.0.1:2\n"
 
 
 @pytest.mark.parametrize("command", [["ping", "x"], ["pause", "x"], ["remove", "x"], ["add", "/none.toml"]])

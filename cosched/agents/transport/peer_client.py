@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import queue
 import socket
+import ssl
 import threading
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -19,19 +20,21 @@ from cosched.agents.transport.tls import SILENCE_TIMEOUT, time_limit
 from cosched.errors import UserError
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Iterable
 
     from cosched.agents.protocol.letters import Letter
     from cosched.agents.transport.allow_list import PeerEntry
     from cosched.agents.transport.tls import CertificateFiles
 
-__all__ = ["XML_MEDIA_TYPE", "LetterSender", "call_peer", "connect_peer", "send_request"]
+__all__ = ["XML_MEDIA_TYPE", "LetterSender", "answer_text", "call_fault", "call_peer", "connect_peer", "send_request"]
 
 _log = structlog.get_logger("cosched.agents")
 
 _MAX_WAITING = 1000  # letters that wait for one neighbour; older ones are dropped, and repeated if they matter
 _LONGEST_EDITION = 4  # characters
+_LONGEST_FAULT = 200  # characters
+# RemoteDisconnected is a ConnectionResetError.
+_ENDED = (http.client.NotConnected, ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionResetError, BrokenPipeError)
 _WHOLE_FACTOR = 3  # times the timeout for all of a conversation
 XML_MEDIA_TYPE = "application/xml; charset=utf-8"
 
@@ -140,12 +143,12 @@ class _PeerThread(threading.Thread):
             except (OSError, http.client.HTTPException) as error:
                 if used is not None:
                     used.close()
-                self._note(str(error) or type(error).__name__)
                 if kept is None:
+                    self._note(call_fault(error))
                     return None
-                continue
+                continue  # a kept connection ends whenever the neighbour starts again: a new one says more
             self._edition = _edition(answer)
-            self._note("" if answer.status == HTTPStatus.ACCEPTED else answer.body.decode(errors="replace")[:300])
+            self._note("" if answer.status == HTTPStatus.ACCEPTED else answer_text(answer))
             return used
         return None
 
@@ -156,6 +159,25 @@ class _PeerThread(threading.Thread):
                 _log.warning("a neighbour cannot be reached", peer=self._entry.name, fault=fault)
             else:
                 _log.info("a neighbour is reached", peer=self._entry.name)
+
+
+def call_fault(error: OSError | http.client.HTTPException) -> str:
+    """Return in one line why a neighbour was not reached, whatever it sent."""
+    if isinstance(error, _ENDED):
+        return "it ended the connection"
+    if isinstance(error, http.client.BadStatusLine | http.client.LineTooLong):
+        return "it answers with what is not HTTP"
+    return _line(str(error) or type(error).__name__)
+
+
+def answer_text(answer: PeerReply) -> str:
+    """Return in one line what a neighbour answered."""
+    return _line(answer.body.decode(errors="replace")) or f"it answers with status {answer.status}"
+
+
+def _line(text: str) -> str:
+    shown = " ".join("".join(character if character.isprintable() else " " for character in text).split())
+    return shown if len(shown) <= _LONGEST_FAULT else f"{shown[:_LONGEST_FAULT]}…"
 
 
 def _edition(answer: PeerReply) -> int:

@@ -11,6 +11,7 @@ import contextlib
 import socket
 import ssl
 import threading
+import time
 from collections import Counter
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -37,7 +38,10 @@ __all__ = ["PeerServer"]
 
 _log = structlog.get_logger("cosched.agents")
 
-_MAX_CONNECTIONS = 64  # served at once
+_MAX_CONNECTIONS = 64  # of neighbours, served at once
+_MAX_UNPROVED = 64  # connections that have not proved yet whose they are
+_MAX_UNPROVED_OF_ONE = 16  # of these, from one address: a stranger there leaves room for neighbours elsewhere
+_REFUSALS_LOGGED = 60.0  # seconds between two lines on refused connections
 
 
 class PeerServer:
@@ -71,7 +75,9 @@ class PeerServer:
         self._refused: Counter[str] = Counter()  # letters, by neighbour
         self._context = tls.server_context(*files, ())
         self._connections = threading.BoundedSemaphore(_MAX_CONNECTIONS)
-        self._guard = threading.Lock()  # of the count
+        self._unproved: Counter[str] = Counter()  # connections, by address
+        self._strangers = _Refusals()
+        self._guard = threading.Lock()  # of the counts
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         kind = type("Server", (ThreadingHTTPServer,), {"address_family": family, "daemon_threads": True})
         peer_server = self
@@ -120,6 +126,19 @@ class PeerServer:
             if free:
                 self._connections.release()
 
+    @contextlib.contextmanager
+    def unproved_slot(self, address: str) -> Iterator[bool]:
+        """Count a connection until it has proved whose it is; gives False where there are too many."""
+        with self._guard:
+            free = self._unproved[address] < _MAX_UNPROVED_OF_ONE and self._unproved.total() < _MAX_UNPROVED
+            self._unproved[address] += free
+        try:
+            yield free
+        finally:
+            with self._guard:
+                self._unproved[address] -= free
+                self._unproved += Counter()  # keeps those above 0 alone
+
     def set_peers(self, entries: Iterable[PeerEntry]) -> None:
         """Listen to these neighbours alone from the next connection on."""
         known = list(entries)
@@ -136,7 +155,7 @@ class PeerServer:
             with time_limit(secured, tls.SILENCE_TIMEOUT):
                 secured.do_handshake()
         except (OSError, ValueError) as error:
-            _log.info("refused a connection", fault=str(error))
+            self._strangers.note(str(error))
             if secured is not None:
                 secured.close()
             return None
@@ -188,6 +207,25 @@ class PeerServer:
             self._refused[peer] += 1
 
 
+class _Refusals:
+    """Log refused connections, at most one a minute: whoever reaches the port can make thousands."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._silent_until = 0.0
+        self._others = 0
+
+    def note(self, fault: str) -> None:
+        """Log a refusal, with the number of those before it that were not logged; or count it."""
+        with self._guard:
+            now = time.monotonic()
+            if now < self._silent_until:
+                self._others += 1
+                return
+            others, self._others, self._silent_until = self._others, 0, now + _REFUSALS_LOGGED
+        _log.info("refused a connection", fault=fault, **({"others": others} if others else {}))
+
+
 def _text_reply(status: HTTPStatus, text: str) -> PeerReply:
     headers = {"Content-Type": "text/plain; charset=utf-8", EDITION_HEADER: str(SCHEMA_EDITION)}
     return PeerReply(status, text.encode(), headers)
@@ -203,15 +241,18 @@ class _Handler(BaseHTTPRequestHandler):
     owner: PeerServer
 
     def handle(self) -> None:
-        with self.owner.connection_slot() as free:
-            if free:
-                self._handle_secured()
-
-    def _handle_secured(self) -> None:
-        secured = self.owner.handshake(self.request)
+        with self.owner.unproved_slot(self.client_address[0]) as free:
+            secured = self.owner.handshake(self.request) if free else None
         if secured is None:
             return
-        connection, self._peer = secured
+        with self.owner.connection_slot() as free:
+            if free:
+                self._handle_secured(*secured)
+            else:
+                secured[0].close()
+
+    def _handle_secured(self, connection: ssl.SSLSocket, peer: str) -> None:
+        self._peer = peer
         self._secured = connection
         connection.settimeout(self.timeout)
         self.rfile = self._reader = connection.makefile("rb")

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
+import ssl
 import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import pytest
 
 from cosched.agents.protocol.advertised_rooms import advertised_rooms
 from cosched.agents.protocol.advertisement import AdvertisedService, shared_class
 from cosched.agents.protocol.letters import Advertisement, Inquiry, Letter
 from cosched.agents.transport import peer_server
-from cosched.agents.transport.peer_client import LetterSender
+from cosched.agents.transport.peer_client import LetterSender, answer_text, call_fault
 from cosched.agents.transport.remote_output import PeerReply
 from cosched.connector.hosts import HostShare
 
 if TYPE_CHECKING:
-    import pytest
-
     from cosched.agents.transport.peer_server import PeerServer
     from tests.agents.identities import Box, Identity
 
@@ -81,3 +83,26 @@ def test_a_neighbour_of_before_rooms_is_never_told_of_them(
     sender.stop()
     found = [letter.body.services[0] for letter in box.letters if isinstance(letter.body, Advertisement)]
     assert [service.classes[0].rooms for service in found] == [(), ()]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (http.client.BadStatusLine("\x00\xff" * 9000), "it answers with what is not HTTP"),
+        (http.client.NotConnected(), "it ended the connection"),
+        (http.client.RemoteDisconnected("Remote end closed connection without response"), "it ended the connection"),
+        (ssl.SSLEOFError(8, "EOF occurred in violation of protocol (_ssl.c:2393)"), "it ended the connection"),
+        (http.client.HTTPException("got more than 100 headers"), "got more than 100 headers"),
+        (ConnectionRefusedError(111, "Connection refused"), "[Errno 111] Connection refused"),
+    ],
+)
+def test_whatever_a_neighbour_answers_the_fault_is_a_short_line(
+    error: OSError | http.client.HTTPException, words: str
+) -> None:
+    assert call_fault(error) == words
+
+
+def test_what_a_neighbour_says_is_shown_in_a_short_line() -> None:
+    assert answer_text(PeerReply(403, b"you have been\x1b[31m\nremoved", {})) == "you have been [31m removed"
+    assert answer_text(PeerReply(500, b"<" * 9000, {})) == "<" * 200 + "…"
+    assert answer_text(PeerReply(502, b"", {})) == "it answers with status 502"

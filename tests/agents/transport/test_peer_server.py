@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 import ssl
@@ -66,6 +67,26 @@ def test_without_a_certificate_nobody_is_heard(server: PeerServer) -> None:
         pytest.raises((ssl.SSLError, ConnectionError)),  # with TLS 1.3 the refusal comes when something is read
     ):
         connection.recv(1)
+
+
+def test_strangers_leave_room_for_neighbours_and_fill_no_log(server: PeerServer, a: Identity, b: Identity) -> None:
+    """64 connections that said nothing took all places, and each one that was refused a line of the log."""
+    with contextlib.ExitStack() as held, capture_logs() as lines:
+        strangers = [
+            held.enter_context(
+                socket.create_connection(("127.0.0.1", server.port), 60, source_address=("127.0.0.2", 0))
+            )
+            for _ in range(100)
+        ]
+        for refused in strangers[80:]:  # all but the first have no place, and are let go at once
+            assert refused.recv(1) == b""
+        assert a_call(server, a, b, "/ping") == (200, b"b")
+        for stranger in strangers[:8]:
+            stranger.sendall(b"no TLS at all\n")
+            with contextlib.suppress(ConnectionError):
+                stranger.recv(100)  # an alert, and then the end
+                stranger.recv(100)
+    assert [line["event"] for line in lines].count("refused a connection") == 1
 
 
 def test_we_talk_to_nobody_who_only_listens_at_the_right_place(server: PeerServer, a: Identity, tmp_path: Path) -> None:
