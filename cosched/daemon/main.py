@@ -172,7 +172,9 @@ class Daemon:
         directory = _peer_directory(configuration)
         outputs = TaskOutputs(store, self._manager.output, None if directory is None else directory.output)
         self._network = (
-            None if directory is None else make_agent_network(configuration, parts, directory, outputs, current.state)
+            None
+            if directory is None
+            else make_agent_network(configuration, parts, directory, outputs, current.state, self._manager.check_task)
         )
         recorder = _recorder(configuration, parts.core)
         self._engine = _engine(parts, self._manager, self._search, self._network, recorder)

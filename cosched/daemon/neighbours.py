@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cosched.app.outputs import TaskOutputs
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.validation import TaskValidator
+    from cosched.connector.jobs import LaunchMode
     from cosched.coscheduler.core import Coscheduler
     from cosched.coscheduler.explanation.task_explanation import TaskExplanation
     from cosched.coscheduler.task import Task
@@ -234,6 +235,7 @@ def make_agent_network(
     directory: PeerDirectory,
     outputs: TaskOutputs,
     state: Callable[[], DomainState],
+    check_task: Callable[[str, LaunchMode], None],
 ) -> AgentNetwork:
     """Make the agent and join it to the network; nothing is said before `start`.
 
@@ -243,6 +245,7 @@ def make_agent_network(
         directory: has the neighbours.
         outputs: reads the output of tasks.
         state: returns the state by which guests are checked.
+        check_task: raises UserError where the resource manager takes no tasks of an owner, or none launched so.
 
     Raises:
         UserError: the key or the certificate is wrong.
@@ -250,7 +253,7 @@ def make_agent_network(
     """
     section, inbox = configuration.agent, parts.inbox
     agent = make_agent_parts(configuration, parts)
-    terms = GuestTerms(section.applications, section.commands)
+    terms = GuestTerms(section.applications, section.commands, check_task)
     guests = GuestValidator(parts.validator, parts.catalogue, agent.models, terms, configuration.domain.hardware)
     server = PeerServer(
         section.host_and_port,

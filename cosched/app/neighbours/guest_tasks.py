@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from cosched.app.submission.admission import DomainState
     from cosched.app.submission.validation import TaskValidator
+    from cosched.connector.jobs import LaunchMode
     from cosched.coscheduler.handovers import TaskDocument
     from cosched.coscheduler.task import Task, TaskSpec
     from cosched.language.linker import Linked
@@ -200,10 +201,12 @@ class GuestTerms:
     Attributes:
         applications: names in our catalogue; empty: all of it. What runs is our own entry's command.
         commands: whether commands run as they are given, for applications that are not in our catalogue.
+        check_task: raises UserError where the resource manager takes no tasks of an owner, or none launched so.
     """
 
     applications: tuple[str, ...] = ()
     commands: bool = False
+    check_task: Callable[[str, LaunchMode], None] = lambda _owner, _launch: None
 
 
 class GuestValidator:
@@ -236,11 +239,13 @@ class GuestValidator:
         asked = spec_of(document, domain.time)
         task = self._ranged(document, asked, domain) if asked.ranged else self._rigid(document, asked, domain)
         assert task.profile is not None
+        owner = guest_owner(document.owner, peer)
+        self._terms.check_task(owner, task.spec.launch)
         learns = document.model is not None and document.application
         correction = f"{document.application}@{peer}/{task.profile.hardware}" if learns else ""
         return replace(
             task,
-            owner=guest_owner(document.owner, peer),
+            owner=owner,
             spec=replace(task.spec, deadline=asked.deadline, best_effort=asked.best_effort),
             correction=correction,
         )

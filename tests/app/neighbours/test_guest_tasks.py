@@ -94,6 +94,22 @@ def a_task(domain: Domain, iterations: int = 12) -> Task:
     )
 
 
+def test_a_guest_whose_jobs_the_manager_takes_from_nobody_is_declined(home: Domain, tmp_path: Path) -> None:
+    """A Slurm domain with `identity = "user"` offered, got the task, and the task failed for good when it started."""
+    asked = []
+
+    def check_task(owner: str, launch: LaunchMode) -> None:
+        asked.append((owner, launch))
+        raise UserError("jobs here run under their owners' names")
+
+    there = Domain(tmp_path, "there", GuestTerms(check_task=check_task))
+    document = home.knowledge.document(a_task(home), 8)
+    assert document is not None
+    with pytest.raises(UserError, match="under their owners' names"):
+        there.guests.task(document, "home", there.state)
+    assert asked == [("ann:home", LaunchMode.EACH)]
+
+
 def test_a_task_travels_with_its_model_and_runs_the_other_domains_command(home: Domain, away: Domain) -> None:
     task = a_task(home, 24)
     document = home.knowledge.document(task, 8)
