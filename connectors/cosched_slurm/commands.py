@@ -305,6 +305,14 @@ class SlurmCommands:
             raise ConnectorError(f"sbatch answered {answer[:80]!r} and no job number", transient=True)
         return answer
 
+    def test_submission(self, options: Sequence[str]) -> None:
+        """Ask Slurm whether it would take a job with these options of sbatch; none is made.
+
+        Raises:
+            ConnectorError: it would not, or did not answer (`transient`).
+        """
+        self._run("sbatch", "--test-only", *options, "--wrap=true", until=QUEUE_FULL)
+
     def cancel(self, jobs: Sequence[str]) -> None:
         """End jobs; those that have ended already are left as they are."""
         if jobs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from cosched_slurm.nodes import allocated_processors, cluster_hosts
 from cosched_slurm.owners import OwnerAccount, account_name, owner_account, submitting_user, without_forged_names
 from cosched_slurm.past_jobs import AccountingCache, accounted_record, completed_record
 from cosched_slurm.pyslurm_client import PyslurmClient
+from cosched_slurm.setup_remarks import SetupRemarks
 from cosched_slurm.slurm_settings import SlurmSettings
 from cosched_slurm.spool import ProcessStamps, SlurmAttemptFolders
 from cosched_slurm.topology import NodeClusters
@@ -69,6 +69,7 @@ class SlurmConnector(Connector):
         self._adopted = SlurmAdoptedJobs(self._commands, self._settings.spool, self._settings.completions)
         self._foreign_jobs = ForeignJobs(self._all_users_jobs, self._attempts.known, self._settings.poll)
         self._accounting = AccountingCache(self._commands.accounting, self._settings.poll)
+        self._setup = SetupRemarks(self._settings, self._commands)
         self._job_watch = JobWatch(self._attempts, self._records, self._report, self._settings.poll)
 
     @property
@@ -96,15 +97,8 @@ class SlurmConnector(Connector):
         return cluster_hosts(rows, partition, prefix, foreign, reserved, self._clusters.of(rows))
 
     def remarks(self) -> Sequence[str]:
-        """Return what its administrator should look at: a job completion file that cannot be read."""
-        file = self._settings.completions
-        if file is None or os.access(file, os.R_OK):
-            return []
-        return [
-            f"completions is {file}, which cannot be read: name the JobCompLoc of slurm.conf in [connector.slurm] "
-            "completions, and let cosched's user read it; without it jobs that ended while cosched was away may be "
-            "taken for lost"
-        ]
+        """Return what its administrator should look at; see `SetupRemarks`."""
+        return self._setup.lines()
 
     def check_task(self, owner: str, launch: LaunchMode) -> None:  # noqa: ARG002 -- each way of launching will do
         """Refuse the tasks of users who can have no jobs here, as `identity` says."""

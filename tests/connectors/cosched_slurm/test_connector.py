@@ -33,6 +33,31 @@ echo "$taken" | tee {taken}
 """
 
 
+@pytest.mark.parametrize("identity", ["daemon", "account"])
+def test_an_account_that_slurm_does_not_know_is_remarked_on(tmp_path: Path, identity: str) -> None:
+    """Every task failed for good when it was submitted."""
+    _connector(tmp_path)
+    asked = tmp_path / "asked"
+    program = tmp_path / "bin" / "sbatch"
+    refusal = "Batch job submission failed: Invalid account or account/partition combination specified"
+    program.write_text(f'#!/bin/sh\necho "$@" >> {asked}\necho "sbatch: error: {refusal}" >&2\nexit 1\n')
+    table = {"spool": str(tmp_path / "spool"), "bin": str(tmp_path / "bin"), "account": "nobody", "identity": identity}
+    connector = SlurmConnector(table)
+    for _ in range(3):
+        found = [("--account=nobody" in remark, "Invalid account" in remark) for remark in connector.remarks()]
+        assert found == ([(True, True)] if identity == "daemon" else [])
+    assert not asked.exists() or asked.read_text() == "--test-only --account=nobody --wrap=true\n"
+
+
+def test_an_account_that_slurm_takes_is_asked_for_once(tmp_path: Path) -> None:
+    _connector(tmp_path)
+    asked = tmp_path / "asked"
+    (tmp_path / "bin" / "sbatch").write_text(f'#!/bin/sh\necho "$@" >> {asked}\n')
+    connector = SlurmConnector({"spool": str(tmp_path / "spool"), "bin": str(tmp_path / "bin"), "qos": "high"})
+    assert [connector.remarks() for _ in range(3)] == [[], [], []]
+    assert asked.read_text() == "--test-only --qos=high --wrap=true\n"
+
+
 def test_a_completion_file_that_is_not_there_is_remarked_on(tmp_path: Path) -> None:
     """It was told of when an attempt was looked for in it."""
     _connector(tmp_path)
