@@ -5,6 +5,7 @@ Start at `open_engine`; `database_errors` turns errors of the driver into advice
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -163,12 +164,15 @@ def _begin(connection: Connection) -> None:
 def read_only(file: Path) -> sqlite3.Connection:
     """Open a database without changing it.
 
-    A connection that may write empties the WAL as it closes.
+    A connection that may write empties the WAL as it closes. Beside a database that nobody has open, on a disk that has
+    become read-only, SQLite cannot make the files it shares with others: there it is told that nothing changes.
 
     Raises:
         sqlite3.Error: it cannot be opened.
     """
-    connection = sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, isolation_level=None)
+    alone = not os.access(file.parent, os.W_OK) and not file.with_name(f"{file.name}-wal").exists()
+    mode = "immutable=1" if alone else "mode=ro"
+    connection = sqlite3.connect(f"file:{quote(str(file))}?{mode}", uri=True, isolation_level=None)
     connection.execute("PRAGMA busy_timeout=5000").close()
     return connection
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from sqlalchemy.pool import Pool
 
 from cosched.coscheduler.attempts.attempt import Attempt, AttemptState
 from cosched.errors import UserError
-from cosched.store.database import RefusedError, StoreFault, open_engine
+from cosched.store.database import RefusedError, StoreFault, open_engine, read_only
 from cosched.store.store import Store
 from cosched.store.tables import metadata
 from tests.changes import changed
@@ -133,6 +134,23 @@ def test_a_damaged_page_is_found_before_anything_is_touched(tmp_path: Path) -> N
     with pytest.raises(StoreFault, match=r"is damaged\b.* cosched database restore FILE"):
         Store(url)
     assert database.read_bytes() == content
+
+
+def test_a_database_on_a_disk_that_has_become_read_only_is_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`cosched database check` and `backup` could not open it, just when they were needed."""
+    store = Store(new_database(tmp_path))
+    store.commit(changed([make_task(1)]))
+    database = tmp_path / "cosched.db"
+    with closing(read_only(database)) as connection:  # the daemon has it open: its changes are not in the file yet
+        assert connection.execute("SELECT count(*) FROM tasks").fetchone() == (1,)
+    store.close()
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr("cosched.store.database.os.access", lambda *_: False)
+    with closing(read_only(database)) as connection:
+        assert connection.execute("SELECT count(*) FROM tasks").fetchone() == (1,)
+        assert sorted(tmp_path.iterdir()) == before  # nothing was made beside it, as nothing could be
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
