@@ -42,7 +42,7 @@ class IdentityGate(Protocol):
 
 
 class IdentityMiddleware:
-    """ASGI middleware: puts `principal`, `csrf` and a fresh `nonce` into the request's state.
+    """ASGI middleware: puts `principal`, `csrf`, a fresh `nonce` and `still_identified` into the request's state.
 
     Whoever asks too often, or changes something from a page that is not ours, is refused before anything is done.
     """
@@ -63,6 +63,7 @@ class IdentityMiddleware:
                 "csrf": found.csrf,
                 "nonce": secrets.token_urlsafe(16),
                 "identified": found,
+                "still_identified": lambda: self._gate.identify(evidence).principal == found.principal,
             }
             refusal = self._refusal(found, scope["method"], evidence.headers)
             if refusal is not None:

@@ -12,11 +12,11 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict, is_dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends, Header, Query
+from fastapi import Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from cosched.access.principals import Principal
@@ -27,6 +27,7 @@ from cosched.portal.routes import api_router
 __all__ = ["event_stream", "router"]
 
 _KEEP_ALIVE = 15.0  # seconds; proxies close what is silent for longer
+_RECHECK = 5.0  # seconds after which the credential is looked at again
 _GATHER = 0.1  # seconds during which changes are told together
 _LONGEST = 3600
 _EVENT = {
@@ -59,6 +60,7 @@ async def _follow(
     responses={200: {"content": {"text/event-stream": {"schema": _EVENT}}}},
 )
 async def events(
+    request: Request,
     services: Services,
     principal: Reader,
     follower: Annotated[FeedFollower, Depends(_follow)],
@@ -69,14 +71,18 @@ async def events(
     Reconnect when the stream ends, as browsers do by themselves.
     """
     return StreamingResponse(
-        event_stream(services.feed, follower, principal, seconds),
+        event_stream(services.feed, follower, principal, seconds, request.state.still_identified),
         media_type="text/event-stream",
         headers={"X-Accel-Buffering": "no"},
     )
 
 
 async def event_stream(
-    feed: EventFeed, follower: FeedFollower, principal: Principal, seconds: float
+    feed: EventFeed,
+    follower: FeedFollower,
+    principal: Principal,
+    seconds: float,
+    still_identified: Callable[[], bool],
 ) -> AsyncIterator[str]:
     """Yield the frames of one stream.
 
@@ -84,14 +90,21 @@ async def event_stream(
         feed: feed of the domain's events.
         follower: follower of the feed.
         principal: the user who follows; sees only events that concern them.
-        seconds: how long at most. A stream does not outlive its credential for long.
+        seconds: how long at most.
+        still_identified: returns whether the credential of the request is still good; asked every few seconds, so
+            that a stream does not outlive its credential for long.
     """
     until = time.monotonic() + seconds
+    check_at = seconds - _RECHECK  # seconds that are left then
     if not follower.resumed:
         yield _frame("reset" if follower.last else "ready", {}, follower.identifier)
     while not feed.closed:
         left = until - time.monotonic()
-        if await follower.wait(max(min(left, _KEEP_ALIVE), 0.0)):
+        if left <= check_at:
+            if not still_identified():
+                return
+            check_at = left - _RECHECK
+        if await follower.wait(max(min(left, _KEEP_ALIVE, _RECHECK), 0.0)):
             for frame in _frames(follower, principal):
                 yield frame
         elif left > 0:

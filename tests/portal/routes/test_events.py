@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import ExitStack
+from itertools import islice
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ def heard(
         told = feed or EventFeed()
         frames = []
         with told.follow(principal.name, last) as follower:
-            async for frame in event_stream(told, follower, principal, 60):
+            async for frame in event_stream(told, follower, principal, 60, lambda: True):
                 frames.append(frame)
                 if frame.startswith("id") and ("ready" in frame or "reset" in frame):
                     say(told)
@@ -78,11 +79,26 @@ def test_a_stream_ends_by_itself_and_is_never_silent(monkeypatch: pytest.MonkeyP
     async def follow() -> list[str]:
         feed = EventFeed()
         with feed.follow("me") as follower:
-            return [frame async for frame in event_stream(feed, follower, ME, 0.2)]
+            return [frame async for frame in event_stream(feed, follower, ME, 0.2, lambda: True)]
 
     frames = asyncio.run(follow())
     assert kinds(frames) == ["ready"]
     assert frames[1:] == [":\n\n"] * 2  # 0.1 and 0.05 s before its end
+
+
+def test_a_stream_ends_with_its_credential(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who had opened one with a token went on hearing of its user's tasks for an hour after it was revoked."""
+    monkeypatch.setattr(events, "_RECHECK", 0.01)
+    with serving(tmp_path) as (_, address), ExitStack() as stack:
+        transport = httpx2.HTTPTransport(uds=address.removeprefix("unix:"))
+        client = stack.enter_context(httpx2.Client(transport=transport, base_url="http://x/api/v1", timeout=60))
+        made = client.post("/tokens", json={}).json()
+        proof = {"Authorization": f"Bearer {made['token']}"}
+        stream = stack.enter_context(client.stream("GET", "/events", params={"seconds": 3600}, headers=proof))
+        lines = (line for line in stream.iter_lines() if line == ":")
+        assert next(lines) == ":"  # it goes on while the token is good
+        assert client.delete(f"/tokens/{made['id']}").status_code == 204
+        assert sum(1 for _ in islice(lines, 300)) < 300
 
 
 def test_streams_of_a_user_are_counted_and_give_their_places_back(tmp_path: Path) -> None:
