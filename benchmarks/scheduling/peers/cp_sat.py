@@ -85,13 +85,21 @@ def cp_sat(problem: Problem, seconds: float, *, on_time: bool = False) -> Answer
     return Answer(round(schedule.makespan), math.ceil(solver.best_objective_bound - 1e-6), took, plans)
 
 
-def solved(model: cp_model.CpModel, seconds: float) -> tuple[cp_model.CpSolver, cp_model.CpSolverStatus, Watch]:
-    """Return the solver as it has proved its solution or was stopped after so many seconds of two cores."""
+def solved(
+    model: cp_model.CpModel, seconds: float, *, edge_finding: bool = True
+) -> tuple[cp_model.CpSolver, cp_model.CpSolverStatus, Watch]:
+    """Return the solver as it has proved its solution or was stopped after so many seconds of two cores.
+
+    Args:
+        model: what to solve.
+        seconds: budget.
+        edge_finding: two more rules for cumulative constraints. Compared on the queues 1, 14, 19 and 20, a few times
+            each, no proof came later with them; on shared nodes, where nothing is proved, plans are worse.
+    """
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = _WORKERS
-    # Compared on the queues 1, 14, 19 and 20, a few times each: with these two no proof came later.
-    solver.parameters.use_overload_checker_in_cumulative = True
-    solver.parameters.use_timetable_edge_finding_in_cumulative = True
+    solver.parameters.use_overload_checker_in_cumulative = edge_finding
+    solver.parameters.use_timetable_edge_finding_in_cumulative = edge_finding
     watch, done = Watch(), threading.Event()
     threading.Thread(target=_stop_after, args=(solver, watch, seconds, done), daemon=True).start()
     status = solver.solve(model, watch)

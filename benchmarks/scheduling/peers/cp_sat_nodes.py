@@ -55,5 +55,5 @@ def cp_sat_nodes(problem: Problem, seconds: float) -> float:
             demands = [int(packing.demand[shape, resource]) for _, shape in runs[node]]
             model.add_cumulative(intervals, demands, int(packing.capacity[node, resource]))
     model.minimize(makespan)
-    solver, status, _ = solved(model, seconds)
+    solver, status, _ = solved(model, seconds, edge_finding=False)
     return solver.objective_value if status in (cp_model.OPTIMAL, cp_model.FEASIBLE) else float("inf")
