@@ -241,7 +241,7 @@ class _ScenarioOnSite:
             filler = client.submit(_fills(_HOSTS - scenario.begins)).id
             _until("others take the other hosts", lambda: client.task(filler).state == "running")
             task = client.submit(self._program()).id
-            _until("the program begins", lambda: _width(client, task) >= scenario.begins)
+            _until("the program begins", lambda: _begun_on(client, task, scenario.begins))
             client.cancel(filler)
             starts = [each.since for each in client.workers(task).workers]
             groups = _hosts_of(client, task)
@@ -302,6 +302,18 @@ class _ScenarioOnSite:
 def _fills(hosts: int) -> TaskRequest:
     """Return a task that takes so many hosts until it is cancelled."""
     return TaskRequest(command=("/bin/sleep", str(_FILLS)), profile=(*(None for _ in range(hosts - 1)), _FILLS))
+
+
+def _begun_on(client: Client, task: str, hosts: int) -> bool:
+    """Return whether a task runs on so many hosts.
+
+    Raises:
+        SystemFault: it has ended.
+    """
+    found = client.task(task)
+    if found.state in FINAL_STATES:
+        raise SystemFault(f"task {task} {found.state}: {found.reason}")
+    return _width(client, task) >= hosts
 
 
 def _width(client: Client, task: str) -> int:

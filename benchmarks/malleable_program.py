@@ -62,6 +62,8 @@ def main() -> None:
     how = {"seconds": given.seconds, "world": given.world, "journal": given.journal}
     total = 0
     with Client() as client:
+        while _LEADS_WORKER not in {each["name"] for each in client.scheduler_info(n_workers=-1)["workers"].values()}:
+            time.sleep(0.05)  # Dask fails what is asked of a worker that it does not know yet
         for iteration in range(given.iterations):
             first = iteration * given.blocks
             numbers = range(first, first + given.blocks)
