@@ -1,39 +1,32 @@
 """How a Dask cluster's workers spend their time: computing, fetching data from near and from far, and idle.
 
-Start at `WorkerOverheads`, which learns it from the ends of tasks.
+Start at `WorkerOverheads`, which learns it from the ends of tasks and from what workers tell of their transfers.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from cosched.dask.transfers import transfers_of
 from cosched.elastic_lead import LeadOverhead
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from distributed import Scheduler
+    from distributed.scheduler import WorkerState
 
     from cosched.dask.task_ends import EndedTask
     from cosched.elastic_lead import LeadOffer
 
 __all__ = ["WorkerOverheads", "union_seconds"]
 
-_REMEMBERED = 20  # tasks of a worker
+_REMEMBERED = 20  # tasks of a worker, and the one before, from whose end on its time counts
 _FEWEST = 3  # of these, from which something is said
+_LONG = 5.0  # seconds that fewer took, from which it is, too: who waits for data ends few tasks
 
-
-class _Ended(NamedTuple):
-    """A task that a worker has ended. Times are epoch seconds on the scheduler's clock.
-
-    Attributes:
-        computed: from when until when.
-        fetched: the same of each transfer, with cosched's number of the worker that it came from.
-    """
-
-    computed: tuple[tuple[float, float], ...]
-    fetched: tuple[tuple[int, float, float], ...]
+_Span = tuple[float, float]  # from when until when, epoch seconds on the scheduler's clock
 
 
 class WorkerOverheads:
@@ -46,8 +39,9 @@ class WorkerOverheads:
             scheduler: whose workers they are; their names are cosched's numbers of them.
         """
         self._scheduler = scheduler
-        self._ended: dict[str, deque[_Ended]] = {}  # by the worker's address
-        self._clusters: dict[int, str] = {}  # of workers that are gone, too: data may be theirs
+        self._computed: dict[str, deque[tuple[_Span, ...]]] = {}  # of each task, by the worker's address
+        self._numbers: dict[str, int] = {}  # by address, of workers that are gone, too: data may be theirs
+        self._clusters: dict[int, str] = {}  # likewise
 
     def take(self, offer: LeadOffer) -> None:
         """Hear which cluster each worker is in."""
@@ -55,50 +49,55 @@ class WorkerOverheads:
 
     def note(self, worker: str, task: EndedTask) -> None:
         """Take the end of a task."""
-        fetched = [(self._number(source), begin, end) for source, begin, end in task.fetched]
-        known = tuple([(number, begin, end) for number, begin, end in fetched if number is not None])
-        self._ended.setdefault(worker, deque(maxlen=_REMEMBERED)).append(_Ended(task.computed, known))
+        self._computed.setdefault(worker, deque(maxlen=_REMEMBERED + 1)).append(task.computed)
 
     def forget(self, worker: str) -> None:
         """Forget a worker that is gone."""
-        self._ended.pop(worker, None)
+        self._computed.pop(worker, None)
 
     def now(self) -> dict[int, LeadOverhead]:
         """Return how each worker spent its last tasks' time, by cosched's number of it; none in a single cluster."""
-        numbers = {address: self._number(address) for address in self._scheduler.workers}
-        there = {address: number for address, number in numbers.items() if number is not None}
-        if len({self._clusters.get(number, "") for number in there.values()} - {""}) <= 1:
+        there = {address: each for address, each in self._scheduler.workers.items() if str(each.name).isdecimal()}
+        self._numbers |= {address: int(each.name) for address, each in there.items()}
+        if len({self._clusters.get(self._numbers[address], "") for address in there} - {""}) <= 1:
             return {}
-        return {
-            number: self._overhead(self._clusters.get(number, ""), ended, self._scheduler.workers[address].nthreads)
-            for address, number in there.items()
-            if len(ended := self._ended.get(address, ())) >= _FEWEST
-        }
+        found = {address: self._overhead(worker) for address, worker in there.items()}
+        return {self._numbers[address]: overhead for address, overhead in found.items() if overhead is not None}
 
-    def _overhead(self, own: str, ended: Iterable[_Ended], threads: int) -> LeadOverhead:
-        """Return how a worker of a cluster spent the time from the begin of some tasks until their end."""
-        tasks = list(ended)
-        computed = [each for task in tasks for each in task.computed]
-        near, far = list[tuple[float, float]](), list[tuple[float, float]]()
-        for number, begin, end in [each for task in tasks for each in task.fetched]:
-            other = self._clusters.get(number, "")
-            (far if own and other and own != other else near).append((begin, end))
-        every = [*computed, *near, *far]
-        seconds = max(end for _, end in every) - min(begin for begin, _ in every)
-        if seconds <= 0:
-            return LeadOverhead()
-        work = min(sum(end - begin for begin, end in computed) / (threads * seconds), 1.0)
-        inter = min(union_seconds(far) / seconds, 1.0 - work)  # what is fetched while it computes costs it nothing
-        intra = min(union_seconds(near) / seconds, 1.0 - work - inter)
+    def _overhead(self, worker: WorkerState) -> LeadOverhead | None:
+        """Return how a worker spent the time of its last tasks; None where too little is known."""
+        if (computed := self._computed.get(worker.address)) is None:
+            return None
+        spans, fetched = [each for task in computed for each in task], transfers_of(worker)
+        end = max(stop for _, stop in spans)
+        if len(computed) > _REMEMBERED:
+            begin = max(stop for _, stop in computed[0])
+        else:
+            begin = min([start for start, _ in spans] + [each.begin for each in fetched])
+        seconds = end - begin
+        if seconds <= 0 or (len(computed) < _FEWEST and seconds < _LONG):
+            return None
+        near, far, own = list[_Span](), list[_Span](), self._cluster(worker.address)
+        for each in fetched:
+            other = self._cluster(each.source)
+            (far if own and other and own != other else near).append((each.begin, each.end))
+        work = min(sum(stop - start for start, stop in _within(spans, begin, end)) / (worker.nthreads * seconds), 1.0)
+        # What is fetched while it computes costs it nothing.
+        inter = min(union_seconds(_within(far, begin, end)) / seconds, 1.0 - work)
+        intra = min(union_seconds(_within(near, begin, end)) / seconds, 1.0 - work - inter)
         return LeadOverhead(max(1.0 - work - inter - intra, 0.0), intra, inter)
 
-    def _number(self, address: str) -> int | None:
-        """Return cosched's number of a worker; None for one that is not known."""
-        worker = self._scheduler.workers.get(address)
-        return int(worker.name) if worker is not None and str(worker.name).isdecimal() else None
+    def _cluster(self, address: str) -> str:
+        """Return the cluster of a worker; empty for one that is not known."""
+        return self._clusters.get(self._numbers.get(address, -1), "")
 
 
-def union_seconds(spans: Iterable[tuple[float, float]]) -> float:
+def _within(spans: Iterable[_Span], begin: float, end: float) -> list[_Span]:
+    """Return what of some spans is between two times."""
+    return [(max(start, begin), min(stop, end)) for start, stop in spans if start < end and stop > begin]
+
+
+def union_seconds(spans: Iterable[_Span]) -> float:
     """Return how long it was within at least one of some spans of time, given by their begins and ends."""
     total, until = 0.0, float("-inf")
     for begin, end in sorted(spans):

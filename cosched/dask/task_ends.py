@@ -1,6 +1,6 @@
 """Ends of a Dask cluster's tasks, heard once for all who learn from them: start at `TaskEnds`.
 
-With each task that has ended, the scheduler is told when its worker computed it, and when it fetched what from whom.
+With each task that has ended, the scheduler is told when its worker computed it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ class EndedTask(NamedTuple):
     Attributes:
         key: of Dask.
         computed: from when until when.
-        fetched: the same of each transfer, with the address of the worker that it came from.
     """
 
     key: Any
     computed: tuple[tuple[float, float], ...]
-    fetched: tuple[tuple[str, float, float], ...]
 
 
 class Learner(Protocol):
@@ -66,12 +64,10 @@ class TaskEnds(SchedulerPlugin):  # type: ignore[misc]  # distributed has no typ
         """Take the end of a task."""
         if (start, finish) != ("processing", "memory") or not worker:
             return
-        times = [(each["action"], each["start"], each["stop"], each.get("source", "")) for each in startstops]
-        computed = tuple([(begin, end) for action, begin, end, _ in times if action == "compute"])
-        fetched = tuple([(source, begin, end) for action, begin, end, source in times if action == "transfer"])
+        computed = tuple([(each["start"], each["stop"]) for each in startstops if each["action"] == "compute"])
         if computed:
             for learner in self._learners:
-                learner.note(worker, EndedTask(key, computed, fetched))
+                learner.note(worker, EndedTask(key, computed))
 
     def remove_worker(self, *, worker: str, **_more: Any) -> None:
         """Have a worker forgotten that is gone."""

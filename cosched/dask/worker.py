@@ -11,6 +11,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, NoReturn
 
+from cosched.dask import transfers
 from cosched.dask.tls_files import join_address, split_address
 from cosched.errors import UserError
 
@@ -44,7 +45,14 @@ def worker_command(told: str, name: str, environment: Mapping[str, str]) -> list
     return [
         *(sys.executable, "-m", "distributed.cli.dask_worker", address, "--name", name),
         *("--nworkers", "1", "--nthreads", str(thread_count(environment)), "--no-nanny", "--no-dashboard"),
-        *("--death-timeout", _DEATH_TIMEOUT, "--local-directory", tempfile.gettempdir()),
+        *(
+            "--preload",
+            transfers.__name__,
+            "--death-timeout",
+            _DEATH_TIMEOUT,
+            "--local-directory",
+            tempfile.gettempdir(),
+        ),
         *("--tls-ca-file", str(files.certificate), "--tls-cert", str(files.certificate), "--tls-key", str(files.key)),
         *(("--interface", interface) if interface else ()),
     ]

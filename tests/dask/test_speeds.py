@@ -32,7 +32,7 @@ class Known:
 def end(speeds: WorkerSpeeds, worker: str, seconds: Sequence[float], kind: str = "solve") -> None:
     """Have a worker end tasks that took so long, each after a transfer."""
     for number, each in enumerate(seconds):
-        speeds.note(worker, EndedTask(f"{kind}-{number:032x}", ((7.0, 7.0 + each),), (("a", 0.0, 7.0),)))
+        speeds.note(worker, EndedTask(f"{kind}-{number:032x}", ((7.0, 7.0 + each),)))
 
 
 def test_a_worker_is_as_quick_as_its_tasks_beside_others_of_their_kind() -> None:

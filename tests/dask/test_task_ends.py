@@ -20,7 +20,7 @@ def told(start: str = "processing", finish: str = "memory", **more: Any) -> Mock
     return learner
 
 
-def test_all_learners_hear_when_a_task_was_computed_and_what_was_fetched_for_it() -> None:
+def test_all_learners_hear_when_a_task_was_computed() -> None:
     first, second = Mock(), Mock()
     ends = TaskEnds(scheduler := Mock(), first, second)
     scheduler.add_plugin.assert_called_once_with(ends)
@@ -28,7 +28,7 @@ def test_all_learners_hear_when_a_task_was_computed_and_what_was_fetched_for_it(
         "solve-1", "processing", "memory", worker="tls://a", startstops=[READ, FETCHED, COMPUTED], stimulus_id="s"
     )
     for learner in (first, second):
-        learner.note.assert_called_once_with("tls://a", EndedTask("solve-1", ((3.0, 5.0),), (("tls://b", 1.0, 3.0),)))
+        learner.note.assert_called_once_with("tls://a", EndedTask("solve-1", ((3.0, 5.0),)))
 
 
 @pytest.mark.parametrize(
