@@ -14,8 +14,8 @@ from cosched.errors import UserError
 from cosched_slurm.allocations import gpu_count
 from cosched_slurm.jobs import job_comment
 from cosched_slurm.owners import account_name
-from cosched_slurm.sbatch_options import check_user_option
-from cosched_slurm.script_needs import SIZE_OPTIONS, script_needs, tasks_per_host
+from cosched_slurm.scripts.sbatch_options import check_user_option
+from cosched_slurm.scripts.script_needs import SIZE_OPTIONS, script_needs, tasks_per_host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,7 +16,7 @@ from cosched.connector.array_indices import parse_array
 from cosched.connector.userfiles import UserFileOrigin, UserJob
 from cosched.connector.values import NativeDescription, check_native_description, safe
 from cosched.errors import UserError
-from cosched_slurm.sbatch_options import (
+from cosched_slurm.scripts.sbatch_options import (
     USER_OPTIONS,
     check_user_option,
     long_name,
@@ -24,7 +24,7 @@ from cosched_slurm.sbatch_options import (
     parse_time_limit,
     takes_value,
 )
-from cosched_slurm.script_needs import script_needs
+from cosched_slurm.scripts.script_needs import script_needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

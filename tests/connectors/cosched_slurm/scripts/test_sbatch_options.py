@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cosched.errors import UserError
-from cosched_slurm.sbatch_options import (
+from cosched_slurm.scripts.sbatch_options import (
     check_user_option,
     long_name,
     parse_begin,
